@@ -17,8 +17,26 @@ const calls = {
   http: [['call', 'my_http', '--owner', 'nodejs', '--repository', 'node', '--number', '1'], /VT_POLICY_NEEDS_APPROVAL/],
   mcp: [[...allowed('my_mcp'), '--text', 'one two three'], /3 words/],
   provider: [['models', '--json'], /my-provider/],
-  policy: [['--mode', 'auto', 'call', 'unified_file', 'write', '--path', 'release/a.txt', '--content', 'x'], /belongs to a release/],
-  compactor: [['--mode', 'full-auto', '-c', 'automation.full_auto.enabled=true', '-c', 'automation.full_auto.allowed_tools=["exec"]', 'call', 'unified_exec', 'run', '--input', '{"command":["printf","Downloading a\\nbuilt\\n"]}'], /"text":"(?![^"]*Downloading)[^"]*built/],
+  policy: [
+    ['--mode', 'auto', 'call', 'unified_file', 'write', '--path', 'release/a.txt', '--content', 'x'],
+    /belongs to a release/,
+  ],
+  compactor: [
+    [
+      '--mode',
+      'full-auto',
+      '-c',
+      'automation.full_auto.enabled=true',
+      '-c',
+      'automation.full_auto.allowed_tools=["exec"]',
+      'call',
+      'unified_exec',
+      'run',
+      '--input',
+      '{"command":["printf","Downloading a\\nbuilt\\n"]}',
+    ],
+    /"text":"(?![^"]*Downloading)[^"]*built/,
+  ],
   skill: [['call', 'load_skill', '--name', 'my-skill'], /in the words of a user/],
   hooks: [['--mode', 'auto', 'call', 'unified_file', 'write', '--path', 'LICENSE', '--content', 'x'], /stays as it is/],
   package: [['call', 'my_package', '--path', 'a.txt'], /"lines":2,"words":3/],
@@ -51,7 +69,12 @@ export async function usePlugin(template, run) {
 /** Returns the templates that the help of the program lists, sorted. */
 export async function listTemplates(run) {
   const { stdout } = await run(['plugins', 'new', '--help'])
-  return /--template <template>[\s\S]*?choices: ([^)]*)\)/.exec(stdout)?.[1].replace(/default: .*|"/g, '').split(/[,\s]+/).filter(Boolean).sort()
+  return /--template <template>[\s\S]*?choices: ([^)]*)\)/
+    .exec(stdout)?.[1]
+    .replace(/default: .*|"/g, '')
+    .split(/[,\s]+/)
+    .filter(Boolean)
+    .sort()
 }
 
 /** Returns what a run prints that has to succeed. */
@@ -71,7 +94,11 @@ if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLTo
   for (const [name, text] of Object.entries(files)) writeFileSync(join(work, name), text)
   const run = (args) => {
     const words = program.endsWith('.js') ? [process.execPath, program, ...args] : [program, ...args]
-    const { status, stdout, stderr } = spawnSync(words[0], words.slice(1), { cwd: work, env: { PATH: process.env.PATH, HOME: home }, encoding: 'utf8' })
+    const { status, stdout, stderr } = spawnSync(words[0], words.slice(1), {
+      cwd: work,
+      env: { PATH: process.env.PATH, HOME: home },
+      encoding: 'utf8',
+    })
     return { code: status, stdout, stderr }
   }
   for (const template of templates) {

@@ -36,7 +36,9 @@ process.stderr.on('error', () => {})
 /** Runs the program and ends the process. `front` is what the front of the verb returned, if it has one. */
 export async function startProgram(front: unknown): Promise<never> {
   const program = new ProgramRun({
-    get stdin() { return process.stdin },
+    get stdin() {
+      return process.stdin
+    },
     stdout: process.stdout,
     stderr: process.stderr,
     env: process.env,
@@ -79,5 +81,7 @@ function suspend(): void {
 
 /** Resolves when everything written to stdout has been flushed. */
 function flushOutput(): Promise<void> {
-  return new Promise((resolve) => (process.stdout.writableLength === 0 || stop.signal.aborted ? resolve() : process.stdout.write('', () => resolve())))
+  return new Promise((resolve) =>
+    process.stdout.writableLength === 0 || stop.signal.aborted ? resolve() : process.stdout.write('', () => resolve()),
+  )
 }

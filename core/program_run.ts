@@ -13,7 +13,8 @@ export const INTERRUPTED = 130
 const REPORTING_VERBS = new Set(['call', 'doctor', 'help', 'plugins', 'trust'])
 
 /** The streams, environment and signal of one run. Relative paths start at the working directory of the process. */
-export type ProgramHost = Pick<Io, 'env' | 'signal' | 'interrupts' | 'front'> & Record<'stdout' | 'stderr', NodeJS.WriteStream> & { readonly stdin: NodeJS.ReadStream }
+export type ProgramHost = Pick<Io, 'env' | 'signal' | 'interrupts' | 'front'> &
+  Record<'stdout' | 'stderr', NodeJS.WriteStream> & { readonly stdin: NodeJS.ReadStream }
 
 /** A front that holds the terminal: it shows messages until its verb starts, or gives the terminal back. */
 interface EarlyFront {
@@ -47,7 +48,11 @@ export class ProgramRun {
   report(error: unknown): number {
     this.#early?.end()
     const isUsage = error instanceof CommandLineError
-    const { code, message, hint } = isUsage ? { code: '', message: error.message, hint: 'See `vtcode help`.' } : error instanceof VtError ? error.problem : this.#internal(error)
+    const { code, message, hint } = isUsage
+      ? { code: '', message: error.message, hint: 'See `vtcode help`.' }
+      : error instanceof VtError
+        ? error.problem
+        : this.#internal(error)
     this.#host.stderr.write(visible(redactText(`vtcode: error: ${message}\n${isUsage ? '' : '  '}${plainly(hint)}\n`)))
     return isUsage ? 2 : code.startsWith('VT_CONFIG_') ? 3 : 1
   }
@@ -67,9 +72,25 @@ export class ProgramRun {
     const env = { ...this.#host.env, ...extraEnv }
     this.#location = { ...options, env }
     const stdin = () => this.#host.stdin
-    const io: Io = { get stdin() { return stdin() }, stdout, stderr, screen: this.#screen, env, signal, quiet, ...definedOnly({ interrupts }), front }
+    const io: Io = {
+      get stdin() {
+        return stdin()
+      },
+      stdout,
+      stderr,
+      screen: this.#screen,
+      env,
+      signal,
+      quiet,
+      ...definedOnly({ interrupts }),
+      front,
+    }
     const kernel = await createKernel({
-      ...options, env, ...definedOnly({ verb: intended }), surface: intended ?? 'help', signal,
+      ...options,
+      env,
+      ...definedOnly({ verb: intended }),
+      surface: intended ?? 'help',
+      signal,
       ...(log && { log: this.#logFrom(log) }),
     })
     this.#kernel = kernel
@@ -98,7 +119,9 @@ export class ProgramRun {
 
   /** Prints the diagnostics with this code, each text once. */
   #warn(kernel: Kernel, wanted: string): void {
-    const texts = kernel.diagnostics().flatMap(({ code, message, hint }) => (code === wanted ? [plainly(`${message} ${hint}`)] : []))
+    const texts = kernel
+      .diagnostics()
+      .flatMap(({ code, message, hint }) => (code === wanted ? [plainly(`${message} ${hint}`)] : []))
     for (const text of new Set(texts)) {
       const line = `vtcode: warning: ${text.replace(/\p{Cc}+/gu, ' ')}\n`
       if (this.#early) this.#early.say(line)
@@ -107,7 +130,9 @@ export class ProgramRun {
   }
 
   #usage(kernel: Kernel, verb = ''): number {
-    const verbs = kernel.inspection.contributions().flatMap((known) => (known.kind === 'surface' && known.verb ? [known.verb] : []))
+    const verbs = kernel.inspection
+      .contributions()
+      .flatMap((known) => (known.kind === 'surface' && known.verb ? [known.verb] : []))
     const like = nearest(verb, verbs)
     const wrong = verb ? `Unknown verb '${verb}'${like ? ` (did you mean ${like}?)` : ''}` : 'Say what to do'
     this.#host.stderr.write(`vtcode: error: ${wrong}; known verbs: ${verbs.sort().join(', ')}.\nSee \`vtcode help\`.\n`)
@@ -117,12 +142,16 @@ export class ProgramRun {
   /** Returns a log that prints messages of plugins from this level on. */
   #logFrom(least: LogLevel): NonNullable<KernelOptions['log']> {
     return (level, message) => {
-      if (levels.indexOf(level as LogLevel) >= levels.indexOf(least)) this.#host.stderr.write(`vtcode: ${level}: ${visibleLine(message.replace(/\p{Cc}+/gu, ' '))}\n`)
+      if (levels.indexOf(level as LogLevel) >= levels.indexOf(least))
+        this.#host.stderr.write(`vtcode: ${level}: ${visibleLine(message.replace(/\p{Cc}+/gu, ' '))}\n`)
     }
   }
 
   #internal(error: unknown): Problem {
-    const known = problem('VT_INTERNAL', { reason: firstLine(error), report: leaveReport(error, homeOf(this.#location)) }).problem
+    const known = problem('VT_INTERNAL', {
+      reason: firstLine(error),
+      report: leaveReport(error, homeOf(this.#location)),
+    }).problem
     return { ...known, message: `${known.code}: ${known.message}` }
   }
 }

@@ -1,5 +1,15 @@
 import { ok, VtError, type Context, type Handler, type Session, type Success } from '../core/index.js'
-import { addressesOf, checkHost, fenced, fetchPage, hostOf, networkFailure, readUrl, webFailure, type WebSettings } from './lib/net/index.js'
+import {
+  addressesOf,
+  checkHost,
+  fenced,
+  fetchPage,
+  hostOf,
+  networkFailure,
+  readUrl,
+  webFailure,
+  type WebSettings,
+} from './lib/net/index.js'
 
 interface Input {
   url: string
@@ -38,11 +48,20 @@ async function fetched(input: Input, { session, settings: blocks, signal }: Cont
   const limits = { max_bytes: Math.min(input.max_bytes ?? max_bytes, max_bytes), timeout_secs: 30, max_redirects: 0 }
   try {
     const page = await fetchPage(
-      { url: base_url.replace(/\/?$/, '/') + url.href, headers: { accept: 'text/markdown, text/plain' }, ...limits, follow: () => false, answered: visit.answered },
+      {
+        url: base_url.replace(/\/?$/, '/') + url.href,
+        headers: { accept: 'text/markdown, text/plain' },
+        ...limits,
+        follow: () => false,
+        answered: visit.answered,
+      },
       settings,
       signal,
     )
-    if (page.location) throw webFailure('VT_WEB_HTTP', `${page.url.host} answers ${page.status} and points elsewhere.`, { details: { status: page.status } })
+    if (page.location)
+      throw webFailure('VT_WEB_HTTP', `${page.url.host} answers ${page.status} and points elsewhere.`, {
+        details: { status: page.status },
+      })
     const { text: markdown, bytes, truncated } = page
     const note = truncated ? ' The page is longer; this tool returns no more of it.' : ''
     return ok(
@@ -79,8 +98,13 @@ interface Visits {
 /** Takes the one visit of the session before anything is sent; one that nobody answered is given back, a few times. */
 function begin(session: Session, cap: number): { answered(): void; end(): void } {
   const visits = session.state<Visits>('defuddle_fetch', () => ({ used: 0, failed: 0 }))
-  if (visits.used >= cap) throw webFailure('VT_WEB_CAP', `defuddle_fetch is for ${cap} call a session, and that is used up.`)
-  if (visits.failed >= attempts) throw webFailure('VT_WEB_CAP', `The service was not reached ${attempts} times in this session; it is not tried again.`)
+  if (visits.used >= cap)
+    throw webFailure('VT_WEB_CAP', `defuddle_fetch is for ${cap} call a session, and that is used up.`)
+  if (visits.failed >= attempts)
+    throw webFailure(
+      'VT_WEB_CAP',
+      `The service was not reached ${attempts} times in this session; it is not tried again.`,
+    )
   visits.used++
   let answered = false
   return {

@@ -32,14 +32,22 @@ export default ((call, { host, session, workspace }) => {
     scope: skill.scope,
     path: pathOf(skill.file, workspace),
     loaded: loaded.has(skill.id),
-    ...(skill.metadata['keywords'] !== undefined && { keywords: skill.metadata['keywords'].split(/[\s,]+/).filter(Boolean) }),
+    ...(skill.metadata['keywords'] !== undefined && {
+      keywords: skill.metadata['keywords'].split(/[\s,]+/).filter(Boolean),
+    }),
   }))
   const has_more = page * per_page < found.length
   const next = { tool: 'list_skills', input: { ...call.given, page: page + 1 } }
   const left = skipped.slice(0, 20).map(({ path, reason }) => ({ path: pathOf(path, workspace), reason }))
-  const lines = [...skills.map(({ name, description }) => `- ${name}: ${description}`), ...left.map(({ path, reason }) => `[skipped ${path}: ${reason}]`)]
+  const lines = [
+    ...skills.map(({ name, description }) => `- ${name}: ${description}`),
+    ...left.map(({ path, reason }) => `[skipped ${path}: ${reason}]`),
+  ]
   if (has_more) lines.push(`[${found.length} in all; next page=${page + 1}]`)
-  return ok({ skills, total: found.length, page, per_page, has_more, skipped: left, ...(has_more && { next }) }, { text: lines.join('\n') || 'No skills.' })
+  return ok(
+    { skills, total: found.length, page, per_page, has_more, skipped: left, ...(has_more && { next }) },
+    { text: lines.join('\n') || 'No skills.' },
+  )
 }) satisfies Handler<Input>
 
 const fold = (text: string): string => text.normalize('NFKC').toLowerCase()

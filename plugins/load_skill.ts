@@ -1,6 +1,28 @@
-import { block, fail, ok, visibleLine, VtError, type Context, type SkillActivation, type Handler, type Notice, type Result } from '../core/index.js'
+import {
+  block,
+  fail,
+  ok,
+  visibleLine,
+  VtError,
+  type Context,
+  type SkillActivation,
+  type Handler,
+  type Notice,
+  type Result,
+} from '../core/index.js'
 import { successText, withoutEnd } from './lib/base/index.js'
-import { promptParts, findSkill, loadedIn, openFolder, pathOf, readSkill, resourcesOf, unknownSkill, withArguments, type PromptPart } from './lib/skills/index.js'
+import {
+  promptParts,
+  findSkill,
+  loadedIn,
+  openFolder,
+  pathOf,
+  readSkill,
+  resourcesOf,
+  unknownSkill,
+  withArguments,
+  type PromptPart,
+} from './lib/skills/index.js'
 
 const longest = 256 * 1024
 
@@ -19,7 +41,8 @@ export default (async ({ input: { name, arguments: given = '' }, caller }, conte
       ? await carriedOut(promptParts(skill, read.body, given), context)
       : withArguments(read.body, skill, given)
     if (typeof body !== 'string') return body
-    if (Buffer.byteLength(body) > longest) return fail('VT_SKILL_INVALID', `The instructions of ${skill.id} are longer than ${longest / 1024} KiB.`)
+    if (Buffer.byteLength(body) > longest)
+      return fail('VT_SKILL_INVALID', `The instructions of ${skill.id} are longer than ${longest / 1024} KiB.`)
 
     const loaded = loadedIn(context.session)
     const already_loaded = loaded.has(skill.id)
@@ -59,7 +82,13 @@ async function activate(skill: Skill, resources: string[], { host, session }: Co
 
 type Skill = Parameters<Context['host']['bring']>[0]
 
-const optionalFields = ({ allowed_tools, compatibility }: { allowed_tools: readonly string[]; compatibility?: string | undefined }) => ({
+const optionalFields = ({
+  allowed_tools,
+  compatibility,
+}: {
+  allowed_tools: readonly string[]
+  compatibility?: string | undefined
+}) => ({
   ...(allowed_tools.length > 0 && { allowed_tools }),
   ...(compatibility !== undefined && { compatibility }),
 })
@@ -82,7 +111,9 @@ async function carriedOut(parts: PromptPart[], context: Context): Promise<string
       const result = await context.call('unified_file', { action: 'read', path: part.read })
       const missing = !result.ok && ['VT_PATH_NOT_FOUND', 'VT_PATH_IS_DIRECTORY'].includes(result.error.code)
       if (!result.ok && !missing) return result
-      texts.push(result.ok ? String(result.output['content'] ?? successText(result)).slice(0, largest) : `@${part.read}`)
+      texts.push(
+        result.ok ? String(result.output['content'] ?? successText(result)).slice(0, largest) : `@${part.read}`,
+      )
     }
   }
   return texts.join('')
@@ -95,12 +126,20 @@ interface Ran {
   exit_code: number | null
 }
 const printed = ({ stdout = '', stderr = '', output = '', exit_code }: Ran): string =>
-  `${[stdout, output, stderr].map((text) => text.trimEnd()).filter(Boolean).join('\n')}${exit_code === 0 ? '' : `\n(exit code ${exit_code ?? 'none'})`}`
+  `${[stdout, output, stderr]
+    .map((text) => text.trimEnd())
+    .filter(Boolean)
+    .join('\n')}${exit_code === 0 ? '' : `\n(exit code ${exit_code ?? 'none'})`}`
 
-const lostTools = (tools: string[]): Notice[] => (tools.length === 0 ? [] : [{
-  code: 'VT_SKILL_ONE_CALL',
-  message: `The skill brings ${tools.join(', ')}, for its session only, and each \`vtcode call\` is one of its own: they can be called in \`vtcode chat\`, \`vtcode exec\` and over MCP.`,
-}])
+const lostTools = (tools: string[]): Notice[] =>
+  tools.length === 0
+    ? []
+    : [
+        {
+          code: 'VT_SKILL_ONE_CALL',
+          message: `The skill brings ${tools.join(', ')}, for its session only, and each \`vtcode call\` is one of its own: they can be called in \`vtcode chat\`, \`vtcode exec\` and over MCP.`,
+        },
+      ]
 
 interface Loaded {
   name: string
@@ -114,17 +153,37 @@ function wrap({ name, instructions, resources, tools_added, compatibility }: Loa
   const tools = tools_added.length === 0 ? '' : `Tools that can be called now: ${tools_added.join(', ')}\n`
   const needs = compatibility === undefined ? '' : `Needs: ${compatibility}\n`
   const listed = resources.length === 0 ? '' : `\n${block('skill_resources', resources.map(visibleLine).join('\n'))}`
-  return block('skill_content', `${withoutEnd(instructions, '\n')}\n${needs}${tools}Skill directory: ${visibleLine(folder)}${listed}`, { name })
+  return block(
+    'skill_content',
+    `${withoutEnd(instructions, '\n')}\n${needs}${tools}Skill directory: ${visibleLine(folder)}${listed}`,
+    { name },
+  )
 }
 
 /** What the skill would have had other programs do, and what of its tools was left out. */
 function noticesOf(body: string, { left }: SkillActivation): Notice[] {
   const notices: Notice[] = []
-  if (/(?:^|\s)!`[^`\n]+`|^```!|(?:^|\s)!\{[^}\n]+\}/m.test(body)) notices.push({ code: 'VT_SKILL_COMMAND_NOT_RUN', message: 'The instructions hold commands marked with !; they are shown as text and were not run.' })
-  const [untrusted, others] = [left.filter(({ state }) => state === 'untrusted'), left.filter(({ state }) => state !== 'untrusted')]
-  const names = (some: SkillActivation['left']) => some.slice(0, most).map(({ id, slot }) => slot ?? id).join(', ')
-  if (untrusted.length > 0) notices.push({ code: 'VT_SKILL_UNTRUSTED', message: `Left out until the user agrees with \`vtcode trust\` and the skill is loaded again: ${names(untrusted)}.` })
-  for (const { id, reason = '' } of others.slice(0, most)) notices.push({ code: 'VT_SKILL_LEFT_OUT', message: `${id} takes no part: ${reason}` })
+  if (/(?:^|\s)!`[^`\n]+`|^```!|(?:^|\s)!\{[^}\n]+\}/m.test(body))
+    notices.push({
+      code: 'VT_SKILL_COMMAND_NOT_RUN',
+      message: 'The instructions hold commands marked with !; they are shown as text and were not run.',
+    })
+  const [untrusted, others] = [
+    left.filter(({ state }) => state === 'untrusted'),
+    left.filter(({ state }) => state !== 'untrusted'),
+  ]
+  const names = (some: SkillActivation['left']) =>
+    some
+      .slice(0, most)
+      .map(({ id, slot }) => slot ?? id)
+      .join(', ')
+  if (untrusted.length > 0)
+    notices.push({
+      code: 'VT_SKILL_UNTRUSTED',
+      message: `Left out until the user agrees with \`vtcode trust\` and the skill is loaded again: ${names(untrusted)}.`,
+    })
+  for (const { id, reason = '' } of others.slice(0, most))
+    notices.push({ code: 'VT_SKILL_LEFT_OUT', message: `${id} takes no part: ${reason}` })
   return notices
 }
 

@@ -11,20 +11,31 @@ export default (async (call, context) => {
   if (!skill) return unknownSkill(skill_name, context)
   // Each call of the command line is a session of its own: there the order is for the person to keep.
   if (call.caller.surface !== 'call' && !loadedIn(context.session).has(skill.id)) {
-    return fail('VT_SKILL_NOT_LOADED', `The skill '${skill_name}' is not loaded.`, { next: { tool: 'load_skill', input: { name: skill_name } } })
+    return fail('VT_SKILL_NOT_LOADED', `The skill '${skill_name}' is not loaded.`, {
+      next: { tool: 'load_skill', input: { name: skill_name } },
+    })
   }
   using folder = openFolder(skill, context)
   // Links are followed as far as the skill goes, whoever reads afterwards.
   await (await folder.open(resource_path)).close()
   const { skill_name: _, resource_path: __, ...paging } = call.given
   const path = folder.at(resource_path)
-  const result = folder.inside === undefined
-    ? await readFile(asRead(call, path, paging), { workspace: folder.workspace, signal: context.signal, reads: { remember() {} } })
-    : await context.call('unified_file', { action: 'read', path, ...paging })
+  const result =
+    folder.inside === undefined
+      ? await readFile(asRead(call, path, paging), {
+          workspace: folder.workspace,
+          signal: context.signal,
+          reads: { remember() {} },
+        })
+      : await context.call('unified_file', { action: 'read', path, ...paging })
   return asResource(result, call.input, path)
 }) satisfies Handler<Input>
 
-const asRead = (call: Call<Input>, path: string, paging: Readonly<JsonObject>): Call<ReadInput> => ({ ...call, input: { ...paging, path }, given: { ...paging, path } })
+const asRead = (call: Call<Input>, path: string, paging: Readonly<JsonObject>): Call<ReadInput> => ({
+  ...call,
+  input: { ...paging, path },
+  given: { ...paging, path },
+})
 
 /** The answer in the terms of the skill: names of its files, and a `next` that reads on the same way. */
 function asResource(result: Result, { skill_name, resource_path }: Input, path: string): Result {

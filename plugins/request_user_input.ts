@@ -14,9 +14,16 @@ const requestUserInput: Handler<{ questions: Question[] }, AskOutput> = async ({
     if (context.signal.aborted) throw problem('VT_CALL_ABORTED')
     return unavailable()
   }
-  if (!answers) return ok({ cancelled: true }, { text: 'The user closed the question without an answer. Continue without it, or stop.' })
+  if (!answers)
+    return ok(
+      { cancelled: true },
+      { text: 'The user closed the question without an answer. Continue without it, or stop.' },
+    )
   const checked = Object.fromEntries(questions.map((question) => [question.id, answerTo(question, answers)]))
-  return ok({ answers: checked }, { text: questions.map((question) => line(question, checked[question.id]!)).join('\n') })
+  return ok(
+    { answers: checked },
+    { text: questions.map((question) => line(question, checked[question.id]!)).join('\n') },
+  )
 }
 export default requestUserInput
 
@@ -24,7 +31,9 @@ const unavailable = () => fail('VT_ASK_UNAVAILABLE', 'Nobody can be asked here, 
 
 /** Full-auto runs unattended: nobody is waited for unless its list says that somebody is there. */
 function onList({ settings, slot }: Context): boolean {
-  return [...slot.names, ...slot.aliases, 'ask'].some((name) => settings.automation.full_auto.allowed_tools.includes(name))
+  return [...slot.names, ...slot.aliases, 'ask'].some((name) =>
+    settings.automation.full_auto.allowed_tools.includes(name),
+  )
 }
 
 /** What a schema cannot say: ids name answers, labels name choices, so neither may occur twice. */
@@ -32,13 +41,20 @@ function refuseTwins(questions: readonly Question[]): void {
   const places = [
     ...questions.map(({ id }, at) => ({ list: 'id', text: id, place: `questions[${at}].id` })),
     ...questions.flatMap(({ options = [] }, at) =>
-      options.map(({ label }, option) => ({ list: `${at}`, text: label, place: `questions[${at}].options[${option}].label` })),
+      options.map(({ label }, option) => ({
+        list: `${at}`,
+        text: label,
+        place: `questions[${at}].options[${option}].label`,
+      })),
     ),
   ]
   const seen = new Map<string, string>()
   for (const { list, text, place } of places) {
     const before = seen.get(`${list} ${text}`)
-    if (before) throw problem('VT_INPUT_INVALID', { problem: `${place} is ${JSON.stringify(text)}, as ${before} is; each must be different.` })
+    if (before)
+      throw problem('VT_INPUT_INVALID', {
+        problem: `${place} is ${JSON.stringify(text)}, as ${before} is; each must be different.`,
+      })
     seen.set(`${list} ${text}`, place)
   }
 }
@@ -47,7 +63,12 @@ const isRecommended = ({ label }: { label: string }): boolean => /\(recommended\
 
 function recommendedFirst(question: Question): Question {
   const { options } = question
-  return options ? { ...question, options: [...options.filter(isRecommended), ...options.filter((option) => !isRecommended(option))] } : question
+  return options
+    ? {
+        ...question,
+        options: [...options.filter(isRecommended), ...options.filter((option) => !isRecommended(option))],
+      }
+    : question
 }
 
 type Answer = Answers[string]

@@ -28,15 +28,22 @@ const webSearch: Handler<WebQuery, SearchOutput> = (call, context) => {
       )
       const results = readResults(page.text)
       if (results) return results
-      if (page.status === 202 || isChallenge(page.text)) throw webFailure('VT_WEB_REFUSED', 'duckduckgo shows a page against robots instead of results.', { details: { status: page.status } })
-      throw webFailure('VT_WEB_PARSE', 'The answer of duckduckgo holds neither results nor the words that there are none.')
+      if (page.status === 202 || isChallenge(page.text))
+        throw webFailure('VT_WEB_REFUSED', 'duckduckgo shows a page against robots instead of results.', {
+          details: { status: page.status },
+        })
+      throw webFailure(
+        'VT_WEB_PARSE',
+        'The answer of duckduckgo holds neither results nor the words that there are none.',
+      )
     },
   }
   return searchWeb(engine, call, context)
 }
 export default webSearch
 
-const isChallenge = (html: string): boolean => /class="[^"]*\banomaly-modal|id="challenge-form"|\/anomaly\.js\b/.test(html)
+const isChallenge = (html: string): boolean =>
+  /class="[^"]*\banomaly-modal|id="challenge-form"|\/anomaly\.js\b/.test(html)
 
 /** The results on a page, advertisements left out; `undefined` for a page that holds neither results nor their absence. */
 function readResults(html: string): WebResult[] | undefined {
@@ -54,7 +61,8 @@ function readBlock(block: string): WebResult[] | undefined {
   if (!link || href === undefined || href === null) return undefined
   const url = target(decodeEntities(href))
   if (/\bresult--ad\b/.test(classes) || url === undefined) return []
-  const snippet = /\bclass="[^"]*\bresult__snippet\b[^"]*"[^>]{0,4000}>([\s\S]{0,8000}?)<\/(?:a|div)>/.exec(block)?.[1] ?? ''
+  const snippet =
+    /\bclass="[^"]*\bresult__snippet\b[^"]*"[^>]{0,4000}>([\s\S]{0,8000}?)<\/(?:a|div)>/.exec(block)?.[1] ?? ''
   return [{ title: markupText(link[2]!), url, snippet: markupText(snippet) }]
 }
 

@@ -1,7 +1,18 @@
 // Builds build/, every module by tsc, for tests of rooms and for this script, and dist/, the program: bundles, and the data beside them.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -15,8 +26,19 @@ process.chdir(root)
 
 takeLock('build/.lock')
 // One build a change: `npm ci` builds, and so would `npm test` right after it.
-const stamp = stampOf(['core', 'plugins', 'manifests', 'skills', 'test/kit', 'scripts'], ['test/kit.ts', 'test/fixtures/tools.md', 'test/fixtures/w.json', 'package.json', 'package-lock.json', 'tsconfig.json'])
-if (existsSync('dist/core/bin.js') && existsSync('build/.stamp') && readFileSync('build/.stamp', 'utf8') === stamp) process.exit(0)
+const stamp = stampOf(
+  ['core', 'plugins', 'manifests', 'skills', 'test/kit', 'scripts'],
+  [
+    'test/kit.ts',
+    'test/fixtures/tools.md',
+    'test/fixtures/w.json',
+    'package.json',
+    'package-lock.json',
+    'tsconfig.json',
+  ],
+)
+if (existsSync('dist/core/bin.js') && existsSync('build/.stamp') && readFileSync('build/.stamp', 'utf8') === stamp)
+  process.exit(0)
 rmSync('build/.stamp', { force: true })
 
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
@@ -31,8 +53,11 @@ for (const folder of data) {
 // A start reads these instead of a hundred YAML files and a long schema; a broken manifest or skill ends the build here, by file and line.
 const built = (room) => import(pathToFileURL(join(root, 'build/core', room, 'index.js')).href)
 const { buildCheck, builtName, compileContract, readContract } = await built('schema')
-for (const name of ['manifest.1', 'config.1', 'tool-policy.1', 'schedule_task.1']) writeFileSync(`build/manifests/schema/_${name}.cjs`, await compileContract(`${name}.json`))
-const [{ compileCatalogue }, { defaultsOf }, { compileSkills }] = await Promise.all(['manifests', 'config', 'skills'].map(built))
+for (const name of ['manifest.1', 'config.1', 'tool-policy.1', 'schedule_task.1'])
+  writeFileSync(`build/manifests/schema/_${name}.cjs`, await compileContract(`${name}.json`))
+const [{ compileCatalogue }, { defaultsOf }, { compileSkills }] = await Promise.all(
+  ['manifests', 'config', 'skills'].map(built),
+)
 const orEnd = (error) => {
   console.error(error.message)
   process.exit(1)
@@ -40,8 +65,13 @@ const orEnd = (error) => {
 const catalogue = await compileCatalogue(join(root, 'build/manifests')).catch(orEnd)
 // What our actions answer is for types and tests; a start need not read it.
 writeFileSync('build/manifests/_outputs.json', JSON.stringify(outputsOf(catalogue)))
-writeFileSync('build/manifests/_catalogue.json', JSON.stringify(catalogue.map(({ file, manifest: { output, ...manifest } }) => ({ file, manifest }))))
-const modes = catalogue.filter(({ manifest: { mode, default_mode } }) => mode ?? default_mode).map(({ manifest: { verb, mode, default_mode } }) => [verb, { mode, default_mode }])
+writeFileSync(
+  'build/manifests/_catalogue.json',
+  JSON.stringify(catalogue.map(({ file, manifest: { output, ...manifest } }) => ({ file, manifest }))),
+)
+const modes = catalogue
+  .filter(({ manifest: { mode, default_mode } }) => mode ?? default_mode)
+  .map(({ manifest: { verb, mode, default_mode } }) => [verb, { mode, default_mode }])
 writeFileSync('build/manifests/_verbs.json', JSON.stringify(Object.fromEntries(modes)))
 try {
   writeFileSync('build/skills/_catalogue.json', JSON.stringify(compileSkills(join(root, 'build/skills'))))
@@ -101,7 +131,13 @@ function isAlive(pid) {
 
 /** The checks of what our actions take, as a kernel that has nothing else binds them, and of what tells an action by its input. */
 async function buildChecks(catalogue, kernel) {
-  const told = catalogue.flatMap(({ manifest: { infer = {}, effectless } }) => [infer, ...(infer.former ?? []), ...(infer.presets ?? [])].map(({ when }) => when).concat(infer.otherwise, effectless)).filter((schema) => schema !== undefined)
+  const told = catalogue
+    .flatMap(({ manifest: { infer = {}, effectless } }) =>
+      [infer, ...(infer.former ?? []), ...(infer.presets ?? [])]
+        .map(({ when }) => when)
+        .concat(infer.otherwise, effectless),
+    )
+    .filter((schema) => schema !== undefined)
   const schemas = [...kernel.list().map(({ input }) => input), ...told]
   const folder = 'build/manifests/schema/checks'
   mkdirSync(folder, { recursive: true })
@@ -113,7 +149,10 @@ async function buildChecks(catalogue, kernel) {
 
 /** Changes when one of these files, or of the files in these folders, does. */
 function stampOf(folders, files) {
-  const all = [...folders.flatMap((folder) => readdirSync(folder, { recursive: true }).map((name) => join(folder, name))), ...files].sort()
+  const all = [
+    ...folders.flatMap((folder) => readdirSync(folder, { recursive: true }).map((name) => join(folder, name))),
+    ...files,
+  ].sort()
   const hash = createHash('sha256').update(process.version)
   for (const file of all) {
     const { size, mtimeMs } = statSync(file)
@@ -124,6 +163,8 @@ function stampOf(folders, files) {
 
 /** Slot to what it answers, where its primary says so. */
 function outputsOf(catalogue) {
-  const slots = catalogue.flatMap(({ manifest: { kind = 'action', stage = 'primary', action, slot, name, output } }) => (kind === 'action' && stage === 'primary' && output ? [[action ?? slot ?? name, output]] : []))
+  const slots = catalogue.flatMap(({ manifest: { kind = 'action', stage = 'primary', action, slot, name, output } }) =>
+    kind === 'action' && stage === 'primary' && output ? [[action ?? slot ?? name, output]] : [],
+  )
   return Object.fromEntries(slots)
 }

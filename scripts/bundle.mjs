@@ -19,16 +19,42 @@ const program = 'core/bin.js'
 /** One run of the program, for tests that call it in their own process. */
 const callable = 'core/program_run.js'
 /** What a thread or process begins with. */
-const begun = [program, 'plugins/adapter/isolated/child.js', 'plugins/surface/plugins/test_child.js', 'plugins/surface/plugins/validate_child.js', 'plugins/unified_file/pdf/worker.js', 'plugins/unified_search/outline_tree_sitter/worker.js', 'plugins/unified_search/web/worker.js']
+const begun = [
+  program,
+  'plugins/adapter/isolated/child.js',
+  'plugins/surface/plugins/test_child.js',
+  'plugins/surface/plugins/validate_child.js',
+  'plugins/unified_file/pdf/worker.js',
+  'plugins/unified_search/outline_tree_sitter/worker.js',
+  'plugins/unified_search/web/worker.js',
+]
 /** What strangers import, and settings in code. */
-const doors = ['core/index.js', 'plugins/agent/index.js', 'plugins/agent/records/index.js', 'plugins/tui/index.js', 'plugins/surface/mcp/embedded.js', 'core/config/evaluate.js']
+const doors = [
+  'core/index.js',
+  'plugins/agent/index.js',
+  'plugins/agent/records/index.js',
+  'plugins/tui/index.js',
+  'plugins/surface/mcp/embedded.js',
+  'core/config/evaluate.js',
+]
 /** What a run of the agent, or a call, needs in any case. Libraries have folders of such names too. */
 const groups = [
   // What speaks before the kernel is there.
-  { name: 'front', priority: 2, test: /^(?!.*\/node_modules\/).*\/core\/(?:cli\/(?:compiled|flags)|system\/(?:program_files|seal|state_file)|shapes\/types|config\/root|documents\/watch)\.ts/ },
+  {
+    name: 'front',
+    priority: 2,
+    test: /^(?!.*\/node_modules\/).*\/core\/(?:cli\/(?:compiled|flags)|system\/(?:program_files|seal|state_file)|shapes\/types|config\/root|documents\/watch)\.ts/,
+  },
   // What a screen shows before the kernel is there.
-  { name: 'text', priority: 2, test: /^(?!.*\/node_modules\/).*\/core\/(?:shapes\/errors|text\/(?:secrets|visible))\.ts/ },
-  { name: 'kernel', test: /^(?!.*\/node_modules\/).*\/core\/(?!bin|main|program_run|cli|config\/evaluate|trust\/module_hooks)|\/node_modules\/tapable\/|\/helpers\/esm\/usingCtx\.js$/ },
+  {
+    name: 'text',
+    priority: 2,
+    test: /^(?!.*\/node_modules\/).*\/core\/(?:shapes\/errors|text\/(?:secrets|visible))\.ts/,
+  },
+  {
+    name: 'kernel',
+    test: /^(?!.*\/node_modules\/).*\/core\/(?!bin|main|program_run|cli|config\/evaluate|trust\/module_hooks)|\/node_modules\/tapable\/|\/helpers\/esm\/usingCtx\.js$/,
+  },
   { name: 'lib', test: /\/plugins\/lib\/(?:base|process|state|values)\// },
   { name: 'terminal', test: /\/plugins\/lib\/terminal\/(?!commands|prompts)/ },
   { name: 'read', test: /\/plugins\/lib\/files\/(?:read|missing)/ },
@@ -61,7 +87,10 @@ export async function bundleProgram(catalogue) {
       extensionAlias: { '.js': ['.ts', '.js'] },
       // A canvas that somebody has installed is nothing a page may draw on.
       // What `main` of jsonc-parser names asks for its own files in a way that no bundler follows.
-      alias: { canvas: here('../node_modules/linkedom/commonjs/canvas-shim.cjs'), 'jsonc-parser': here('../node_modules/jsonc-parser/lib/esm/main.js') },
+      alias: {
+        canvas: here('../node_modules/linkedom/commonjs/canvas-shim.cjs'),
+        'jsonc-parser': here('../node_modules/jsonc-parser/lib/esm/main.js'),
+      },
     },
     transform: { target: 'es2022' },
     // That some part is loaded lazily by one and at once by another is no mistake here; linkedom's CSS parser evaluates names of errors.
@@ -79,10 +108,17 @@ export async function bundleProgram(catalogue) {
     comments: { annotation: false, jsdoc: false },
     codeSplitting: { includeDependenciesRecursively: false, groups },
   })
-  for (const { fileName, code } of output) writeProgram(fileName, `(function (exports, require, module, __filename, __dirname, __import) {${withImports(code)}\n})`)
+  for (const { fileName, code } of output)
+    writeProgram(
+      fileName,
+      `(function (exports, require, module, __filename, __dirname, __import) {${withImports(code)}\n})`,
+    )
   for (const name of doors) writeProgram(name, passedOn(name, Object.keys(await import(here(`../build/${name}`)))))
   for (const name of begun) writeProgram(name, passedOn(name, []))
-  writeFileSync('dist/core/bin.cjs', "#!/usr/bin/env node\nrequire('./loader.cjs').load(__filename.replace(/bin\\.cjs$/, '_bin.cjs'));\n")
+  writeFileSync(
+    'dist/core/bin.cjs',
+    "#!/usr/bin/env node\nrequire('./loader.cjs').load(__filename.replace(/bin\\.cjs$/, '_bin.cjs'));\n",
+  )
   const loading = await rolldown({ input: here('../core/system/load.ts'), platform: 'node', tsconfig: false })
   await loading.write({ file: 'dist/core/loader.cjs', format: 'cjs' })
   cpSync('build/core/trust/module_hooks.js', 'dist/core/trust/module_hooks.js')
@@ -104,7 +140,8 @@ function withImports(code) {
   const places = []
   const look = (node) => {
     if (node?.type === 'ImportExpression') places.push(node.start)
-    for (const value of typeof node === 'object' && node !== null ? Object.values(node) : []) if (typeof value === 'object') look(value)
+    for (const value of typeof node === 'object' && node !== null ? Object.values(node) : [])
+      if (typeof value === 'object') look(value)
   }
   if (/\bimport\s*\(/.test(code)) look(parseAst(code))
   return places.reverse().reduce((text, at) => `${text.slice(0, at)}__${text.slice(at)}`, code)
@@ -117,14 +154,20 @@ function passedOn(name, exports) {
   // What was written down as the program before it began with a script begins it still.
   if (name === program) return `#!/usr/bin/env node\n${require}("./bin.cjs");\n`
   const script = `${require}(${to('core/loader.cjs')}).load(import.meta.filename.replace(/js$/, "cjs"))`
-  const body = exports.length === 0 ? `${script};` : `const { ${exports.join(', ')} } = ${script};\nexport { ${exports.join(', ')} };`
+  const body =
+    exports.length === 0
+      ? `${script};`
+      : `const { ${exports.join(', ')} } = ${script};\nexport { ${exports.join(', ')} };`
   return `${body}\n`
 }
 
 /** What loads scripts is a file apart, which gives itself to those that it loads. */
 const loader = {
   name: 'loader',
-  resolveId: (id, importer) => (importer !== undefined && join(importer, '..', id) === here('../core/system/load.js') ? { id: '#load', external: true } : undefined),
+  resolveId: (id, importer) =>
+    importer !== undefined && join(importer, '..', id) === here('../core/system/load.js')
+      ? { id: '#load', external: true }
+      : undefined,
 }
 
 /** What a screen needs for text that is not ASCII takes as long to make as all else of its first frame; it is made when such text comes. */
@@ -135,8 +178,14 @@ const late = {
     return patched(
       code,
       'pi-tui',
-      ['const segmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" });', 'let made;\nconst segmenter = { segment: (text) => (made ??= new Intl.Segmenter(undefined, { granularity: "grapheme" })).segment(text) };'],
-      ['const rgiEmojiRegex = /^\\p{RGI_Emoji}$/v;', 'let emoji;\nconst rgiEmojiRegex = { test: (text) => (emoji ??= new RegExp("^\\\\p{RGI_Emoji}$", "v")).test(text) };'],
+      [
+        'const segmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" });',
+        'let made;\nconst segmenter = { segment: (text) => (made ??= new Intl.Segmenter(undefined, { granularity: "grapheme" })).segment(text) };',
+      ],
+      [
+        'const rgiEmojiRegex = /^\\p{RGI_Emoji}$/v;',
+        'let emoji;\nconst rgiEmojiRegex = { test: (text) => (emoji ??= new RegExp("^\\\\p{RGI_Emoji}$", "v")).test(text) };',
+      ],
     )
   },
 }
@@ -148,14 +197,24 @@ function checkImports(output) {
   const there = [...Object.keys({ ...dependencies, ...optionalDependencies }), 'typescript']
   const ours = new Set(output.map(({ fileName }) => fileName))
   const wrong = output.flatMap(({ fileName, imports = [], dynamicImports = [] }) =>
-    [...imports, ...dynamicImports].filter((name) => !ours.has(name) && !isBuiltin(name) && name !== '#load' && !name.startsWith('#vendor/') && !there.some((one) => name === one || name.startsWith(`${one}/`))).map((name) => `${fileName} imports ${name}`),
+    [...imports, ...dynamicImports]
+      .filter(
+        (name) =>
+          !ours.has(name) &&
+          !isBuiltin(name) &&
+          name !== '#load' &&
+          !name.startsWith('#vendor/') &&
+          !there.some((one) => name === one || name.startsWith(`${one}/`)),
+      )
+      .map((name) => `${fileName} imports ${name}`),
   )
   if (wrong.length > 0) throw new Error(`Neither bundled nor a dependency:\n${wrong.join('\n')}`)
 }
 
 /** Makes each part of the MCP SDK that serves one script: as modules, the SDK takes longer to start than Node itself. */
 export async function bundleSdk() {
-  for (const name of ['@modelcontextprotocol/server', '@modelcontextprotocol/core', 'zod']) keepLicence(`node_modules/${name}`)
+  for (const name of ['@modelcontextprotocol/server', '@modelcontextprotocol/core', 'zod'])
+    keepLicence(`node_modules/${name}`)
   for (const name of ['http', 'stdio']) {
     const bundle = await rolldown({
       input: here(`sdk/${name}.mjs`),
@@ -183,7 +242,8 @@ const unused = {
     for (const statement of parseAst(code).body) {
       if (statement.type === 'ForOfStatement') replace(statement, '')
       for (const { init } of statement.type === 'VariableDeclaration' ? statement.declarations : []) {
-        if (init?.type === 'CallExpression') replace(init, `/* @__PURE__ */ (() => ${code.slice(init.start, init.end)})()`)
+        if (init?.type === 'CallExpression')
+          replace(init, `/* @__PURE__ */ (() => ${code.slice(init.start, init.end)})()`)
       }
     }
     return text + code.slice(end)
@@ -203,7 +263,12 @@ const often = {
   name: 'compiled-when-used-often',
   transform(code, id) {
     if (!id.endsWith('/zod/v4/core/schemas.js')) return undefined
-    return patched(code, 'zod', ['const jit = !core.globalConfig.jitless;', 'const jit = true; let asked = 0;'], ['if (jit && fastEnabled && ctx?.async', 'if (fastEnabled && ++asked > 64 && ctx?.async'])
+    return patched(
+      code,
+      'zod',
+      ['const jit = !core.globalConfig.jitless;', 'const jit = true; let asked = 0;'],
+      ['if (jit && fastEnabled && ctx?.async', 'if (fastEnabled && ++asked > 64 && ctx?.async'],
+    )
   },
 }
 
@@ -212,7 +277,17 @@ const guards = {
   name: 'guards-of-messages',
   transform(code, id) {
     if (!/@modelcontextprotocol\/server\//.test(id) || !code.includes('const isJSONRPCRequest =')) return undefined
-    const guard = (kind, member) => [`const isJSONRPC${kind} = (value) => `, `const isJSONRPC${kind} = (value) => ${member} && `]
-    return patched(code, 'The MCP SDK', guard('Request', 'value?.id !== undefined'), guard('Notification', 'value?.method !== undefined'), guard('ResultResponse', 'value?.result !== undefined'), guard('ErrorResponse', 'value?.error !== undefined'))
+    const guard = (kind, member) => [
+      `const isJSONRPC${kind} = (value) => `,
+      `const isJSONRPC${kind} = (value) => ${member} && `,
+    ]
+    return patched(
+      code,
+      'The MCP SDK',
+      guard('Request', 'value?.id !== undefined'),
+      guard('Notification', 'value?.method !== undefined'),
+      guard('ResultResponse', 'value?.result !== undefined'),
+      guard('ErrorResponse', 'value?.error !== undefined'),
+    )
   },
 }

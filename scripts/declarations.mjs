@@ -43,18 +43,37 @@ const describing = (code) => code.replace(/^( *)(.*?); (\/\*\*)/gm, '$1$2;\n$1$3
 
 /** Others speak of what the front door declares, and do not declare it again, whichever room they have it from. */
 function throughFront(frontDoor) {
-  const there = new Set([...readFileSync(frontDoor, 'utf8').matchAll(/export (?:type )?\{([^}]*)\}/g)].flatMap(([, names]) => names.split(',').map((name) => name.replace(/\btype /, '').trim())))
-  const nameOf = (item) => item.replace(/\btype /, '').split(' as ')[0].trim()
-  const rewrite = (importer) => (whole, type = '', names, specifier) => {
-    if (!resolve(dirname(importer), specifier).startsWith(`${dirname(frontDoor)}/`)) return whole
-    const items = names.split(',').map((item) => item.trim()).filter(Boolean)
-    const [ours, rest] = [items.filter((item) => there.has(nameOf(item))), items.filter((item) => !there.has(nameOf(item)))]
-    const line = (list, from) => (list.length > 0 ? `import ${type}{ ${list.join(', ')} } from '${from}';` : '')
-    return line(ours, front) + line(rest, specifier)
-  }
+  const there = new Set(
+    [...readFileSync(frontDoor, 'utf8').matchAll(/export (?:type )?\{([^}]*)\}/g)].flatMap(([, names]) =>
+      names.split(',').map((name) => name.replace(/\btype /, '').trim()),
+    ),
+  )
+  const nameOf = (item) =>
+    item
+      .replace(/\btype /, '')
+      .split(' as ')[0]
+      .trim()
+  const rewrite =
+    (importer) =>
+    (whole, type = '', names, specifier) => {
+      if (!resolve(dirname(importer), specifier).startsWith(`${dirname(frontDoor)}/`)) return whole
+      const items = names
+        .split(',')
+        .map((item) => item.trim())
+        .filter(Boolean)
+      const [ours, rest] = [
+        items.filter((item) => there.has(nameOf(item))),
+        items.filter((item) => !there.has(nameOf(item))),
+      ]
+      const line = (list, from) => (list.length > 0 ? `import ${type}{ ${list.join(', ')} } from '${from}';` : '')
+      return line(ours, front) + line(rest, specifier)
+    }
   return {
     name: 'through-front',
-    transform: (code, id) => (id.startsWith(`${dirname(frontDoor)}/`) ? undefined : code.replace(/import (type )?\{([^}]*)\} from '(\.[^']*)';/g, rewrite(id))),
+    transform: (code, id) =>
+      id.startsWith(`${dirname(frontDoor)}/`)
+        ? undefined
+        : code.replace(/import (type )?\{([^}]*)\} from '(\.[^']*)';/g, rewrite(id)),
   }
 }
 

@@ -5,8 +5,42 @@ import { brotliCompressSync, constants } from 'node:zlib'
 
 export const folder = 'plugins/unified_search/outline_tree_sitter'
 const packages = {
-  '@vscode/tree-sitter-wasm': { at: 'wasm', languages: ['bash', 'csharp', 'cpp', 'css', 'go', 'java', 'javascript', 'php', 'python', 'ruby', 'rust', 'tsx', 'typescript'] },
-  '@cursorless/tree-sitter-wasms': { at: 'out', languages: ['c', 'dart', 'elixir', 'haskell', 'hcl', 'html', 'json', 'lua', 'nix', 'scala', 'svelte', 'yaml', 'zig'] },
+  '@vscode/tree-sitter-wasm': {
+    at: 'wasm',
+    languages: [
+      'bash',
+      'csharp',
+      'cpp',
+      'css',
+      'go',
+      'java',
+      'javascript',
+      'php',
+      'python',
+      'ruby',
+      'rust',
+      'tsx',
+      'typescript',
+    ],
+  },
+  '@cursorless/tree-sitter-wasms': {
+    at: 'out',
+    languages: [
+      'c',
+      'dart',
+      'elixir',
+      'haskell',
+      'hcl',
+      'html',
+      'json',
+      'lua',
+      'nix',
+      'scala',
+      'svelte',
+      'yaml',
+      'zig',
+    ],
+  },
   '@repomix/tree-sitter-wasms': { at: 'out', languages: ['solidity', 'vue'] },
   '@tree-sitter-grammars/tree-sitter-toml': { at: '.', languages: ['toml'] },
 }
@@ -24,15 +58,26 @@ export function copyGrammars(dist) {
     const from = join('node_modules', name)
     for (const language of languages) {
       cpSync(join(folder, `${queries[language] ?? language}.scm`), join(target, `${language}.scm`))
-      writeFileSync(join(target, `${language}.wasm.br`), compressed(readFileSync(join(from, at, `tree-sitter-${files[language] ?? language}.wasm`))))
+      writeFileSync(
+        join(target, `${language}.wasm.br`),
+        compressed(readFileSync(join(from, at, `tree-sitter-${files[language] ?? language}.wasm`))),
+      )
     }
     const { version, license } = JSON.parse(readFileSync(join(from, 'package.json'), 'utf8'))
     const text = readdirSync(from).find((file) => /^(un)?licen[cs]e/i.test(file))
-    notices.push(`${languages.join(', ')}: from ${name} ${version} (${license})\n\n${text ? readFileSync(join(from, text), 'utf8') : ''}`)
+    notices.push(
+      `${languages.join(', ')}: from ${name} ${version} (${license})\n\n${text ? readFileSync(join(from, text), 'utf8') : ''}`,
+    )
   }
   writeFileSync(join(target, 'NOTICES.txt'), notices.join('\n----\n\n'))
 }
 
 /** Tables of a parser shrink to a twentieth. The best quality would take twenty times as long and save another tenth. */
 const compressed = (wasm) =>
-  brotliCompressSync(wasm, { params: { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_LGWIN]: 22, [constants.BROTLI_PARAM_SIZE_HINT]: wasm.length } })
+  brotliCompressSync(wasm, {
+    params: {
+      [constants.BROTLI_PARAM_QUALITY]: 9,
+      [constants.BROTLI_PARAM_LGWIN]: 22,
+      [constants.BROTLI_PARAM_SIZE_HINT]: wasm.length,
+    },
+  })

@@ -9,7 +9,9 @@ const io = { stdin: Readable.from([]), stdout, stderr, env: {}, signal: new Abor
 
 /** Returns the man page: the help that each verb prints, then each tool with its effects. `kernel` has only built-ins. */
 export async function makeManPage(kernel) {
-  const surfaces = kernel.inspection.contributions().filter(({ kind, verb }) => kind === 'surface' && verb && verb !== 'help')
+  const surfaces = kernel.inspection
+    .contributions()
+    .filter(({ kind, verb }) => kind === 'surface' && verb && verb !== 'help')
   const overview = await helpText(kernel, 'help', io)
   const [flags, codes] = overview.split(/^(?=Flags of every verb|Exit codes:)/m).slice(1)
   const sections = []
@@ -62,6 +64,10 @@ vtcode help, vtcode tour
 }
 
 /** Escapes what roff would take for a request. */
-const quote = (text) => text.replaceAll('\\', '\\e').replaceAll('-', '\\-').replace(/^(?=[.'])/gm, '\\&')
+const quote = (text) =>
+  text
+    .replaceAll('\\', '\\e')
+    .replaceAll('-', '\\-')
+    .replace(/^(?=[.'])/gm, '\\&')
 const toLine = (text) => quote(text.replace(/\s+/g, ' ').trim())
 const toBlock = (text) => `.nf\n${quote(text.trimEnd())}\n.fi\n`

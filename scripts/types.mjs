@@ -23,10 +23,13 @@ function settingsTypes(schema) {
   const named = Object.entries(schema.$defs).map(([name, part]) => ({ name: `Config${pascal(name)}`, part }))
   const context = { refer: (name) => `Config${pascal(name)}`, open: true }
   const settings = `/** The settings of all layers with their defaults. */\nexport type Settings = ${typeOf(schema, { ...context, resolved: true }, '')}\n`
-  const types = named.map(({ name, part }) => `${comment(noteOf(part), '')}type ${name} = ${typeOf(part, context, '')}\n`)
+  const types = named.map(
+    ({ name, part }) => `${comment(noteOf(part), '')}type ${name} = ${typeOf(part, context, '')}\n`,
+  )
   const config = `/** What a settings file says: any part of the settings. */\nexport type Config = Part<Settings>\n`
   const part = `/** The same with all keys optional, but for those in lists and maps. */\ntype Part<Whole> = Whole extends readonly unknown[] ? Whole : string extends keyof Whole ? Whole : Whole extends object ? { [Key in keyof Whole]?: Part<Whole[Key]> } : Whole\n`
-  const open = '/** A map with any names; some of them are known. */\ntype Open<Name extends string, Value> = { [name in Name]?: Value } & { [name: string]: Value }\n'
+  const open =
+    '/** A map with any names; some of them are known. */\ntype Open<Name extends string, Value> = { [name in Name]?: Value } & { [name: string]: Value }\n'
   return `${head('manifests/schema/config.1.json')}\n${[settings, config, ...types, open, part].join('\n')}`
 }
 
@@ -39,9 +42,15 @@ function slotTypes(actions, added) {
     if (known === undefined && output) outputs.set(slot, JSON.stringify(output))
     const prefix = pascal(slot.replace('/', '_'))
     const context = { refer: (name) => prefix + pascal(name), open: false }
-    if (known === undefined) named.push(...Object.entries({ ...input.$defs, ...output?.$defs }).map(([name, part]) => `${comment(noteOf(part), '')}type ${context.refer(name)} = ${typeOf(part, context, '')}\n`))
+    if (known === undefined)
+      named.push(
+        ...Object.entries({ ...input.$defs, ...output?.$defs }).map(
+          ([name, part]) => `${comment(noteOf(part), '')}type ${context.refer(name)} = ${typeOf(part, context, '')}\n`,
+        ),
+      )
     const taken = typeOf({ ...input, type: 'object', properties: { ...added, ...input.properties } }, context, '    ')
-    const answered = known === undefined ? typeOf(output ?? true, context, '    ') : `BuiltinSlots['${known}']['output']`
+    const answered =
+      known === undefined ? typeOf(output ?? true, context, '    ') : `BuiltinSlots['${known}']['output']`
     return `${comment(title, '  ')}  '${slot}': {\n    input: ${taken}\n    output: ${answered}\n  }\n`
   })
   const all = `/** What the slots that come with the program take, but for the word \`action\`, and what they answer. */\nexport interface BuiltinSlots {\n${members.join('')}}\n`
@@ -50,16 +59,27 @@ function slotTypes(actions, added) {
 
 /** Every manifest of the program; of a slot with several, the primary says its contract. */
 function readManifests(folder) {
-  const files = readdirSync(folder, { recursive: true }).filter((file) => /\.ya?ml$/.test(file)).sort()
+  const files = readdirSync(folder, { recursive: true })
+    .filter((file) => /\.ya?ml$/.test(file))
+    .sort()
   return files.map((file) => parse(readFileSync(join(folder, file), 'utf8')))
 }
 const slotOf = ({ action, slot, name }) => action ?? slot ?? name
 const actionsOf = (all) =>
   all
-    .filter(({ kind = 'action', stage = 'primary', alias, input }) => kind === 'action' && stage === 'primary' && alias === undefined && input !== undefined)
+    .filter(
+      ({ kind = 'action', stage = 'primary', alias, input }) =>
+        kind === 'action' && stage === 'primary' && alias === undefined && input !== undefined,
+    )
     .map((manifest) => ({ slot: slotOf(manifest), manifest }))
 /** What policies and compactors that concern every slot add to its input. */
-const addedOf = (all) => Object.assign({}, ...all.filter(({ kind, slots, input }) => /^(?:policy|compactor)$/.test(kind) && !slots && input).map(({ input }) => input.properties))
+const addedOf = (all) =>
+  Object.assign(
+    {},
+    ...all
+      .filter(({ kind, slots, input }) => /^(?:policy|compactor)$/.test(kind) && !slots && input)
+      .map(({ input }) => input.properties),
+  )
 
 const stale = [...generated].filter(([file, make]) => {
   const text = make()
@@ -68,5 +88,8 @@ const stale = [...generated].filter(([file, make]) => {
   return text !== before
 })
 const names = stale.map(([file]) => relative(root, file)).join(', ')
-if (stale.length > 0) console.log(process.argv.includes('--check') ? `Stale: ${names}. Write them with \`npm run docs\`.` : `Written: ${names}.`)
+if (stale.length > 0)
+  console.log(
+    process.argv.includes('--check') ? `Stale: ${names}. Write them with \`npm run docs\`.` : `Written: ${names}.`,
+  )
 process.exitCode = process.argv.includes('--check') && stale.length > 0 ? 1 : 0

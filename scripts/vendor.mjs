@@ -16,8 +16,16 @@ export async function makeVendored() {
   for (const name of ['yaml', 'smol-toml', 'unbash']) {
     const bundle = await rolldown({ input: name, platform: 'node' })
     // Node reads from such a line, which never runs, what a file can be asked for by `import`.
-    const footer = `0 && (module.exports = { ${Object.keys(require(name)).filter((key) => key !== 'default').join(', ')} })`
-    await bundle.write({ file: join(vendor, files[name]), format: 'cjs', exports: 'named', footer, comments: { annotation: false, jsdoc: false } })
+    const footer = `0 && (module.exports = { ${Object.keys(require(name))
+      .filter((key) => key !== 'default')
+      .join(', ')} })`
+    await bundle.write({
+      file: join(vendor, files[name]),
+      format: 'cjs',
+      exports: 'named',
+      footer,
+      comments: { annotation: false, jsdoc: false },
+    })
     keepLicence(`node_modules/${name}`)
   }
   // Published in one piece already; the compiler in it is a file apart that jiti loads by itself when something has to be compiled.
@@ -33,12 +41,20 @@ export const vendored = {
   name: 'vendored',
   resolveId: (id) => (Object.hasOwn(files, id) ? { id: placeOf(id), external: true } : undefined),
   // The bundler does not follow what is required later.
-  transform: (code, id) => (id.includes('/node_modules/') ? undefined : code.replace(/(?<=\brequireLibrary)\('([^']+)'\)/g, (call, name) => (Object.hasOwn(files, name) ? `('${placeOf(name)}')` : call))),
+  transform: (code, id) =>
+    id.includes('/node_modules/')
+      ? undefined
+      : code.replace(/(?<=\brequireLibrary)\('([^']+)'\)/g, (call, name) =>
+          Object.hasOwn(files, name) ? `('${placeOf(name)}')` : call,
+        ),
 }
 
 /** The folder of the package that a module is of, and its name as part of a file's name; neither where it is ours. */
 export const folderOf = (id) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0]
-export const packageOf = (id) => folderOf(id)?.replace(/^.*node_modules\/@?/, '').replace('/', '_')
+export const packageOf = (id) =>
+  folderOf(id)
+    ?.replace(/^.*node_modules\/@?/, '')
+    .replace('/', '_')
 
 const licences = new Map()
 
@@ -52,5 +68,11 @@ export function keepLicence(folder) {
 
 /** All of them in one file: an installation pays for files more than for bytes. */
 export function writeLicences() {
-  writeFileSync(join(vendor, 'LICENSES.txt'), [...licences].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, text]) => text).join('\n----\n\n'))
+  writeFileSync(
+    join(vendor, 'LICENSES.txt'),
+    [...licences]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([, text]) => text)
+      .join('\n----\n\n'),
+  )
 }

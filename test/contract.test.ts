@@ -32,25 +32,44 @@ async function exportsOf(door: string, file: string): Promise<{ values: string[]
   const clause = /^export \{ (.*) \};$/m.exec(text(`dist/types/${file}`))![1]!
   const names = clause.split(', ').map((one) => one.replace(/^type /, '').replace(/^.* as /, ''))
   const there = new Set(Object.keys((await import(door)) as object))
-  return { values: sorted(names.filter((name) => there.has(name))), types: sorted(names.filter((name) => !there.has(name))) }
+  return {
+    values: sorted(names.filter((name) => there.has(name))),
+    types: sorted(names.filter((name) => !there.has(name))),
+  }
 }
 
 describe('the page on what is contract', () => {
-  it.each([['vtcode', 'index.d.ts'], ['vtcode/agent', 'agent.d.ts'], ['vtcode/ai', 'ai.d.ts'], ['vtcode/trace', 'trace.d.ts'], ['vtcode/tui', 'tui.d.ts'], ['vtcode/test', 'test.d.ts']])('lists what %s exports, each name and no other', async (door, file) => {
+  it.each([
+    ['vtcode', 'index.d.ts'],
+    ['vtcode/agent', 'agent.d.ts'],
+    ['vtcode/ai', 'ai.d.ts'],
+    ['vtcode/trace', 'trace.d.ts'],
+    ['vtcode/tui', 'tui.d.ts'],
+    ['vtcode/test', 'test.d.ts'],
+  ])('lists what %s exports, each name and no other', async (door, file) => {
     const { values, types } = await exportsOf(door, file)
     expect(values.length).toBeGreaterThan(1)
     expect({ values: listed(`\`${door}\`, values`), types: listed(`\`${door}\`, types`) }).toEqual({ values, types })
   })
 
   it('lists the types of events and of their items, each and no other', () => {
-    const { $defs: { item, ...others }, ...events } = schema('thread_event') as Node & { $defs: Record<string, Node> }
-    expect({ events: listed('types of events'), items: listed('types of items') }).toEqual({ events: sorted(typesIn([events, others])), items: sorted(typesIn(item)) })
+    const {
+      $defs: { item, ...others },
+      ...events
+    } = schema('thread_event') as Node & { $defs: Record<string, Node> }
+    expect({ events: listed('types of events'), items: listed('types of items') }).toEqual({
+      events: sorted(typesIn([events, others])),
+      items: sorted(typesIn(item)),
+    })
   })
 
   it('lists the keys of a manifest of each kind, each and no other', () => {
     const { $defs = {} } = schema('manifest')
     const kinds = ['action', 'policy', 'compactor', 'surface', 'adapter', 'provider', 'resource', 'prompt']
-    for (const kind of ['common', ...kinds]) expect(listed(kind === 'common' ? 'of every kind' : `\`${kind}\``), kind).toEqual(sorted(Object.keys($defs[kind]!.properties ?? {})))
+    for (const kind of ['common', ...kinds])
+      expect(listed(kind === 'common' ? 'of every kind' : `\`${kind}\``), kind).toEqual(
+        sorted(Object.keys($defs[kind]!.properties ?? {})),
+      )
   })
 
   it('names the version that each schema has', () => {

@@ -23,18 +23,36 @@ const sources = [...core, ...plugins]
 
 /** What a file imports: packages by name, our own files by their path from the root. */
 function imports(file: string): string[] {
-  const found = [...text(file).matchAll(/^\s*(?:import|export)\s[^'"`;]*?from\s+'([^']+)'|^import\s+'([^']+)'|\bimport\('([^']+)'\)/gm)]
+  const found = [
+    ...text(file).matchAll(
+      /^\s*(?:import|export)\s[^'"`;]*?from\s+'([^']+)'|^import\s+'([^']+)'|\bimport\('([^']+)'\)/gm,
+    ),
+  ]
   return found.map((match) => {
     const name = match[1] ?? match[2] ?? match[3]!
     if (name.startsWith('.')) return normalize(join(dirname(file), name)).replace(/\.js$/, '.ts')
-    return name.startsWith('node:') ? 'node:*' : name.split('/').slice(0, name.startsWith('@') ? 2 : 1).join('/')
+    return name.startsWith('node:')
+      ? 'node:*'
+      : name
+          .split('/')
+          .slice(0, name.startsWith('@') ? 2 : 1)
+          .join('/')
   })
 }
 const breaking = (files: string[], allowed: (name: string, file: string) => boolean): string[] =>
-  files.flatMap((file) => imports(file).filter((name) => !allowed(name, file)).map((name) => `${file} → ${name}`))
+  files.flatMap((file) =>
+    imports(file)
+      .filter((name) => !allowed(name, file))
+      .map((name) => `${file} → ${name}`),
+  )
 
 /** `plugins/policy/permission.ts` and everything in `plugins/policy/permission/` are one plugin. */
-const pluginOf = (file: string): string => file.replace(/\.ts$/, '').split('/').slice(0, file.startsWith('plugins/dialect/') ? 4 : 3).join('/')
+const pluginOf = (file: string): string =>
+  file
+    .replace(/\.ts$/, '')
+    .split('/')
+    .slice(0, file.startsWith('plugins/dialect/') ? 4 : 3)
+    .join('/')
 
 /** The user named these; what else a plain install brings is compiled for a machine. */
 const card = ['@ast-grep/napi', 'ajv', 'cosmiconfig', 'execa', 'gray-matter', 'node-pty', 'tapable', 'web-tree-sitter']
@@ -46,7 +64,9 @@ describe('a plain install', () => {
     expect(Object.keys(dependencies)).toEqual([...card, '@vscode/ripgrep'].sort())
     expect(Object.keys(optionalDependencies).filter((name) => !name.startsWith('@ast-grep/cli-'))).toEqual([])
     const { packages } = JSON.parse(text('package-lock.json')) as { packages: Tree }
-    expect(Object.keys(packages).filter((path) => path !== '' && !packages[path]!.dev && packages[path]!.hasInstallScript)).toEqual([])
+    expect(
+      Object.keys(packages).filter((path) => path !== '' && !packages[path]!.dev && packages[path]!.hasInstallScript),
+    ).toEqual([])
   })
 })
 
@@ -55,8 +75,14 @@ describe('imports', () => {
     // Rooms are tested at their doors, everything else through the program.
     const inside = (name: string): boolean => /^(build|dist|core|plugins)\//.test(name)
     const door = /^build\/(?:(?:core|plugins\/lib|plugins\/agent)\/[a-z_]+|plugins\/tui)\/index\.ts$/
-    const allowed = (name: string, file: string): boolean => !inside(name) || (file.startsWith('test/kit') && name === 'core/index.ts') || door.test(name)
-    expect(breaking(tests.filter((file) => !file.startsWith('test/bench/')), allowed)).toEqual([])
+    const allowed = (name: string, file: string): boolean =>
+      !inside(name) || (file.startsWith('test/kit') && name === 'core/index.ts') || door.test(name)
+    expect(
+      breaking(
+        tests.filter((file) => !file.startsWith('test/bench/')),
+        allowed,
+      ),
+    ).toEqual([])
   })
 })
 
@@ -74,18 +100,31 @@ describe('.ci', () => {
 
 describe('names', () => {
   it('of sources and manifests are in snake_case', () => {
-    const wrong = [...sources, ...manifests].filter((file) => !/^[a-z0-9_]+(\/[a-z0-9_]+)+(\.d)?\.(ts|yaml)$/.test(file))
+    const wrong = [...sources, ...manifests].filter(
+      (file) => !/^[a-z0-9_]+(\/[a-z0-9_]+)+(\.d)?\.(ts|yaml)$/.test(file),
+    )
     expect(wrong).toEqual([])
   })
   it('hold no word that says nothing', () => {
     const empty = /\b\w*(Manager|Service|Helper|Util|Utils)\b|\b(utils|helpers|opts|ctx2)\b/
-    expect(sources.flatMap((file) => text(file).split('\n').filter((line) => empty.test(line)).map((line) => `${file}: ${line.trim()}`))).toEqual([])
+    expect(
+      sources.flatMap((file) =>
+        text(file)
+          .split('\n')
+          .filter((line) => empty.test(line))
+          .map((line) => `${file}: ${line.trim()}`),
+      ),
+    ).toEqual([])
   })
 })
 
 /** Files by a glob with `**` and `*`, so that a rule outlives the move of a folder. */
 function globbed(...globs: string[]): string[] {
-  const pattern = globs.map((glob) => glob.replace(/[.]/g, '\\.').replaceAll('**', '\u0000').replaceAll('*', '[^/]*').replaceAll('\u0000', '.*')).join('|')
+  const pattern = globs
+    .map((glob) =>
+      glob.replace(/[.]/g, '\\.').replaceAll('**', '\u0000').replaceAll('*', '[^/]*').replaceAll('\u0000', '.*'),
+    )
+    .join('|')
   return sources.filter((file) => new RegExp(`^(?:${pattern})$`).test(file))
 }
 
@@ -98,33 +137,61 @@ describe('time limits', () => {
 
 describe('the calls of an agent', () => {
   it('are made by Thread.perform alone, and reach the kernel through the one component that it asks', () => {
-    const agent = globbed('plugins/agent/**', 'plugins/surface/chat/**', ...['ask', 'chat', 'exec', 'resume'].map((verb) => `plugins/surface/${verb}.ts`))
+    const agent = globbed(
+      'plugins/agent/**',
+      'plugins/surface/chat/**',
+      ...['ask', 'chat', 'exec', 'resume'].map((verb) => `plugins/surface/${verb}.ts`),
+    )
     const where = (form: RegExp): string[] => agent.filter((file) => form.test(text(file)))
     // A decision about a plan has the same name.
     expect(where(/\bexecute\b(?!:|' \|)|\.execute\b/)).toEqual(['plugins/agent/thread.ts'])
     // What a person calls by hand is no call of an agent.
-    expect(where(/\.call\(|\bcall\b[^()\n]*\}\s*=\s*(?:this\.)?(?:thread\.)?kernel\b/)).toEqual(['plugins/agent/components/builtin.ts', 'plugins/surface/chat/persons_calls.ts'])
+    expect(where(/\.call\(|\bcall\b[^()\n]*\}\s*=\s*(?:this\.)?(?:thread\.)?kernel\b/)).toEqual([
+      'plugins/agent/components/builtin.ts',
+      'plugins/surface/chat/persons_calls.ts',
+    ])
     const thread = text('plugins/agent/thread.ts')
     expect([...thread.matchAll(/execute\.run\(/g)]).toHaveLength(1)
-    expect(/async perform\([^]*?\n {2}\}/.exec(thread)?.[0]).toMatch(/\bmode\b[^]*\bonly\b[^]*\baudiences\b[^]*execute\.run\(name, input, \{[^}]*\.\.\.rights\b/)
+    expect(/async perform\([^]*?\n {2}\}/.exec(thread)?.[0]).toMatch(
+      /\bmode\b[^]*\bonly\b[^]*\baudiences\b[^]*execute\.run\(\s*name,\s*input,\s*\{[^}]*\.\.\.rights\b/,
+    )
     // Who asks for the list of tools asks for what is left.
-    expect(where(/kernel\.tools\((?!\{ \.\.\.how, audience: 'agent')/)).toEqual([])
+    expect(where(/kernel\.tools\((?!\{\s*\.\.\.how,\s*audience: 'agent')/)).toEqual([])
   })
 })
 
 describe('names of tools', () => {
   const actions = manifests.flatMap((file) => {
-    const { kind = 'action', action, name, aliases = [], dialect = [] } = parse(text(file)) as Record<string, string> & { aliases?: string[]; dialect?: string | string[] }
+    const {
+      kind = 'action',
+      action,
+      name,
+      aliases = [],
+      dialect = [],
+    } = parse(text(file)) as Record<string, string> & { aliases?: string[]; dialect?: string | string[] }
     return kind === 'action' ? [{ slot: action ?? name!, aliases, dialects: [dialect].flat() }] : []
   })
   // Former names that are plain words say nothing; the library of the engine has the name that a dialect has for its tool.
-  const tools = new Set(actions.flatMap(({ slot, aliases }) => [slot.split('/')[0]!, ...aliases]).filter((name) => name.includes('_') && name !== 'ast_grep'))
+  const tools = new Set(
+    actions
+      .flatMap(({ slot, aliases }) => [slot.split('/')[0]!, ...aliases])
+      .filter((name) => name.includes('_') && name !== 'ast_grep'),
+  )
   // What says no dialect is of the kernel's own vocabulary, which has a name for whoever chooses one.
   const dialects = new Set(actions.flatMap((one) => one.dialects).filter((name) => name !== 'unified'))
   /** Slots or tools that a file names, hints left aside: those are templates. */
   const namedIn = (file: string, names: Iterable<string>): string[] => {
-    const said = text(file).replace(/^import .*$/gm, '').replace(/\bimport\('.*?'\)/g, '').replace(/\{(?:slot|tool):[\w/]+/g, '')
-    return [...new Set([...said.matchAll(new RegExp(`(?<![\\w./-])(?:${[...names].join('|')})(?:/[a-z_]+)?(?![\\w-])`, 'g'))].map(([name]) => name))].sort()
+    const said = text(file)
+      .replace(/^import .*$/gm, '')
+      .replace(/\bimport\('.*?'\)/g, '')
+      .replace(/\{(?:slot|tool):[\w/]+/g, '')
+    return [
+      ...new Set(
+        [...said.matchAll(new RegExp(`(?<![\\w./-])(?:${[...names].join('|')})(?:/[a-z_]+)?(?![\\w-])`, 'g'))].map(
+          ([name]) => name,
+        ),
+      ),
+    ].sort()
   }
 
   it('and of dialects occur nowhere in the kernel', () => {
@@ -132,7 +199,13 @@ describe('names of tools', () => {
     const foreign: Record<string, string[]> = { 'locations.ts': ['omp'] }
     // What is generated says what our manifests and schemas say.
     const written = globbed('core/**').filter((file) => !text(file).startsWith('// Generated from '))
-    const found = written.map((file) => [file, namedIn(file, [...tools, ...dialects]).filter((name) => !foreign[basename(file)]?.includes(name))] as const)
+    const found = written.map(
+      (file) =>
+        [
+          file,
+          namedIn(file, [...tools, ...dialects]).filter((name) => !foreign[basename(file)]?.includes(name)),
+        ] as const,
+    )
     expect(found.filter(([, names]) => names.length > 0)).toEqual([])
   })
   it('stand in the agent and the libraries as ids of slots, in the tables that need them', () => {
@@ -149,7 +222,14 @@ describe('names of tools', () => {
       'finish/work_diff.ts': ['unified_file/read'],
       'loop/changes.ts': ['unified_file/move'],
       // The slots whose schemas the services of a conversation check.
-      'agent/services.ts': ['propose_plan', 'report_result', 'task_tracker/add', 'task_tracker/create', 'task_tracker/list', 'task_tracker/update'],
+      'agent/services.ts': [
+        'propose_plan',
+        'report_result',
+        'task_tracker/add',
+        'task_tracker/create',
+        'task_tracker/list',
+        'task_tracker/update',
+      ],
       // The kind of an event.
       'loop/report.ts': ['web_search'],
       'agent/base/types.ts': ['web_search'],
@@ -157,12 +237,32 @@ describe('names of tools', () => {
       // The slot that a change nobody reported is put down to.
       'snapshots/file_snapshots.ts': ['unified_exec/run'],
       'hooks/words.ts': [
-        ...['apply_patch', 'defuddle_fetch', 'load_skill', 'web_search', 'unified_exec/run', 'unified_search/grep', 'unified_search/list', 'unified_search/skill', 'unified_search/web'],
+        ...[
+          'apply_patch',
+          'defuddle_fetch',
+          'load_skill',
+          'web_search',
+          'unified_exec/run',
+          'unified_search/grep',
+          'unified_search/list',
+          'unified_search/skill',
+          'unified_search/web',
+        ],
         ...['copy', 'delete', 'edit', 'move', 'patch', 'read', 'write'].map((action) => `unified_file/${action}`),
         // Names of another program.
         ...['read_file', 'web_fetch', 'write_file'],
       ],
-      'next.ts': ['list_skills', 'load_skill', 'unified_exec/inspect', 'unified_exec/list', 'unified_exec/poll', 'unified_file/read', 'unified_search/grep', 'unified_search/list', 'unified_search/outline'],
+      'next.ts': [
+        'list_skills',
+        'load_skill',
+        'unified_exec/inspect',
+        'unified_exec/list',
+        'unified_exec/poll',
+        'unified_file/read',
+        'unified_search/grep',
+        'unified_search/list',
+        'unified_search/outline',
+      ],
       // How models begin a here-document.
       'patch/parse.ts': ['apply_patch'],
       'rules/commands.ts': ['unified_exec/run'],
@@ -176,11 +276,13 @@ describe('names of tools', () => {
 describe('manifest, module and test', () => {
   const data = manifests.map((file) => ({ file, manifest: parse(text(file)) as Record<string, unknown> }))
   // An alias may name a module for what its data cannot say.
-  const named = ({ module, alias }: Record<string, unknown>): unknown => module ?? (alias as Record<string, unknown> | undefined)?.['module']
+  const named = ({ module, alias }: Record<string, unknown>): unknown =>
+    module ?? (alias as Record<string, unknown> | undefined)?.['module']
   const withModule = data.filter(({ manifest }) => named(manifest) !== undefined)
 
   it('share their name and place', () => {
-    const moduleOf = (file: string, module: unknown): string => normalize(join(dirname(file), String(module))).replace(/\.js$/, '.ts')
+    const moduleOf = (file: string, module: unknown): string =>
+      normalize(join(dirname(file), String(module))).replace(/\.js$/, '.ts')
     for (const { file, manifest } of withModule) {
       const source = moduleOf(file, named(manifest))
       expect(plugins, `${file} names ${source}`).toContain(source)
@@ -190,20 +292,39 @@ describe('manifest, module and test', () => {
   it('are all there: no plugin without a manifest', () => {
     const known = new Set(withModule.map(({ file }) => file.replace('manifests/', 'plugins/').replace(/\.yaml$/, '')))
     // A folder of a family without a manifest is a room of it.
-    const isRoom = (file: string): boolean => /^plugins\/(lib|agent|tui|unified_exec\/(session|output)|unified_file\/pdf|adapter\/mcp_(tools|transport))\/|^plugins\/(web_search\/engine)\.ts$/.test(file)
-    expect([...new Set(plugins.filter((file) => !isRoom(file)).map(pluginOf))].filter((plugin) => !known.has(plugin))).toEqual([])
+    const isRoom = (file: string): boolean =>
+      /^plugins\/(lib|agent|tui|unified_exec\/(session|output)|unified_file\/pdf|adapter\/mcp_(tools|transport))\/|^plugins\/(web_search\/engine)\.ts$/.test(
+        file,
+      )
+    expect(
+      [...new Set(plugins.filter((file) => !isRoom(file)).map(pluginOf))].filter((plugin) => !known.has(plugin)),
+    ).toEqual([])
   })
   it('are all there: no plugin without a test of its name', () => {
     const tested = tests.map((file) => file.replace(/^test\//, '').replace(/\.test\.ts$/, ''))
     // A dialect is data, and so are our providers; the actions on one list are nothing apart: these are tested together.
-    const together = (plugin: string): string => (/^plugins\/(agents|provider|task_tracker|cron)\//.test(plugin) ? plugin.split('/').slice(0, 2).join('/') : plugin.startsWith('plugins/dialect/') ? plugin.split('/').slice(0, 3).join('/') : plugin)
-    const untested = data.map(({ file }) => together(file.replace('manifests/', 'plugins/').replace(/\.yaml$/, ''))).filter((plugin) => !tested.includes(plugin))
+    const together = (plugin: string): string =>
+      /^plugins\/(agents|provider|task_tracker|cron)\//.test(plugin)
+        ? plugin.split('/').slice(0, 2).join('/')
+        : plugin.startsWith('plugins/dialect/')
+          ? plugin.split('/').slice(0, 3).join('/')
+          : plugin
+    const untested = data
+      .map(({ file }) => together(file.replace('manifests/', 'plugins/').replace(/\.yaml$/, '')))
+      .filter((plugin) => !tested.includes(plugin))
     expect(untested).toEqual([])
   })
   it('describe themselves in plain words: another tool is marked by its slot, which a list leaves out where its reader has none of it', () => {
     const slots = data.map(({ manifest }) => String(manifest['action'] ?? ''))
-    const strange = ({ manifest }: (typeof data)[number]) => [...String(manifest['description']).matchAll(/\{[^}]*\}/g)].some(([mark]) => !slots.includes(/^\{slot:(\w+\/\w+)\}$/.exec(mark)?.[1] ?? '-'))
-    expect(data.filter((one) => /\{(?:slot|tool):/.test(String(one.manifest['description'])) && strange(one)).map(({ file }) => file)).toEqual([])
+    const strange = ({ manifest }: (typeof data)[number]) =>
+      [...String(manifest['description']).matchAll(/\{[^}]*\}/g)].some(
+        ([mark]) => !slots.includes(/^\{slot:(\w+\/\w+)\}$/.exec(mark)?.[1] ?? '-'),
+      )
+    expect(
+      data
+        .filter((one) => /\{(?:slot|tool):/.test(String(one.manifest['description'])) && strange(one))
+        .map(({ file }) => file),
+    ).toEqual([])
   })
   it('carry the id that their file has', () => {
     const wrong = data.filter(({ file, manifest }) => {
@@ -217,12 +338,21 @@ describe('manifest, module and test', () => {
 
 describe('files', () => {
   it('have lines that fit a screen', () => {
-    const wide = sources.flatMap((file) => text(file).split('\n').map((line, index) => ({ line, at: `${file}:${index + 1}` })))
+    const wide = sources.flatMap((file) =>
+      text(file)
+        .split('\n')
+        .map((line, index) => ({ line, at: `${file}:${index + 1}` })),
+    )
     expect(wide.filter(({ line }) => line.length > 220).map(({ at }) => at)).toEqual([])
   })
   it('hold no marks of unfinished work', () => {
     const marks = /(\/\/|\*).*\b(TODO|FIXME|XXX|HACK)\b|\.only\(|\bdebugger\b|@ts-ignore|eslint-disable/
-    const found = sources.flatMap((file) => text(file).split('\n').filter((line) => marks.test(line)).map((line) => `${file}: ${line.trim()}`))
+    const found = sources.flatMap((file) =>
+      text(file)
+        .split('\n')
+        .filter((line) => marks.test(line))
+        .map((line) => `${file}: ${line.trim()}`),
+    )
     expect(found).toEqual([])
   })
 })
@@ -231,10 +361,17 @@ describe('error codes', () => {
   const inCode = (file: string): string[] => [...text(file).matchAll(/'(VT_[A-Z_]*[A-Z])'/g)].map((match) => match[1]!)
   const known = new Set(knownCodes())
   // Remarks beside a result; they have no hint and stand in no table of errors.
-  const notices = /^VT_(SEARCH_(PARTIAL|INCOMPLETE|SKIPPED|FALLBACK|LANG_SKIPPED|PARSE)|OUTLINE_UNSUPPORTED|FILE_(HARDLINK|EOL_CHANGED)|EDIT_LARGE|PATCH_FUZZY|INPUT_IGNORED|POLICY_CAPPED|HOOK_(FAILED|CONTEXT|IGNORED|BLOCKED)|EXEC_(CHILDREN_ENDED|SURVIVORS|PUT_ASIDE|NEW_REPOSITORY|REPOSITORY_KEPT|SANDBOXED)|SKILL_(UNTRUSTED|LEFT_OUT|COMMAND_NOT_RUN|ONE_CALL))$/
+  const notices =
+    /^VT_(SEARCH_(PARTIAL|INCOMPLETE|SKIPPED|FALLBACK|LANG_SKIPPED|PARSE)|OUTLINE_UNSUPPORTED|FILE_(HARDLINK|EOL_CHANGED)|EDIT_LARGE|PATCH_FUZZY|INPUT_IGNORED|POLICY_CAPPED|HOOK_(FAILED|CONTEXT|IGNORED|BLOCKED)|EXEC_(CHILDREN_ENDED|SURVIVORS|PUT_ASIDE|NEW_REPOSITORY|REPOSITORY_KEPT|SANDBOXED)|SKILL_(UNTRUSTED|LEFT_OUT|COMMAND_NOT_RUN|ONE_CALL))$/
 
   it('used in the sources are in the table of the kernel or in a manifest', () => {
-    expect(sources.flatMap((file) => inCode(file).filter((code) => !known.has(code) && !notices.test(code)).map((code) => `${file}: ${code}`))).toEqual([])
+    expect(
+      sources.flatMap((file) =>
+        inCode(file)
+          .filter((code) => !known.has(code) && !notices.test(code))
+          .map((code) => `${file}: ${code}`),
+      ),
+    ).toEqual([])
   })
   it('of the kernel are used in the sources: a code nobody raises is a promise nobody keeps', () => {
     const used = new Set(sources.filter((file) => file !== 'core/shapes/errors.ts').flatMap(inCode))

@@ -25,7 +25,8 @@ describe('matches', () => {
 
 describe('examples', () => {
   it('are found with their section, line and slot', () => {
-    const text = '## 2. `tool`\n### 2.1 `look` and `find`\n```jsonl\n{"call":["tool",{"action":"find"}]}\n{"call":["other"]}\n```\n'
+    const text =
+      '## 2. `tool`\n### 2.1 `look` and `find`\n```jsonl\n{"call":["tool",{"action":"find"}]}\n{"call":["other"]}\n```\n'
     expect(readExamples(text, '2.1')).toEqual([
       { call: ['tool', { action: 'find' }], section: '2.1', line: 4, slot: 'tool/find' },
       { call: ['other'], section: '2.1', line: 5, slot: 'other' },
@@ -64,7 +65,9 @@ describe('workspaces', () => {
 
 describe('testAction', () => {
   it('gives the published table of a slot and the author’s own rows', () => {
-    const titles = testAction('unified_search/grep', { valid: [{ pattern: 'x' }], invalid: [{}] }).map((row) => row.title)
+    const titles = testAction('unified_search/grep', { valid: [{ pattern: 'x' }], invalid: [{}] }).map(
+      (row) => row.title,
+    )
     expect(titles.filter((title) => title.includes('as published')).length).toBeGreaterThan(3)
     expect(titles.slice(-2)).toEqual(['unified_search/grep accepts {"pattern":"x"}', 'unified_search/grep refuses {}'])
   })

@@ -16,10 +16,36 @@ const stories = manual.map((name) => ({ name, story: storyOf(join(project, name)
 describe('a page that is not true', () => {
   it('is found out: another output, another exit code, a line more or less, a block that nobody runs, an output that says nothing', async () => {
     await using made = await tempWorkspace()
-    const page = ['```js src/a.js', 'export const a = 1', '```', '```console', '$ vtcode call unified_file read --path src/a.js', '{"ok":true,…"text":"export const b…"}', '$ vtcode call unified_file read --path src/a.js', '…', '$ false; echo $?', '0', '$ echo more', '$ true', 'more', '$ cat src/a.js; vtcode frob', 'export const a = 1', '```', '```sh', 'rm -rf /', '```', '```js src/b.js', '```']
+    const page = [
+      '```js src/a.js',
+      'export const a = 1',
+      '```',
+      '```console',
+      '$ vtcode call unified_file read --path src/a.js',
+      '{"ok":true,…"text":"export const b…"}',
+      '$ vtcode call unified_file read --path src/a.js',
+      '…',
+      '$ false; echo $?',
+      '0',
+      '$ echo more',
+      '$ true',
+      'more',
+      '$ cat src/a.js; vtcode frob',
+      'export const a = 1',
+      '```',
+      '```sh',
+      'rm -rf /',
+      '```',
+      '```js src/b.js',
+      '```',
+    ]
     writeFileSync(join(made.root, 'page.md'), page.join('\n'))
     const story = storyOf(join(made.root, 'page.md'))
-    expect(story.faults).toEqual(['line 4: any output would do for vtcode call unified_file read --path src/a.js', 'line 17: nothing runs this block', 'src/b.js is written, and no command follows'])
+    expect(story.faults).toEqual([
+      'line 4: any output would do for vtcode call unified_file read --path src/a.js',
+      'line 17: nothing runs this block',
+      'src/b.js is written, and no command follows',
+    ])
     await using reader = await startReader(story)
     const held: string[] = []
     for (const step of story.steps) if (asShown(step.shown).test(await reader.follow(step))) held.push(step.command)
@@ -46,10 +72,17 @@ describe('the manual', () => {
         const sub = /^ ([a-z]+)/.exec(rest!)?.[1]
         for (const words of [[verb!], ...(sub === undefined ? [] : [[verb!, sub]])]) {
           const key = words.join(' ')
-          if (!helps.has(key)) helps.set(key, words.length === 1 ? (await vtcode(made, ['help', ...words])).stdout : (await vtcode(made, [...words, '--help'])).stdout)
+          if (!helps.has(key))
+            helps.set(
+              key,
+              words.length === 1
+                ? (await vtcode(made, ['help', ...words])).stdout
+                : (await vtcode(made, [...words, '--help'])).stdout,
+            )
         }
         const known = `${help} ${helps.get(verb!)} ${helps.get(`${verb} ${sub}`) ?? ''}`
-        for (const [, flag] of rest!.matchAll(/(?<=\s)(--[a-z][a-z-]*)/g)) if (!new RegExp(`${flag}(?![a-z-])`).test(known)) wrong.push(`${name}: ${flag} of ${said}`)
+        for (const [, flag] of rest!.matchAll(/(?<=\s)(--[a-z][a-z-]*)/g))
+          if (!new RegExp(`${flag}(?![a-z-])`).test(known)) wrong.push(`${name}: ${flag} of ${said}`)
       }
     }
     expect(wrong).toEqual([])
@@ -59,15 +92,35 @@ describe('the manual', () => {
     const schema = JSON.parse(textOf('manifests/schema/config.1.json')) as Node
     const sections = Object.keys(schema.properties!).filter((key) => schema.properties![key]!.properties)
     const named = new RegExp(`\`((?:${sections.join('|')})(?:\\.[a-z_]+)+)\\b`, 'g')
-    const wrong = manual.flatMap((name) => [...textOf(name).matchAll(named)].filter(([, key]) => !hasKey(schema, key!.split('.'))).map(([, key]) => `${name}: ${key}`))
+    const wrong = manual.flatMap((name) =>
+      [...textOf(name).matchAll(named)]
+        .filter(([, key]) => !hasKey(schema, key!.split('.')))
+        .map(([, key]) => `${name}: ${key}`),
+    )
     // What a handler gets, the agent of an example and an event have such names too.
-    expect(wrong.filter((one) => !/: (?:context\.(?:workspace|signal|call|reset|conversation|lent|sandbox)|agent\.(?:run|stream|children|ts|sh|mjs)|plugins\.(?:lock\.)?json)$/.test(one))).toEqual([])
+    expect(
+      wrong.filter(
+        (one) =>
+          !/: (?:context\.(?:workspace|signal|call|reset|conversation|lent|sandbox)|agent\.(?:run|stream|children|ts|sh|mjs)|plugins\.(?:lock\.)?json)$/.test(
+            one,
+          ),
+      ),
+    ).toEqual([])
   })
 
   it('names codes that there are', () => {
     // Those of errors, and those of remarks beside a result.
-    const known = new Set([...knownCodes(), ...sources.flatMap((file) => sourceOf(file).match(/(?<=')VT_[A-Z_]*[A-Z](?=')/g) ?? [])])
-    expect(manual.flatMap((name) => [...textOf(name).matchAll(/\bVT_[A-Z_]*[A-Z]\b/g)].filter(([code]) => !known.has(code)).map(([code]) => `${name}: ${code}`))).toEqual([])
+    const known = new Set([
+      ...knownCodes(),
+      ...sources.flatMap((file) => sourceOf(file).match(/(?<=')VT_[A-Z_]*[A-Z](?=')/g) ?? []),
+    ])
+    expect(
+      manual.flatMap((name) =>
+        [...textOf(name).matchAll(/\bVT_[A-Z_]*[A-Z]\b/g)]
+          .filter(([code]) => !known.has(code))
+          .map(([code]) => `${name}: ${code}`),
+      ),
+    ).toEqual([])
   })
 
   it('is reached from the README, each page of it', () => {
@@ -80,27 +133,38 @@ describe('the manual', () => {
   })
 })
 
-describe.each([...manual, 'AGENTS.md', 'core/README.md', 'manifests/README.md', 'test/bench/README.md'])('%s', (name) => {
-  const text = textOf(name)
-  const from = dirname(join(project, name))
+describe.each([...manual, 'AGENTS.md', 'core/README.md', 'manifests/README.md', 'test/bench/README.md'])(
+  '%s',
+  (name) => {
+    const text = textOf(name)
+    const from = dirname(join(project, name))
 
-  it('links to files, and to headings that stand there', () => {
-    for (const [, path, heading] of text.replace(/^```[\s\S]*?^```$/gm, '').matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)) {
-      const file = path ? join(from, path) : join(project, name)
-      expect(existsSync(file), file).toBe(true)
-      if (heading !== undefined) expect(headings(readFileSync(file, 'utf8')), `${path}#${heading}`).toContain(heading)
-    }
-  })
+    it('links to files, and to headings that stand there', () => {
+      for (const [, path, heading] of text
+        .replace(/^```[\s\S]*?^```$/gm, '')
+        .matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)) {
+        const file = path ? join(from, path) : join(project, name)
+        expect(existsSync(file), file).toBe(true)
+        if (heading !== undefined) expect(headings(readFileSync(file, 'utf8')), `${path}#${heading}`).toContain(heading)
+      }
+    })
 
-  it('names files that are there', () => {
-    // Rooms are named from the floor that the page is about; a page may also speak of the files that it writes.
-    const written = new Set(storyOf(join(project, name)).steps.flatMap(({ before }) => before.map(({ path }) => path)))
-    const floors = ['.', 'core', 'plugins', 'plugins/lib'].map((floor) => join(project, floor)).concat(from)
-    for (const [, path] of text.matchAll(/`((?:[\w.-]+\/)+[\w.-]+\.(?:ts|mjs|yaml))`/g)) {
-      if (!/^(?:acme|~|\.vtcode)/.test(path!) && !written.has(path!)) expect(floors.some((floor) => existsSync(join(floor, path!))), path).toBe(true)
-    }
-  })
-})
+    it('names files that are there', () => {
+      // Rooms are named from the floor that the page is about; a page may also speak of the files that it writes.
+      const written = new Set(
+        storyOf(join(project, name)).steps.flatMap(({ before }) => before.map(({ path }) => path)),
+      )
+      const floors = ['.', 'core', 'plugins', 'plugins/lib'].map((floor) => join(project, floor)).concat(from)
+      for (const [, path] of text.matchAll(/`((?:[\w.-]+\/)+[\w.-]+\.(?:ts|mjs|yaml))`/g)) {
+        if (!/^(?:acme|~|\.vtcode)/.test(path!) && !written.has(path!))
+          expect(
+            floors.some((floor) => existsSync(join(floor, path!))),
+            path,
+          ).toBe(true)
+      }
+    })
+  },
+)
 
 interface Node {
   properties?: Record<string, Node>
@@ -112,4 +176,10 @@ function hasKey(node: Node, [key, ...rest]: string[]): boolean {
   const inside = node.properties?.[key]
   return inside ? hasKey(inside, rest) : node.properties === undefined
 }
-const headings = (text: string): string[] => [...text.matchAll(/^#+ (.*)$/gm)].map(([, title]) => title!.toLowerCase().replace(/[^\w\s-]/g, '').replaceAll(' ', '-'))
+const headings = (text: string): string[] =>
+  [...text.matchAll(/^#+ (.*)$/gm)].map(([, title]) =>
+    title!
+      .toLowerCase()
+      .replace(/[^\w\s-]/g, '')
+      .replaceAll(' ', '-'),
+  )

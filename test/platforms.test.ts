@@ -14,17 +14,33 @@ import { serve } from './support/server.js'
 // Other systems are stood in for: the program is told that it runs there, and takes the ways that it takes there. What only they have (their
 // programs, their file systems) is not tried by this.
 const build = join(bin, '../../../build')
-const place = async (files: Record<string, string> = {}): Promise<TempWorkspace> => hold(await tempWorkspace({ '.git/HEAD': '', ...files }))
+const place = async (files: Record<string, string> = {}): Promise<TempWorkspace> =>
+  hold(await tempWorkspace({ '.git/HEAD': '', ...files }))
 /** Calls a tool on such a system. */
-async function made(at: TempWorkspace, platform: string, words: string[], env: Record<string, string> = {}): Promise<any> {
-  const { stdout, stderr } = await vtcode(at, ['--mode', 'auto', '-c', 'policy.allow=["exec"]', 'call', ...words], { env: { ...as(platform), ...env } })
+async function made(
+  at: TempWorkspace,
+  platform: string,
+  words: string[],
+  env: Record<string, string> = {},
+): Promise<any> {
+  const { stdout, stderr } = await vtcode(at, ['--mode', 'auto', '-c', 'policy.allow=["exec"]', 'call', ...words], {
+    env: { ...as(platform), ...env },
+  })
   if (!stdout) throw new Error(stderr)
   return JSON.parse(stdout)
 }
 /** Runs a program of modules on such a system; answers what it prints and how it ends. */
-function script(at: TempWorkspace, platform: string, text: string): Promise<{ out: string; end: number | NodeJS.Signals | null }> {
+function script(
+  at: TempWorkspace,
+  platform: string,
+  text: string,
+): Promise<{ out: string; end: number | NodeJS.Signals | null }> {
   writeFileSync(join(at.home, 'script.mjs'), text)
-  const child = spawn(process.execPath, [join(at.home, 'script.mjs')], { cwd: at.root, env: { PATH: process.env['PATH']!, HOME: at.home, TMPDIR: at.home, ...as(platform) }, stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [join(at.home, 'script.mjs')], {
+    cwd: at.root,
+    env: { PATH: process.env['PATH']!, HOME: at.home, TMPDIR: at.home, ...as(platform) },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   let out = ''
   child.stdout.on('data', (chunk: Buffer) => (out += String(chunk)))
   return new Promise((resolve) => child.on('close', (code, signal) => resolve({ out, end: signal ?? code })))
@@ -65,12 +81,26 @@ it('every source that asks for the system has a test that stands in for another 
 describe('Windows', () => {
   it('is refused by every verb and by the library, with what to do instead', async () => {
     const at = await place({ 'a.txt': 'x' })
-    for (const words of [['call', 'unified_file', 'read', '--path', 'a.txt'], ['doctor'], ['exec', 'go'], ['help'], ['mcp']]) {
+    for (const words of [
+      ['call', 'unified_file', 'read', '--path', 'a.txt'],
+      ['doctor'],
+      ['exec', 'go'],
+      ['help'],
+      ['mcp'],
+    ]) {
       const ran = await vtcode(at, words, { env: as('win32') })
-      expect(ran, words.join(' ')).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/^vtcode: error: vtcode does not run on Windows itself\.\n {2}Install it in WSL/) })
+      expect(ran, words.join(' ')).toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringMatching(/^vtcode: error: vtcode does not run on Windows itself\.\n {2}Install it in WSL/),
+      })
     }
     expect(await vtcode(at, ['--version'], { env: as('win32') })).toMatchObject({ code: 0, stderr: '' })
-    const { out } = await script(at, 'win32', `import { createKernel } from '${bin}/../index.js'\ncreateKernel({ workspace: '.' }).catch(({ problem }) => console.log(problem.code))`)
+    const { out } = await script(
+      at,
+      'win32',
+      `import { createKernel } from '${bin}/../index.js'\ncreateKernel({ workspace: '.' }).catch(({ problem }) => console.log(problem.code))`,
+    )
     expect(out).toBe('VT_PLATFORM\n')
   })
 })
@@ -79,10 +109,34 @@ describe('macOS', () => {
   it('has no sandbox: doctor says so, and what needs one runs nothing', async () => {
     const at = await place()
     const { stdout } = await vtcode(at, ['doctor'], { env: as('darwin') })
-    expect(stdout).toMatch(/^sandbox +none, for the sandbox needs Linux: commands do what you can do, and a process that leaves its group may outlive its session$/m)
-    expect(await vtcode(at, ['doctor', '--sandbox'], { env: as('darwin') })).toMatchObject({ code: 1, stdout: expect.stringContaining('the sandbox needs Linux') })
-    const needed = await vtcode(at, ['--mode', 'auto', '-c', 'sandbox.mode=required', '-c', 'policy.allow=["exec"]', 'call', 'unified_exec', 'run', '--command', 'touch made'], { env: as('darwin') })
-    expect(JSON.parse(needed.stdout)).toMatchObject({ ok: false, error: { code: 'VT_EXEC_SANDBOX', message: expect.stringContaining('needs Linux') } })
+    expect(stdout).toMatch(
+      /^sandbox +none, for the sandbox needs Linux: commands do what you can do, and a process that leaves its group may outlive its session$/m,
+    )
+    expect(await vtcode(at, ['doctor', '--sandbox'], { env: as('darwin') })).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('the sandbox needs Linux'),
+    })
+    const needed = await vtcode(
+      at,
+      [
+        '--mode',
+        'auto',
+        '-c',
+        'sandbox.mode=required',
+        '-c',
+        'policy.allow=["exec"]',
+        'call',
+        'unified_exec',
+        'run',
+        '--command',
+        'touch made',
+      ],
+      { env: as('darwin') },
+    )
+    expect(JSON.parse(needed.stdout)).toMatchObject({
+      ok: false,
+      error: { code: 'VT_EXEC_SANDBOX', message: expect.stringContaining('needs Linux') },
+    })
     expect(readdirSync(at.root)).not.toContain('made')
   })
 
@@ -90,31 +144,75 @@ describe('macOS', () => {
     const at = await place()
     expect((await vtcode(at, ['doctor'], { env: as('darwin') })).stdout).toMatch(/^vtcode .* darwin /m)
     expect((await made(at, 'darwin', ['unified_search', 'agent'])).output.platform).toMatch(/^darwin /)
-    await script(at, 'darwin', `import { leaveReport } from '${build}/core/cli/index.js'\nleaveReport(new Error('x'), '${at.home}')`)
-    expect(readFileSync(join(at.home, 'reports', readdirSync(join(at.home, 'reports'))[0]!), 'utf8')).toMatch(/ darwin /)
+    await script(
+      at,
+      'darwin',
+      `import { leaveReport } from '${build}/core/cli/index.js'\nleaveReport(new Error('x'), '${at.home}')`,
+    )
+    expect(readFileSync(join(at.home, 'reports', readdirSync(join(at.home, 'reports'))[0]!), 'utf8')).toMatch(
+      / darwin /,
+    )
   })
 
   it('is what a plugin asks for, and a bundle says what runs there', async () => {
     const at = await place()
     const plugin = join(at.home, 'hello')
     mkdirSync(plugin)
-    writeFileSync(join(plugin, 'vtcode.yaml'), 'name: hello\ndescription: x\nrun: [echo, hello]\nrequires: { os: [linux] }\n')
+    writeFileSync(
+      join(plugin, 'vtcode.yaml'),
+      'name: hello\ndescription: x\nrun: [echo, hello]\nrequires: { os: [linux] }\n',
+    )
     await vtcode(at, ['plugins', 'add', plugin, '--yes'])
     expect(await made(at, 'linux', ['hello'])).toMatchObject({ ok: true })
     expect(await made(at, 'darwin', ['hello'])).toMatchObject({ ok: false, error: { code: 'VT_TOOL_UNKNOWN' } })
-    expect((await vtcode(at, ['plugins', 'list'], { env: as('darwin') })).stdout).toContain('needs linux; this is darwin')
+    expect((await vtcode(at, ['plugins', 'list'], { env: as('darwin') })).stdout).toContain(
+      'needs linux; this is darwin',
+    )
     const bundle = join(at.home, 'bundle')
     mkdirSync(bundle)
-    writeFileSync(join(bundle, 'manifest.json'), JSON.stringify({ manifest_version: '0.3', name: 's', server: { type: 'node', mcp_config: { command: 'on-linux', platform_overrides: { darwin: { command: 'on-a-mac' } } } } }))
-    const added = async (platform: string) => (await vtcode(at, ['plugins', 'add', bundle, '--yes', '--name', platform], { env: as(platform) })).stderr
-    expect([await added('linux'), await added('darwin')]).toEqual([expect.stringContaining('on-linux'), expect.stringContaining('on-a-mac')])
+    writeFileSync(
+      join(bundle, 'manifest.json'),
+      JSON.stringify({
+        manifest_version: '0.3',
+        name: 's',
+        server: {
+          type: 'node',
+          mcp_config: { command: 'on-linux', platform_overrides: { darwin: { command: 'on-a-mac' } } },
+        },
+      }),
+    )
+    const added = async (platform: string) =>
+      (await vtcode(at, ['plugins', 'add', bundle, '--yes', '--name', platform], { env: as(platform) })).stderr
+    expect([await added('linux'), await added('darwin')]).toEqual([
+      expect.stringContaining('on-linux'),
+      expect.stringContaining('on-a-mac'),
+    ])
   })
 
   it('opens the page to sign in at with its own program', async () => {
     const server = hold(await serve((_, response) => response.writeHead(404).end()))
-    const at = hold(await home(server, {}, { provider: { auth: { type: 'oauth', client_id: 'us', authorization_url: `${server.url}/authorize`, token_url: `${server.url}/token` } } }))
+    const at = hold(
+      await home(
+        server,
+        {},
+        {
+          provider: {
+            auth: {
+              type: 'oauth',
+              client_id: 'us',
+              authorization_url: `${server.url}/authorize`,
+              token_url: `${server.url}/token`,
+            },
+          },
+        },
+      ),
+    )
     program(join(at.home, 'bin/open'), `echo "$1" > '${at.home}/draft'; mv '${at.home}/draft' '${at.home}/opened'`)
-    const child = spawn(process.execPath, [bin, 'models', 'login', 'peer'], { cwd: at.root, env: { ...at.env, ...as('darwin'), PATH: `${at.home}/bin:${at.env['PATH']}` }, stdio: 'ignore' })
+    const child = spawn(process.execPath, [bin, 'models', 'login', 'peer'], {
+      cwd: at.root,
+      env: { ...at.env, ...as('darwin'), PATH: `${at.home}/bin:${at.env['PATH']}` },
+      stdio: 'ignore',
+    })
     const over = new Promise((resolve) => child.on('close', resolve))
     expect(await eventually(() => readdirSync(at.home).includes('opened'))).toBe(true)
     child.kill('SIGINT')
@@ -126,10 +224,15 @@ describe('macOS', () => {
     const at = await place()
     program(join(at.home, 'bin/security'), 'printf "%s|" "$@"')
     mkdirSync(join(at.home, '.vtcode'))
-    writeFileSync(join(at.home, '.vtcode/vtcode.config.yaml'), 'exec: { env: { KEPT: { keychain: { service: s, account: a } } } }\n')
+    writeFileSync(
+      join(at.home, '.vtcode/vtcode.config.yaml'),
+      'exec: { env: { KEPT: { keychain: { service: s, account: a } } } }\n',
+    )
     const said = 'find-generic-password|-w|-s|s|-a|a|'
     const env = { PATH: `${at.home}/bin:${process.env['PATH']}` }
-    expect(await made(at, 'darwin', ['unified_exec', 'run', '--command', `[ "$KEPT" = '${said}' ] && echo the same`], env)).toMatchObject({ output: { stdout: 'the same\n' } })
+    expect(
+      await made(at, 'darwin', ['unified_exec', 'run', '--command', `[ "$KEPT" = '${said}' ] && echo the same`], env),
+    ).toMatchObject({ output: { stdout: 'the same\n' } })
   })
 })
 
@@ -145,11 +248,22 @@ describe('files on macOS', () => {
       ['unified_file', 'copy', '--path', 'src', '--destination', 'copied', '--recursive'],
       ['unified_search', 'grep', '--pattern', 'export', '--path', '.'],
       ['unified_search', 'list', '--path', '.'],
-      ['apply_patch', '--patch', '*** Begin Patch\n*** Update File: src/deep/b.js\n@@\n-export const b = 2\n+export const b = 4\n*** End Patch'],
+      [
+        'apply_patch',
+        '--patch',
+        '*** Begin Patch\n*** Update File: src/deep/b.js\n@@\n-export const b = 2\n+export const b = 4\n*** End Patch',
+      ],
       ['unified_file', 'delete', '--path', 'src/c.js'],
-    ]) answers.push([words.slice(0, 2).join(' '), (await made(at, 'darwin', words)).ok])
+    ])
+      answers.push([words.slice(0, 2).join(' '), (await made(at, 'darwin', words)).ok])
     expect(answers.filter(([, ok]) => !ok)).toEqual([])
-    expect([await at.read('src/a.js'), await at.read('copied/deep/b.js'), await at.read('src/deep/b.js'), await at.read('src/c.js'), statSync(join(at.root, 'src/a.js')).mode & 0o777]).toEqual(['export const a = 3\n', 'export const b = 2\n', 'export const b = 4\n', undefined, 0o755])
+    expect([
+      await at.read('src/a.js'),
+      await at.read('copied/deep/b.js'),
+      await at.read('src/deep/b.js'),
+      await at.read('src/c.js'),
+      statSync(join(at.root, 'src/a.js')).mode & 0o777,
+    ]).toEqual(['export const a = 3\n', 'export const b = 2\n', 'export const b = 4\n', undefined, 0o755])
     expect((await vtcode(at, ['undo'], { env: as('darwin') })).code).toBe(0)
     expect(await at.read('src/c.js')).toBe('c')
   })
@@ -159,12 +273,29 @@ describe('files on macOS', () => {
     mkdirSync(join(at.home, 'elsewhere'))
     writeFileSync(join(at.home, 'elsewhere/a.txt'), 'outside')
     symlinkSync(join(at.home, 'elsewhere'), join(at.root, 'out'))
-    for (const words of [['read', '--path', 'out/a.txt'], ['write', '--path', 'out/b.txt', '--content', 'x'], ['read', '--path', '../home/elsewhere/a.txt']]) {
-      expect(await made(at, 'darwin', ['unified_file', ...words])).toMatchObject({ ok: false, error: { code: 'VT_PATH_OUTSIDE' } })
+    for (const words of [
+      ['read', '--path', 'out/a.txt'],
+      ['write', '--path', 'out/b.txt', '--content', 'x'],
+      ['read', '--path', '../home/elsewhere/a.txt'],
+    ]) {
+      expect(await made(at, 'darwin', ['unified_file', ...words])).toMatchObject({
+        ok: false,
+        error: { code: 'VT_PATH_OUTSIDE' },
+      })
     }
-    const swapping = spawn(process.execPath, ['-e', `const fs = require('node:fs'); for (;;) { fs.renameSync('d', 'e'); fs.symlinkSync('${at.home}/elsewhere', 'd'); fs.unlinkSync('d'); fs.renameSync('e', 'd'); Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1) }`], { cwd: at.root })
+    const swapping = spawn(
+      process.execPath,
+      [
+        '-e',
+        `const fs = require('node:fs'); for (;;) { fs.renameSync('d', 'e'); fs.symlinkSync('${at.home}/elsewhere', 'd'); fs.unlinkSync('d'); fs.renameSync('e', 'd'); Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1) }`,
+      ],
+      { cwd: at.root },
+    )
     try {
-      const { out } = await script(at, 'darwin', `
+      const { out } = await script(
+        at,
+        'darwin',
+        `
         import { openWorkspace } from '${build}/core/workspace/index.js'
         const workspace = openWorkspace('.', { home: '/nowhere' })
         const seen = {}
@@ -172,7 +303,8 @@ describe('files on macOS', () => {
           const found = await workspace.text('d/a.txt').catch(({ problem }) => problem.code)
           seen[found] = (seen[found] ?? 0) + 1
         }
-        console.log(JSON.stringify(seen))`)
+        console.log(JSON.stringify(seen))`,
+      )
       const seen = JSON.parse(out) as Record<string, number>
       expect(Object.keys(seen)).not.toContain('outside')
       expect(seen['inside']).toBeGreaterThan(0)
@@ -183,10 +315,28 @@ describe('files on macOS', () => {
 
   it('are taken by one process at a time, also behind one that was killed', async () => {
     const at = await place({ 'n.txt': Array.from({ length: 6 }, (_, index) => `line ${index}\n`).join('') })
-    const edits = await Promise.all(Array.from({ length: 6 }, (_, index) => made(at, 'darwin', ['unified_file', 'edit', '--path', 'n.txt', '--old_str', `line ${index}\n`, '--new_str', `done ${index}\n`])))
+    const edits = await Promise.all(
+      Array.from({ length: 6 }, (_, index) =>
+        made(at, 'darwin', [
+          'unified_file',
+          'edit',
+          '--path',
+          'n.txt',
+          '--old_str',
+          `line ${index}\n`,
+          '--new_str',
+          `done ${index}\n`,
+        ]),
+      ),
+    )
     expect(edits.map(({ ok }) => ok)).toEqual(Array(6).fill(true))
     expect(await at.read('n.txt')).not.toContain('line')
-    const taking = (then: string, patience = 20_000) => script(at, 'darwin', `import { lock } from '${build}/core/workspace/index.js'\nconst held = await lock(['k'], 'k', undefined, ${patience}).catch(({ problem }) => console.log(problem.details.errno))\n${then}`)
+    const taking = (then: string, patience = 20_000) =>
+      script(
+        at,
+        'darwin',
+        `import { lock } from '${build}/core/workspace/index.js'\nconst held = await lock(['k'], 'k', undefined, ${patience}).catch(({ problem }) => console.log(problem.details.errno))\n${then}`,
+      )
     expect((await taking("process.kill(process.pid, 'SIGKILL')")).end).toBe('SIGKILL')
     expect(readdirSync(at.home).filter((name) => name.endsWith('.sock')).length).toBe(1)
     // One that is just being made refuses as this one does: it is not taken away at once.
@@ -211,10 +361,17 @@ describe('a scheduler on macOS', () => {
 describe('programs on macOS', () => {
   it('run, and what they print arrives; a terminal is there or refused with a code', async () => {
     const at = await place()
-    expect(await made(at, 'darwin', ['unified_exec', 'run', '--command', 'echo out; echo err >&2; exit 3'])).toMatchObject({ output: { stdout: 'out\n', stderr: 'err\n', exit_code: 3 } })
-    expect((await made(at, 'darwin', ['unified_exec', 'run', '--command', 'seq 1 5000'])).output.stdout_bytes).toBe(execFileSync('seq', ['1', '5000']).length)
+    expect(
+      await made(at, 'darwin', ['unified_exec', 'run', '--command', 'echo out; echo err >&2; exit 3']),
+    ).toMatchObject({ output: { stdout: 'out\n', stderr: 'err\n', exit_code: 3 } })
+    expect((await made(at, 'darwin', ['unified_exec', 'run', '--command', 'seq 1 5000'])).output.stdout_bytes).toBe(
+      execFileSync('seq', ['1', '5000']).length,
+    )
     // Its helper comes with a package that is installed there only.
-    expect(await made(at, 'darwin', ['unified_exec', 'run', '--command', 'echo hello', '--tty'])).toMatchObject({ ok: false, error: { code: 'VT_EXEC_PTY' } })
+    expect(await made(at, 'darwin', ['unified_exec', 'run', '--command', 'echo hello', '--tty'])).toMatchObject({
+      ok: false,
+      error: { code: 'VT_EXEC_PTY' },
+    })
   })
 
   it('is fetched for that system, and outlines are there without it', async () => {
@@ -222,14 +379,43 @@ describe('programs on macOS', () => {
     const registry = hold(await serve((_, response) => response.writeHead(404).end()))
     const env = { npm_config_registry: `${registry.url}/`, PATH: '/usr/bin:/bin', ...as('darwin') }
     expect((await vtcode(at, ['dependencies', 'install', 'ast-grep'], { env })).code).toBe(1)
-    expect(registry.seen.map(({ path }) => path)).toEqual([expect.stringMatching(new RegExp(`^/@ast-grep/cli-darwin-${process.arch}/-/`))])
-    expect(await made(at, 'darwin', ['unified_search', 'outline', '--path', 'a.py'], { VTCODE_AST_GREP_NO_INSTALL: '1', PATH: '/usr/bin:/bin' })).toMatchObject({ ok: true, text: expect.stringContaining('greet') })
+    expect(registry.seen.map(({ path }) => path)).toEqual([
+      expect.stringMatching(new RegExp(`^/@ast-grep/cli-darwin-${process.arch}/-/`)),
+    ])
+    expect(
+      await made(at, 'darwin', ['unified_search', 'outline', '--path', 'a.py'], {
+        VTCODE_AST_GREP_NO_INSTALL: '1',
+        PATH: '/usr/bin:/bin',
+      }),
+    ).toMatchObject({ ok: true, text: expect.stringContaining('greet') })
   })
 
   it('are used by an agent from the task to its end', async () => {
-    const peer = hold(await startPeer([{ toolCalls: [call('unified_file', { action: 'write', path: 'a.txt', content: 'hello' }), call('unified_exec', { action: 'run', command: 'cat a.txt' })] }, { content: 'It says hello.' }]))
-    const at = hold(await home(peer, {}, { settings: { agent: { model: 'peer/m' }, policy: { allow: ['exec'] } }, provider: { context_window: 128_000 } }))
-    expect(await run(at, ['exec', '--quiet', 'go'], { env: as('darwin') })).toMatchObject({ code: 0, out: 'It says hello.\n' })
+    const peer = hold(
+      await startPeer([
+        {
+          toolCalls: [
+            call('unified_file', { action: 'write', path: 'a.txt', content: 'hello' }),
+            call('unified_exec', { action: 'run', command: 'cat a.txt' }),
+          ],
+        },
+        { content: 'It says hello.' },
+      ]),
+    )
+    const at = hold(
+      await home(
+        peer,
+        {},
+        {
+          settings: { agent: { model: 'peer/m' }, policy: { allow: ['exec'] } },
+          provider: { context_window: 128_000 },
+        },
+      ),
+    )
+    expect(await run(at, ['exec', '--quiet', 'go'], { env: as('darwin') })).toMatchObject({
+      code: 0,
+      out: 'It says hello.\n',
+    })
     expect(JSON.stringify(peer.bodies.at(-1))).toContain('exit 0')
   })
 })

@@ -6,7 +6,41 @@ import { asDeclared } from './support/answers.js'
 import { seen } from './support/code_notes.js'
 
 // The sections of fixtures/tools.md whose examples hold. A section is switched on with the work that makes it true, and stays on.
-const sections: string[] = ['2.1', '2.2', '2.4', '2.5', '2.6', '2.7', '2.8', '2.9', '2.10', '2.11', '2.12', '2.13', '2.14', '3.1', '3.2', '3.3', '3.4', '3.5', '4.1', '4.3', '4.4', '4.5', '4.6', '5', '6.3', '7', '8', '9.3', '10.2', '10.3', '10.4', '12', '13']
+const sections: string[] = [
+  '2.1',
+  '2.2',
+  '2.4',
+  '2.5',
+  '2.6',
+  '2.7',
+  '2.8',
+  '2.9',
+  '2.10',
+  '2.11',
+  '2.12',
+  '2.13',
+  '2.14',
+  '3.1',
+  '3.2',
+  '3.3',
+  '3.4',
+  '3.5',
+  '4.1',
+  '4.3',
+  '4.4',
+  '4.5',
+  '4.6',
+  '5',
+  '6.3',
+  '7',
+  '8',
+  '9.3',
+  '10.2',
+  '10.3',
+  '10.4',
+  '12',
+  '13',
+]
 
 /** Slots with a success that was held against what they say they answer. */
 const held = new Set<string>()
@@ -36,10 +70,22 @@ describe('what slots say they answer', () => {
   it('is said by all slots of the program, and held against an example of each that needs neither the net nor a person', () => {
     const manifests = new URL('../manifests/', import.meta.url)
     const files = readdirSync(manifests, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.yaml'))
-    const actions = files.map((file) => parse(readFileSync(new URL(file, manifests), 'utf8'))).filter(({ kind = 'action', stage = 'primary', alias }) => kind === 'action' && stage === 'primary' && !alias)
+    const actions = files
+      .map((file) => parse(readFileSync(new URL(file, manifests), 'utf8')))
+      .filter(({ kind = 'action', stage = 'primary', alias }) => kind === 'action' && stage === 'primary' && !alias)
     expect(actions.filter(({ output }) => !output).map(({ action, name }) => action ?? name)).toEqual([])
     const unseen = actions.map(({ action, name }) => action ?? name).filter((slot) => !held.has(slot))
     // Their own tests do it; call_tool answers what the inner call does, the others belong to a conversation.
-    expect(unseen.filter((slot) => !/^(agents|cron|task_tracker)\//.test(slot)).sort()).toEqual(['call_tool', 'defuddle_fetch', 'grep_search/fuzzy', 'grep_search/similarity', 'propose_plan', 'report_result', 'request_user_input', 'unified_search/web', 'web_search'])
+    expect(unseen.filter((slot) => !/^(agents|cron|task_tracker)\//.test(slot)).sort()).toEqual([
+      'call_tool',
+      'defuddle_fetch',
+      'grep_search/fuzzy',
+      'grep_search/similarity',
+      'propose_plan',
+      'report_result',
+      'request_user_input',
+      'unified_search/web',
+      'web_search',
+    ])
   })
 })

@@ -22,18 +22,30 @@ const files: Record<string, string> = {}
 function compiled(...lines: string[]): () => string[] {
   const name = `file_${Object.keys(files).length}.ts`
   files[name] = lines.join('\n')
-  return () => found.filter((line) => line.startsWith(`${name}(`)).map((line) => line.replace(/^[^(]*\((\d+),\d+\): error (TS\d+).*/, '$1 $2'))
+  return () =>
+    found
+      .filter((line) => line.startsWith(`${name}(`))
+      .map((line) => line.replace(/^[^(]*\((\d+),\d+\): error (TS\d+).*/, '$1 $2'))
 }
 beforeAll(async () => {
   project = await tempWorkspace({ ...files, 'package.json': '{ "type": "module" }' })
   const installed = join(project.root, 'node_modules/vtcode')
   mkdirSync(join(project.root, 'node_modules/@types'), { recursive: true })
-  for (const name of ['@types/node', 'undici-types']) symlinkSync(join(root, 'node_modules', name), join(project.root, 'node_modules', name))
+  for (const name of ['@types/node', 'undici-types'])
+    symlinkSync(join(root, 'node_modules', name), join(project.root, 'node_modules', name))
   cpSync(join(root, 'dist/types'), join(installed, 'dist/types'), { recursive: true })
   cpSync(join(root, 'package.json'), join(installed, 'package.json'))
   const host = { ...ts.createCompilerHost(options), getCurrentDirectory: () => project.root }
-  program = ts.createProgram(Object.keys(files).map((name) => join(project.root, name)), { ...options, typeRoots: [join(project.root, 'node_modules/@types')], types: ['node'] }, host)
-  const printed = ts.formatDiagnostics(ts.getPreEmitDiagnostics(program), { getCurrentDirectory: () => project.root, getCanonicalFileName: (name) => name, getNewLine: () => '\n' })
+  program = ts.createProgram(
+    Object.keys(files).map((name) => join(project.root, name)),
+    { ...options, typeRoots: [join(project.root, 'node_modules/@types')], types: ['node'] },
+    host,
+  )
+  const printed = ts.formatDiagnostics(ts.getPreEmitDiagnostics(program), {
+    getCurrentDirectory: () => project.root,
+    getCanonicalFileName: (name) => name,
+    getNewLine: () => '\n',
+  })
   found = printed.split('\n').filter((line) => /error TS/.test(line))
 })
 afterAll(() => project[Symbol.asyncDispose]())
@@ -41,10 +53,16 @@ afterAll(() => project[Symbol.asyncDispose]())
 describe('the declarations', () => {
   const rolled = readdirSync(join(root, 'dist/types')).sort()
   it('are one file for each export, and import nothing but each other and Node', () => {
-    const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { exports: Record<string, { types?: string }> }
+    const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+      exports: Record<string, { types?: string }>
+    }
     const named = Object.values(exports).flatMap(({ types }) => types ?? [])
     expect(named.map((path) => path.replace('./dist/types/', '')).sort()).toEqual(rolled)
-    const imported = rolled.flatMap((file) => [...readFileSync(join(root, 'dist/types', file), 'utf8').matchAll(/(?:from |import\()"([^"]+)"/g)].map(([, name]) => name!))
+    const imported = rolled.flatMap((file) =>
+      [...readFileSync(join(root, 'dist/types', file), 'utf8').matchAll(/(?:from |import\()"([^"]+)"/g)].map(
+        ([, name]) => name!,
+      ),
+    )
     expect(imported.filter((name) => name !== './index.js' && !name.startsWith('node:'))).toEqual([])
   })
   it('are the only ones that are packed', () => {
@@ -55,22 +73,31 @@ describe('the declarations', () => {
     expect(found.filter((line) => !line.startsWith('file_'))).toEqual([])
   })
   it('of the settings and the slots are what their schemas say now', () => {
-    const { status, stdout } = spawnSync(process.execPath, [join(root, 'scripts/types.mjs'), '--check'], { encoding: 'utf8' })
+    const { status, stdout } = spawnSync(process.execPath, [join(root, 'scripts/types.mjs'), '--check'], {
+      encoding: 'utf8',
+    })
     expect({ status, stdout }).toEqual({ status: 0, stdout: '' })
   })
   it('are stale as soon as a schema says something else', () => {
     const copy = join(project.root, 'copy')
-    for (const path of ['scripts/types.mjs', 'manifests', 'core/shapes/settings_types.ts']) cpSync(join(root, path), join(copy, path), { recursive: true })
+    for (const path of ['scripts/types.mjs', 'manifests', 'core/shapes/settings_types.ts'])
+      cpSync(join(root, path), join(copy, path), { recursive: true })
     for (const name of ['build', 'node_modules']) symlinkSync(join(root, name), join(copy, name))
     const schema = join(copy, 'manifests/schema/config.1.json')
     writeFileSync(schema, readFileSync(schema, 'utf8').replace('"max_mode"', '"highest_mode"'))
-    const { status, stdout } = spawnSync(process.execPath, [join(copy, 'scripts/types.mjs'), '--check'], { encoding: 'utf8' })
-    expect({ status, stdout }).toEqual({ status: 1, stdout: expect.stringContaining('Stale: core/shapes/settings_types.ts.') })
+    const { status, stdout } = spawnSync(process.execPath, [join(copy, 'scripts/types.mjs'), '--check'], {
+      encoding: 'utf8',
+    })
+    expect({ status, stdout }).toEqual({
+      status: 1,
+      stdout: expect.stringContaining('Stale: core/shapes/settings_types.ts.'),
+    })
   })
 })
 
 describe('a settings file', () => {
-  const settings = (...lines: string[]) => compiled("import { defineConfig } from 'vtcode'", 'export default defineConfig({', ...lines, '})')
+  const settings = (...lines: string[]) =>
+    compiled("import { defineConfig } from 'vtcode'", 'export default defineConfig({', ...lines, '})')
   const right = settings(
     "version: 1, manifests: ['builtin', { from: './tools', only: ['a:*'] }], use: { 'unified_search/grep': ['acme', 'builtin'], web_search: false },",
     "policy: { mode: 'auto', deny: ['exec', { rule: 'net', reason: 'offline' }], constraints: { 'unified_search/grep': { max_results_per_call: 10 } } },",
@@ -95,14 +122,17 @@ describe('a settings file', () => {
     ["policy: { deny: [{ role: 'exec' }] }", 'TS2353'],
     ["secrets: { 'a:b': { enviroment: 'X' } }", 'TS2353'],
   ].map(([line, code]) => ({ line: line!, code, lines: settings('version: 1,', line!) }))
-  it.each(wrong)('with the mistake $line is refused in its line', ({ code, lines }) => expect(lines()).toEqual([`4 ${code}`]))
+  it.each(wrong)('with the mistake $line is refused in its line', ({ code, lines }) =>
+    expect(lines()).toEqual([`4 ${code}`]),
+  )
 
   const empty = compiled("import type { Config } from 'vtcode'", 'export const config: Config = {}')
   it('is completed by an editor: every key of the schema is there, with its description', () => {
     expect(empty()).toEqual([])
     const name = Object.keys(files).find((file) => files[file]!.includes('config: Config'))!
     const checker = program.getTypeChecker()
-    const variable = (program.getSourceFile(join(project.root, name))!.statements[1] as ts.VariableStatement).declarationList.declarations[0]!
+    const variable = (program.getSourceFile(join(project.root, name))!.statements[1] as ts.VariableStatement)
+      .declarationList.declarations[0]!
     const schema = JSON.parse(readFileSync(join(root, 'manifests/schema/config.1.json'), 'utf8')) as Part
     const keys = keysOf(schema, checker.getTypeAtLocation(variable), checker, schema, '')
     expect(keys.filter(({ there }) => !there).map(({ path }) => path)).toEqual([])
@@ -110,7 +140,14 @@ describe('a settings file', () => {
   })
 })
 
-type Part = { properties?: Record<string, Part>; items?: Part; additionalProperties?: Part | boolean; $ref?: string; $defs?: Record<string, Part>; description?: string }
+type Part = {
+  properties?: Record<string, Part>
+  items?: Part
+  additionalProperties?: Part | boolean
+  $ref?: string
+  $defs?: Record<string, Part>
+  description?: string
+}
 interface Key {
   path: string
   /** The type has it, with the description of the schema. */
@@ -125,7 +162,10 @@ function keysOf(part: Part, type: ts.Type, checker: ts.TypeChecker, whole: Part,
     const symbol = checker.getPropertyOfType(bare, key)
     const description = symbol && ts.displayPartsToString(symbol.getDocumentationComment(checker))
     const there = description?.startsWith((inner.description ?? '').replace(/\s+/g, ' ')) === true
-    return [{ path: `${path}${key}`, there }, ...(symbol ? keysOf(inner, checker.getTypeOfSymbol(symbol), checker, whole, `${path}${key}.`) : [])]
+    return [
+      { path: `${path}${key}`, there },
+      ...(symbol ? keysOf(inner, checker.getTypeOfSymbol(symbol), checker, whole, `${path}${key}.`) : []),
+    ]
   })
   const item = said.items && checker.getIndexTypeOfType(bare, ts.IndexKind.Number)
   const value = typeof said.additionalProperties === 'object' && checker.getIndexTypeOfType(bare, ts.IndexKind.String)
@@ -137,7 +177,10 @@ function keysOf(part: Part, type: ts.Type, checker: ts.TypeChecker, whole: Part,
 }
 
 describe('a call', () => {
-  const start = ["import { createKernel, type Context, type JsonObject } from 'vtcode'", 'const kernel = await createKernel()']
+  const start = [
+    "import { createKernel, type Context, type JsonObject } from 'vtcode'",
+    'const kernel = await createKernel()',
+  ]
   const known = compiled(
     ...start,
     "const found = await kernel.call('unified_search', { action: 'grep', pattern: 'x', response_format: 'detailed' }, { session: 's' })",
@@ -162,7 +205,8 @@ describe('a call', () => {
     'if (patched.ok) { const count: string = patched.output.fuzzy; console.log(count) }',
     'export type { Context, JsonObject }',
   )
-  it('whose answer lacks what is asked of it is refused in that line', () => expect(lacking()).toEqual(['4 TS2551', '6 TS2322']))
+  it('whose answer lacks what is asked of it is refused in that line', () =>
+    expect(lacking()).toEqual(['4 TS2551', '6 TS2322']))
 
   const untyped = compiled(
     ...start,
@@ -188,8 +232,13 @@ describe('a call', () => {
     const editor = startEditor(join(project.root, 'typed.ts'))
     const complete = (...lines: string[]): string[] => editor.completions([...start, ...lines].join('\n'))
     expect(complete("await kernel.call('▮')")).toEqual(expect.arrayContaining(['unified_search', 'apply_patch']))
-    expect(complete("await kernel.call('unified_search', { action: 'grep', ▮ })")).toEqual(expect.arrayContaining(['pattern', 'context_lines']))
-    const answer = complete("const found = await kernel.call('unified_search', { action: 'grep', pattern: 'x' })", 'if (found.ok) found.output.▮')
+    expect(complete("await kernel.call('unified_search', { action: 'grep', ▮ })")).toEqual(
+      expect.arrayContaining(['pattern', 'context_lines']),
+    )
+    const answer = complete(
+      "const found = await kernel.call('unified_search', { action: 'grep', pattern: 'x' })",
+      'if (found.ok) found.output.▮',
+    )
     expect(answer).toEqual(expect.arrayContaining(['matches', 'total_matches']))
   })
 })
@@ -201,7 +250,12 @@ function startEditor(file: string): { completions(marked: string): string[] } {
     getCompilationSettings: () => options,
     getScriptFileNames: () => [file],
     getScriptVersion: (name) => (name === file ? `${version}` : '1'),
-    getScriptSnapshot: (name) => (name === file ? ts.ScriptSnapshot.fromString(code) : ts.sys.fileExists(name) ? ts.ScriptSnapshot.fromString(ts.sys.readFile(name)!) : undefined),
+    getScriptSnapshot: (name) =>
+      name === file
+        ? ts.ScriptSnapshot.fromString(code)
+        : ts.sys.fileExists(name)
+          ? ts.ScriptSnapshot.fromString(ts.sys.readFile(name)!)
+          : undefined,
     getCurrentDirectory: () => project.root,
     getDefaultLibFileName: ts.getDefaultLibFilePath,
     fileExists: ts.sys.fileExists,

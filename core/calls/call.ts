@@ -1,13 +1,50 @@
-import { deepFreeze, recordedInput, toJson, problem, texts, visibleResult, type Call, type Failure, type JsonObject, type Notice, type Result, type RightsLeft, type SlotInfo } from '../shapes/index.js'
+import {
+  deepFreeze,
+  recordedInput,
+  toJson,
+  problem,
+  texts,
+  visibleResult,
+  type Call,
+  type Failure,
+  type JsonObject,
+  type Notice,
+  type Result,
+  type RightsLeft,
+  type SlotInfo,
+} from '../shapes/index.js'
 import { LazyAbort, moduleOf } from '../system/index.js'
 import {
-  answerAs, confine, constraintOf, effectsIn, nextFor, ownNames, partFor, placesOf, recordedName, resolveRequest, speak,
-  spell, worded, wordsFor, type CallRequest, type CallTarget, type Spelt, type Words,
+  answerAs,
+  confine,
+  constraintOf,
+  effectsIn,
+  nextFor,
+  ownNames,
+  partFor,
+  placesOf,
+  recordedName,
+  resolveRequest,
+  speak,
+  spell,
+  worded,
+  wordsFor,
+  type CallRequest,
+  type CallTarget,
+  type Spelt,
+  type Words,
 } from '../input/index.js'
 import { exampleFor, reaches } from '../registry/index.js'
 import type { OpenWorkspace } from '../workspace/index.js'
 import { explanation, judge } from './approve.js'
-import { callRights, narrow, type CallOptions, type CallRights, type Explanation, type OnFault } from '../contract/index.js'
+import {
+  callRights,
+  narrow,
+  type CallOptions,
+  type CallRights,
+  type Explanation,
+  type OnFault,
+} from '../contract/index.js'
 import { callerOf, type CallRun, type Held, type KernelSessions } from './context.js'
 import { execution } from './execute.js'
 import type { Generation } from '../generation/index.js'
@@ -69,7 +106,14 @@ interface Checked extends Pick<Spelt, 'notices' | 'silent'> {
 
 /** The calls of one kernel. */
 export function createCaller(options: CallerOptions): Caller {
-  const calls: Calls = { ...options, running: new Map(), runs: new Map(), pipelines: new WeakMap(), count: 0, closed: false }
+  const calls: Calls = {
+    ...options,
+    running: new Map(),
+    runs: new Map(),
+    pipelines: new WeakMap(),
+    count: 0,
+    closed: false,
+  }
   return {
     call: async ({ tool, sent, prepared, options = {} }) =>
       visibleResult(await invoke(calls, { tool, sent, prepared, options, depth: 0 })),
@@ -100,7 +144,14 @@ async function invoke(calls: Calls, asked: Asked): Promise<Result> {
   let spoken = asked.words
   const words = () => (spoken ??= wordsFor(registry, target, rights))
   // The plugin that made a nested call goes on by the names of slots.
-  const tell = (result: Result) => nextFor(result.ok ? result : withWayOn(worded(result, words()), target), registry, calls.workspace, rights, asked.depth === 0 ? words() : undefined)
+  const tell = (result: Result) =>
+    nextFor(
+      result.ok ? result : withWayOn(worded(result, words()), target),
+      registry,
+      calls.workspace,
+      rights,
+      asked.depth === 0 ? words() : undefined,
+    )
   generation.life.enter()
   try {
     narrow(rights, registry, asked.options)
@@ -108,15 +159,20 @@ async function invoke(calls: Calls, asked: Asked): Promise<Result> {
     const checked = await check(calls, generation, target, asked, rights)
     call = checked.call
     run = start(calls, generation, target.slot.info, checked, asked, words)
-    const { prePolicy, execute, postCompaction, answer } = calls.pipelines.get(generation) ?? (await pipelinesOf(calls, generation))
+    const { prePolicy, execute, postCompaction, answer } =
+      calls.pipelines.get(generation) ?? (await pipelinesOf(calls, generation))
     const verdict = await prePolicy.promise(undefined, call)
-    if (verdict && 'deny' in verdict && verdict.instead && !again) return await reissued(calls, target, verdict.instead, { ...asked, words: words() })
+    if (verdict && 'deny' in verdict && verdict.instead && !again)
+      return await reissued(calls, target, verdict.instead, { ...asked, words: words() })
     const refused = await judge(registry, call, run, verdict, answer)
     if (!refused && run.cancel.aborted) throw problem('VT_CALL_ABORTED')
-    const beyond = refused ? undefined : asked.held && call.effects.find((effect) => !asked.held!.effects.includes(effect))
+    const beyond = refused
+      ? undefined
+      : asked.held && call.effects.find((effect) => !asked.held!.effects.includes(effect))
     if (beyond) throw problem('VT_PLUGIN_EFFECT', { id: asked.held!.id, effect: beyond })
     begun = true
-    const result = refused ?? (await execute.for(call.slot).promise(call)) ?? failed('VT_ACTION_DECLINED', { slot: call.slot })
+    const result =
+      refused ?? (await execute.for(call.slot).promise(call)) ?? failed('VT_ACTION_DECLINED', { slot: call.slot })
     const answered = target.alias ? await translated(generation, target.alias, result, call.input) : result
     const whole = withNotices(answered, noticesFor(checked, result, target.alias))
     return await postCompaction.promise(tell(whole), call)
@@ -133,7 +189,12 @@ async function invoke(calls: Calls, asked: Asked): Promise<Result> {
 }
 
 /** Repeats the call with the input that a policy requires, as if the caller had sent it; a notice tells the caller. */
-async function reissued(calls: Calls, { slot: { info }, alias }: CallTarget, input: JsonObject, asked: Asked): Promise<Result> {
+async function reissued(
+  calls: Calls,
+  { slot: { info }, alias }: CallTarget,
+  input: JsonObject,
+  asked: Asked,
+): Promise<Result> {
   const sent = { ...(info.action !== undefined && { action: info.action }), ...input }
   const again = { ...(alias && { alias }) }
   const result = await invoke(calls, { ...asked, prepared: undefined, tool: info.tool, sent, again })
@@ -164,7 +225,9 @@ async function explain(calls: Calls, asked: Asked): Promise<Explanation> {
     return { ...explained, ...(hint && { hint }), ...(would && { would }) }
   } catch (error) {
     const failure = asFailure(error, couldChange(generation, asked.tool, target), target)
-    const { error: { message, hint } } = worded(failure, wordsFor(registry, target, rights)) as Failure
+    const {
+      error: { message, hint },
+    } = worded(failure, wordsFor(registry, target, rights)) as Failure
     return { mode: rights.mode, verdict: 'refused', reason: message, hint, chain: [] }
   } finally {
     run?.end()
@@ -173,7 +236,12 @@ async function explain(calls: Calls, asked: Asked): Promise<Explanation> {
 }
 
 /** A call that was refused before it was checked, for the compactors: its answer is shortened and recorded like any other. */
-function unchecked(calls: Calls, target: CallTarget | undefined, { tool, sent, options, depth }: Asked, { mode, only }: CallRights): Call {
+function unchecked(
+  calls: Calls,
+  target: CallTarget | undefined,
+  { tool, sent, options, depth }: Asked,
+  { mode, only }: CallRights,
+): Call {
   const { slot } = target ?? {}
   const input = recordedInput(sent)
   return deepFreeze({
@@ -194,12 +262,23 @@ function unchecked(calls: Calls, target: CallTarget | undefined, { tool, sent, o
 const nowhere: Call['places'] = Object.freeze([])
 const nextId = (calls: Calls): string => `c${(++calls.count).toString(36)}`
 
-async function check(calls: Calls, generation: Generation, { slot, raw, alias, notices: before = [] }: CallTarget, { options, depth }: Asked, rights: CallRights): Promise<Checked> {
+async function check(
+  calls: Calls,
+  generation: Generation,
+  { slot, raw, alias, notices: before = [] }: CallTarget,
+  { options, depth }: Asked,
+  rights: CallRights,
+): Promise<Checked> {
   if (depth > MAX_DEPTH) throw problem('VT_CALL_DEPTH', { limit: MAX_DEPTH, slot: slot.info.slot })
   calls.workspace.refuseMoved()
   const constraint = constraintOf(generation.settings, slot.info)
   const example = () => exampleFor(generation.registry, rights.splitReads, alias?.slot ?? slot)
-  const { given, input, notices, silent } = await spell(slot, raw, { example, constraint, said: alias?.given, reached: (one) => reaches(generation.registry, rights, one) })
+  const { given, input, notices, silent } = await spell(slot, raw, {
+    example,
+    constraint,
+    said: alias?.given,
+    reached: (one) => reaches(generation.registry, rights, one),
+  })
   const confined = confine(input, slot.shape, calls.workspace)
   const effects = await effectsIn(slot, input)
   // The first look is the only one, and most reads are judged by nothing that looks.
@@ -223,7 +302,15 @@ async function check(calls: Calls, generation: Generation, { slot, raw, alias, n
   return { call: Object.freeze(call), judged: () => places, notices: [...before, ...notices], silent }
 }
 
-function start(calls: Calls, generation: Generation, slot: SlotInfo, { call, judged }: Pick<Checked, 'call' | 'judged'>, { options, depth, held }: Asked, words?: () => Words, notes?: CallRun['notes']): CallRun {
+function start(
+  calls: Calls,
+  generation: Generation,
+  slot: SlotInfo,
+  { call, judged }: Pick<Checked, 'call' | 'judged'>,
+  { options, depth, held }: Asked,
+  words?: () => Words,
+  notes?: CallRun['notes'],
+): CallRun {
   const cancel = new LazyAbort()
   const abort = () => cancel.abort()
   const { signal, cancel: outer } = options
@@ -268,13 +355,24 @@ function start(calls: Calls, generation: Generation, slot: SlotInfo, { call, jud
 /** Built on the first call of a generation: a program that only lists never loads tapable. */
 async function pipelinesOf({ pipelines, runs, report }: Calls, generation: Generation): Promise<Pipelines> {
   const { buildPipelines } = await import('./pipelines.js')
-  const built = pipelines.get(generation) ?? buildPipelines(generation.registry, execution(generation, (call) => runs.get(call)!, report), generation.services.host.waits)
+  const built =
+    pipelines.get(generation) ??
+    buildPipelines(
+      generation.registry,
+      execution(generation, (call) => runs.get(call)!, report),
+      generation.services.host.waits,
+    )
   pipelines.set(generation, built)
   return built
 }
 
 /** The last step of execute for a call through an alias: its answer in the terms of the alias. */
-async function translated({ loader }: Generation, { slot, part, given }: NonNullable<CallTarget['alias']>, result: Result, input: JsonObject): Promise<Result> {
+async function translated(
+  { loader }: Generation,
+  { slot, part, given }: NonNullable<CallTarget['alias']>,
+  result: Result,
+  input: JsonObject,
+): Promise<Result> {
   if (!moduleOf(slot.primary.manifest) || !result.ok) return answerAs(partFor(slot, part, given, input), result, given)
   const reword = loader.loaded(slot.primary) ?? (await loader.load(slot.primary))
   return toJson(await reword(result, given), { bytes: 32 * 1_048_576 }) as Result
@@ -282,10 +380,13 @@ async function translated({ loader }: Generation, { slot, part, given }: NonNull
 
 /** What is told of the input, in the words of the caller; what nobody asked for only where the answer was cut. */
 const noticesFor = ({ notices, silent }: Checked, result: Result, alias: CallTarget['alias']): Notice[] =>
-  (isCut(result) ? [...notices, ...silent] : notices).map((notice) => (alias ? { ...notice, message: ownNames(alias.part, notice.message) } : notice))
+  (isCut(result) ? [...notices, ...silent] : notices).map((notice) =>
+    alias ? { ...notice, message: ownNames(alias.part, notice.message) } : notice,
+  )
 
 /** Whether an answer was cut. */
-const isCut = (result: Result): boolean => result.ok && (result.output['truncated'] === true || result.output['next'] !== undefined)
+const isCut = (result: Result): boolean =>
+  result.ok && (result.output['truncated'] === true || result.output['next'] !== undefined)
 
 const withNotices = (result: Result, notices: Notice[]): Result =>
   notices.length ? { ...result, notices: [...notices, ...(result.notices ?? [])] } : result

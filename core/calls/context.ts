@@ -1,10 +1,33 @@
-import { deepFreeze, problem, visibleAsker, visibleClient, type Call, type Contribution, type ConversationServices, type Effect, type JsonObject, type Result, type Settings, type SlotInfo } from '../shapes/index.js'
+import {
+  deepFreeze,
+  problem,
+  visibleAsker,
+  visibleClient,
+  type Call,
+  type Contribution,
+  type ConversationServices,
+  type Effect,
+  type JsonObject,
+  type Result,
+  type Settings,
+  type SlotInfo,
+} from '../shapes/index.js'
 import { blocksOf, optionsOf, type LazyAbort } from '../system/index.js'
 import { redactText, visible, visibleProgress } from '../text/index.js'
 import { readRequest, type CallArguments, type CallRequest } from '../input/index.js'
 import type { Workspace } from '../workspace/index.js'
 import type { ContextServices } from '../generation/index.js'
-import type { CallOptions, Context, Host, Judged, LessRights, LogLevel, Progress, SandboxUse, Session } from '../contract/index.js'
+import type {
+  CallOptions,
+  Context,
+  Host,
+  Judged,
+  LessRights,
+  LogLevel,
+  Progress,
+  SandboxUse,
+  Session,
+} from '../contract/index.js'
 
 /** The sessions of a kernel: state that outlives a call, by id. */
 export class KernelSessions {
@@ -123,7 +146,10 @@ class CallContext implements Context {
     return this.run.session
   }
   get host() {
-    const { services: { host }, run } = this
+    const {
+      services: { host },
+      run,
+    } = this
     const { only } = run
     return only ? (run.host ??= { ...host, slots: () => host.slots(only) }) : host
   }
@@ -191,7 +217,10 @@ class CallContext implements Context {
 }
 
 /** No more of what a plugin says beside a call than that it leaves less of the rights. */
-const lessRights = (how: LessRights | undefined): LessRights => ({ ...(how?.mode !== undefined && { mode: how.mode }), ...(how?.only !== undefined && { only: how.only }) })
+const lessRights = (how: LessRights | undefined): LessRights => ({
+  ...(how?.mode !== undefined && { mode: how.mode }),
+  ...(how?.only !== undefined && { only: how.only }),
+})
 
 /** A plugin that holds the calls below it to these effects. */
 export type Held = { readonly id: string; readonly effects: readonly Effect[] }
@@ -206,7 +235,12 @@ const grants = new WeakMap<Contribution, { of: Settings; grant: Grant }>()
 function grantOf({ settings, dataOf }: ContextServices, contribution: Contribution): Grant {
   const known = grants.get(contribution)
   if (known?.of === settings) return known.grant
-  const plugin = { name: contribution.plugin, root: contribution.root, data: dataOf(contribution), options: optionsOf(settings, contribution) }
+  const plugin = {
+    name: contribution.plugin,
+    root: contribution.root,
+    data: dataOf(contribution),
+    options: optionsOf(settings, contribution),
+  }
   const grant = deepFreeze({ plugin, settings: blocksOf(settings, contribution) })
   grants.set(contribution, { of: settings, grant })
   return grant

@@ -1,4 +1,18 @@
-import { firstLine, notApplied, plainAnswer, problem, resultFault, strangersError, texts, VtError, type Call, type Contribution, type Failure, type Problem, type Result } from '../shapes/index.js'
+import {
+  firstLine,
+  notApplied,
+  plainAnswer,
+  problem,
+  resultFault,
+  strangersError,
+  texts,
+  VtError,
+  type Call,
+  type Contribution,
+  type Failure,
+  type Problem,
+  type Result,
+} from '../shapes/index.js'
 import { isPromise, moduleOf, Semaphore } from '../system/index.js'
 import { outputCheck, type OutputCheck } from '../schema/index.js'
 import { contextOf, type CallRun } from './context.js'
@@ -25,19 +39,26 @@ export function execution(generation: Generation, runOf: (call: Call) => CallRun
       if (turn) await turn
       try {
         if (turn && run.cancel.aborted) throw problem('VT_CALL_ABORTED')
-        if (call.caller.sandbox === 'strict' && contribution.layer !== 'builtin' && run.slot.effects.includes('exec')) throw unconfined(contribution)
+        if (call.caller.sandbox === 'strict' && contribution.layer !== 'builtin' && run.slot.effects.includes('exec'))
+          throw unconfined(contribution)
         const main = loader.loaded(contribution) ?? (await loader.load(contribution))
         const { output } = run.slot
         const fits = output && isForeign(contribution) ? await outputCheck(output, contribution) : undefined
         run.begun ||= call.effects.some((effect) => effect === 'write' || effect === 'exec')
         const work = main(call, contextOf(services, contribution, run)) as ReturnType<Handler>
         if (isPromise(work)) counted(generation, work)
-        const result = isPromise(work) ? await bounded(work, run, secondsOf(generation, contribution, call), services.host.waits.commit) : work
+        const result = isPromise(work)
+          ? await bounded(work, run, secondsOf(generation, contribution, call), services.host.waits.commit)
+          : work
         return result === undefined ? undefined : answer(result, contribution, run, fits)
       } catch (error) {
         if (error instanceof VtError) return complete(thrown(error.problem, contribution, run), contribution, run)
         report(contribution, error)
-        return complete(problem('VT_CALL_FAILED', { plugin: contribution.id, reason: firstLine(error) }).problem, contribution, run)
+        return complete(
+          problem('VT_CALL_FAILED', { plugin: contribution.id, reason: firstLine(error) }).problem,
+          contribution,
+          run,
+        )
       } finally {
         gate?.leave()
       }
@@ -61,9 +82,13 @@ export function execution(generation: Generation, runOf: (call: Call) => CallRun
 
 /** Where the settings require a sandbox, our own commands run in it; programs that a plugin starts are not confined. */
 const unconfined = ({ id }: Contribution): VtError =>
-  problem('VT_PLUGIN_REQUIRES', { id, needs: 'to run commands outside of the sandbox, and here nothing runs outside of it' }, {
-    hint: 'Run commands in the sandbox with {slot:unified_exec/run}.',
-  })
+  problem(
+    'VT_PLUGIN_REQUIRES',
+    { id, needs: 'to run commands outside of the sandbox, and here nothing runs outside of it' },
+    {
+      hint: 'Run commands in the sandbox with {slot:unified_exec/run}.',
+    },
+  )
 
 function gateOf(gates: Map<Contribution, Semaphore>, contribution: Contribution): Semaphore {
   let gate = gates.get(contribution)
@@ -92,7 +117,14 @@ function counted({ handling }: Generation, work: Promise<unknown>): void {
  */
 function bounded<T>(work: Promise<T>, run: CallRun, seconds: number, patience: number): Promise<T> {
   const { cancel, slot } = run
-  const late = () => problem('VT_CALL_TIMEOUT', { slot: slot.slot, seconds }, run.committed ? { retryable: false, hint: 'It had started to change something: check what is there before you call again.' } : {})
+  const late = () =>
+    problem(
+      'VT_CALL_TIMEOUT',
+      { slot: slot.slot, seconds },
+      run.committed
+        ? { retryable: false, hint: 'It had started to change something: check what is there before you call again.' }
+        : {},
+    )
   return new Promise((resolve, reject) => {
     let timer = setTimeout(() => {
       stop(late())
@@ -130,24 +162,50 @@ function answer(result: Result, contribution: Contribution, run: CallRun, fits: 
 /** An error of a handler with a code that is its own to use: what its manifest or its slot declares, or what it was told itself; our own handlers have all of ours. */
 const declared = (error: Problem, contribution: Contribution, { slot, told }: CallRun): Problem =>
   strangersError(error, contribution.id, (code) => {
-    if (!isForeign(contribution)) return (texts(code) ?? slot.errors[code] ?? contribution.manifest.errors?.[code]) !== undefined
+    if (!isForeign(contribution))
+      return (texts(code) ?? slot.errors[code] ?? contribution.manifest.errors?.[code]) !== undefined
     const own = slot.errors[code] ?? contribution.manifest.errors?.[code]
-    return told?.has(code) === true || (own !== undefined && (!code.startsWith('VT_') || slot.chain.some((id) => id.startsWith('builtin:'))))
+    return (
+      told?.has(code) === true ||
+      (own !== undefined && (!code.startsWith('VT_') || slot.chain.some((id) => id.startsWith('builtin:'))))
+    )
   })
 
 /** What a module throws is its answer; what is thrown about a plugin, or by an adapter, is ours. */
 const thrown = (error: Problem, contribution: Contribution, run: CallRun): Problem =>
-  isForeign(contribution) && moduleOf(contribution.manifest) !== undefined && !error.code.startsWith('VT_PLUGIN_') ? declared(error, contribution, run) : error
+  isForeign(contribution) && moduleOf(contribution.manifest) !== undefined && !error.code.startsWith('VT_PLUGIN_')
+    ? declared(error, contribution, run)
+    : error
 
 /** A failure with the hint and retryability that the slot declares. An abort means that nothing changed, else it says that it had begun; `not_applied` only where the plugin, or its workspace, may vouch for it. */
-function complete(told: Problem, { manifest: { atomic, keeps_history } }: Contribution, { slot, begun, committed }: CallRun, result?: Failure): Failure {
-  const error = told.code === 'VT_CALL_ABORTED' && begun && !(keeps_history && !committed) ? problem('VT_CALL_INTERRUPTED').problem : told
+function complete(
+  told: Problem,
+  { manifest: { atomic, keeps_history } }: Contribution,
+  { slot, begun, committed }: CallRun,
+  result?: Failure,
+): Failure {
+  const error =
+    told.code === 'VT_CALL_ABORTED' && begun && !(keeps_history && !committed)
+      ? problem('VT_CALL_INTERRUPTED').problem
+      : told
   const declared = slot.errors[error.code]
   // What keeps what it replaces changes files through its workspace alone, which knows whether it came to that.
   const vouched = atomic && (!halfWay.has(error.code) || (keeps_history === true && !committed))
-  const whole = { ...error, hint: error.hint || declared?.hint || '', retryable: error.retryable || declared?.retryable === true }
+  const whole = {
+    ...error,
+    hint: error.hint || declared?.hint || '',
+    retryable: error.retryable || declared?.retryable === true,
+  }
   return { ...result, ok: false, error: vouched ? notApplied(whole) : whole }
 }
 
 /** The handler ended without telling how far it came. */
-const halfWay = new Set(['VT_CALL_TIMEOUT', 'VT_CALL_ABORTED', 'VT_CALL_INTERRUPTED', 'VT_CALL_FAILED', 'VT_CALL_BAD_RESULT', 'VT_PLUGIN_RESULT', 'VT_PLUGIN_FAILED'])
+const halfWay = new Set([
+  'VT_CALL_TIMEOUT',
+  'VT_CALL_ABORTED',
+  'VT_CALL_INTERRUPTED',
+  'VT_CALL_FAILED',
+  'VT_CALL_BAD_RESULT',
+  'VT_PLUGIN_RESULT',
+  'VT_PLUGIN_FAILED',
+])

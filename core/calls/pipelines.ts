@@ -1,5 +1,17 @@
 import { AsyncSeriesBailHook, AsyncSeriesWaterfallHook, HookMap } from 'tapable'
-import { firstLine, quotedReason, resultFault, texts, jsonGrowth, jsonSize, VtError, type Call, type Contribution, type Result, type Waits } from '../shapes/index.js'
+import {
+  firstLine,
+  quotedReason,
+  resultFault,
+  texts,
+  jsonGrowth,
+  jsonSize,
+  VtError,
+  type Call,
+  type Contribution,
+  type Result,
+  type Waits,
+} from '../shapes/index.js'
 import { outcomeWithin, whenKnown, withTimeout } from '../system/index.js'
 import { slotsCovered, type Registry } from '../registry/index.js'
 import type { Answer, Answerer, Approval, Compactor, Objection, Policy, Verdict } from '../contract/index.js'
@@ -33,13 +45,18 @@ export interface Taps {
 const NOTICES = 65_536
 
 /** A policy or compactor that starts programs declares its time limit in its manifest. */
-const limitOf = ({ timeout_secs }: Contribution['manifest'], usual: number): number => (timeout_secs === undefined ? usual : timeout_secs * 1000)
+const limitOf = ({ timeout_secs }: Contribution['manifest'], usual: number): number =>
+  timeout_secs === undefined ? usual : timeout_secs * 1000
 
 export function buildPipelines(registry: Registry, taps: Taps, waits: Waits): Pipelines {
   const prePolicy = new AsyncSeriesWaterfallHook<[Verdict | undefined, Call]>(['verdict', 'call'], 'pre-policy')
   const execute = new HookMap((slot) => {
     const hook = new AsyncSeriesBailHook<[Call], Result | undefined>(['call'], 'execute')
-    registry.slots.get(slot)?.chain.forEach((contribution, stage) => hook.tapPromise({ name: contribution.id, stage }, (call) => taps.handle(contribution, call)))
+    registry.slots
+      .get(slot)
+      ?.chain.forEach((contribution, stage) =>
+        hook.tapPromise({ name: contribution.id, stage }, (call) => taps.handle(contribution, call)),
+      )
     return hook
   })
   const postCompaction = new AsyncSeriesWaterfallHook<[Result, Call]>(['result', 'call'], 'post-compaction')
@@ -63,7 +80,12 @@ export function buildPipelines(registry: Registry, taps: Taps, waits: Waits): Pi
   for (const compactor of registry.compactors) {
     const covers = slotsCovered(compactor.manifest.slots)
     postCompaction.tapAsync(compactor.id, (result, call, next) =>
-      whenKnown(covers(call.slot) ? shrunk(compactor, waits.compactor, result, () => taps.shrink(compactor, result, call)) : result, (shown) => next(null, shown)),
+      whenKnown(
+        covers(call.slot)
+          ? shrunk(compactor, waits.compactor, result, () => taps.shrink(compactor, result, call))
+          : result,
+        (shown) => next(null, shown),
+      ),
     )
   }
   const answering = registry.policies.map((policy) => ({ policy, covers: slotsCovered(policy.manifest.slots) }))
@@ -80,7 +102,11 @@ export function buildPipelines(registry: Registry, taps: Taps, waits: Waits): Pi
   return { prePolicy, execute, postCompaction, judges, answer }
 }
 
-async function answerOf({ manifest }: Contribution, usual: number, ask: () => ReturnType<Taps['answer']>): Promise<Answer | undefined> {
+async function answerOf(
+  { manifest }: Contribution,
+  usual: number,
+  ask: () => ReturnType<Taps['answer']>,
+): Promise<Answer | undefined> {
   try {
     const value = await withTimeout(ask(), limitOf(manifest, usual), () => new Error('it does not answer'))
     if (typeof value !== 'object' || value === null) return undefined
@@ -92,28 +118,49 @@ async function answerOf({ manifest }: Contribution, usual: number, ask: () => Re
 }
 
 /** A policy that throws, hangs or returns no verdict denies. */
-function verdictOf({ id, layer, manifest }: Contribution, usual: number, judge: () => ReturnType<Taps['judge']>): Verdict | undefined | Promise<Verdict | undefined> {
-  return outcomeWithin(judge, limitOf(manifest, usual), (verdict: Awaited<ReturnType<Policy>>): Verdict | undefined => {
-    if (verdict === undefined) return undefined
-    if (typeof verdict === 'object' && verdict !== null) {
-      const isObjection = 'deny' in verdict ? typeof verdict.deny === 'string' : isQuestion(verdict) && typeof verdict.ask === 'string'
-      if (layer === 'builtin' && (isObjection || 'sandbox' in verdict)) return verdict
-      if (isObjection) return { ...(verdict as Objection), by: `plugin ${id}`, asks: undefined, sandbox: undefined }
-    }
-    return { deny: `The policy ${id} answers neither nothing nor { ask } nor { deny }.` }
-  }, (error) => {
-    // Its files are other ones than the user agreed to.
-    if (error instanceof VtError && error.code === 'VT_PLUGIN_LOCK') return { ask: `${error.message} ${error.problem.hint}` }
-    return { deny: `The policy ${id} failed: ${firstLine(error)}.` }
-  })
+function verdictOf(
+  { id, layer, manifest }: Contribution,
+  usual: number,
+  judge: () => ReturnType<Taps['judge']>,
+): Verdict | undefined | Promise<Verdict | undefined> {
+  return outcomeWithin(
+    judge,
+    limitOf(manifest, usual),
+    (verdict: Awaited<ReturnType<Policy>>): Verdict | undefined => {
+      if (verdict === undefined) return undefined
+      if (typeof verdict === 'object' && verdict !== null) {
+        const isObjection =
+          'deny' in verdict ? typeof verdict.deny === 'string' : isQuestion(verdict) && typeof verdict.ask === 'string'
+        if (layer === 'builtin' && (isObjection || 'sandbox' in verdict)) return verdict
+        if (isObjection) return { ...(verdict as Objection), by: `plugin ${id}`, asks: undefined, sandbox: undefined }
+      }
+      return { deny: `The policy ${id} answers neither nothing nor { ask } nor { deny }.` }
+    },
+    (error) => {
+      // Its files are other ones than the user agreed to.
+      if (error instanceof VtError && error.code === 'VT_PLUGIN_LOCK')
+        return { ask: `${error.message} ${error.problem.hint}` }
+      return { deny: `The policy ${id} failed: ${firstLine(error)}.` }
+    },
+  )
 }
 
 /** A compactor that throws, hangs, grows the result or changes its outcome is skipped and named in a notice. */
-function shrunk({ id, manifest }: Contribution, usual: number, before: Result, shrink: () => ReturnType<Taps['shrink']>): Result | Promise<Result> {
-  return outcomeWithin(shrink, limitOf(manifest, usual), (after: Result): Result => {
-    const reason = after === before ? undefined : objection(before, after)
-    return reason ? noticed(before, id, reason) : after
-  }, (error) => noticed(before, id, firstLine(error)))
+function shrunk(
+  { id, manifest }: Contribution,
+  usual: number,
+  before: Result,
+  shrink: () => ReturnType<Taps['shrink']>,
+): Result | Promise<Result> {
+  return outcomeWithin(
+    shrink,
+    limitOf(manifest, usual),
+    (after: Result): Result => {
+      const reason = after === before ? undefined : objection(before, after)
+      return reason ? noticed(before, id, reason) : after
+    },
+    (error) => noticed(before, id, firstLine(error)),
+  )
 }
 
 function objection(before: Result, after: Result): string | undefined {
@@ -136,9 +183,15 @@ export function worse(a: Verdict | undefined, b: Verdict | undefined): Verdict |
   if ('deny' in a || 'deny' in b) return 'deny' in a ? a : b
   const sandbox = [a.sandbox, b.sandbox].includes('strict') ? 'strict' : (a.sandbox ?? b.sandbox)
   // One question is put, with every reason that there is.
-  const joined = isQuestion(a) && isQuestion(b) ? { ...a, asks: [...new Set([...reasonsOf(a), ...reasonsOf(b)])] } : isQuestion(a) ? a : b
+  const joined =
+    isQuestion(a) && isQuestion(b)
+      ? { ...a, asks: [...new Set([...reasonsOf(a), ...reasonsOf(b)])] }
+      : isQuestion(a)
+        ? a
+        : b
   return sandbox === undefined || sandbox === joined.sandbox ? joined : { ...joined, sandbox }
 }
 export const isQuestion = (verdict: Verdict): verdict is Objection & { ask: string } => 'ask' in verdict
 /** The reasons of a question, each with its author. */
-export const reasonsOf = (verdict: Objection & { ask: string }): readonly string[] => verdict.asks ?? [quotedReason(verdict.ask, verdict.by)]
+export const reasonsOf = (verdict: Objection & { ask: string }): readonly string[] =>
+  verdict.asks ?? [quotedReason(verdict.ask, verdict.by)]

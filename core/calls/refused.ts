@@ -1,4 +1,13 @@
-import { failure, firstLine, notApplied, problem, VtError, type Failure, type Result, type SlotInfo } from '../shapes/index.js'
+import {
+  failure,
+  firstLine,
+  notApplied,
+  problem,
+  VtError,
+  type Failure,
+  type Result,
+  type SlotInfo,
+} from '../shapes/index.js'
 import { answerAs, effectsOfName, withExample, type CallTarget } from '../input/index.js'
 import type { Generation } from '../generation/index.js'
 
@@ -7,7 +16,19 @@ import type { Generation } from '../generation/index.js'
 export const failed = (...of: Parameters<typeof problem>): Failure => ({ ok: false, error: problem(...of).problem })
 
 /** The contract of a name without a slot. */
-export const nobody = (slot: string): SlotInfo => ({ slot, tool: slot, description: '', effects: [], families: [], input: {}, detailed: [], errors: {}, chain: [], names: [slot], aliases: [] })
+export const nobody = (slot: string): SlotInfo => ({
+  slot,
+  tool: slot,
+  description: '',
+  effects: [],
+  families: [],
+  input: {},
+  detailed: [],
+  errors: {},
+  chain: [],
+  names: [slot],
+  aliases: [],
+})
 
 /** Whether a call could have changed something: a call without a slot is judged by all effects of its tool. */
 export function couldChange({ registry }: Generation, name: string, target: CallTarget | undefined): boolean {
@@ -18,7 +39,9 @@ export function couldChange({ registry }: Generation, name: string, target: Call
 /** An error from before the slot ran, as a failure; its example uses the name that was called. A possible change was then `prevented`. */
 export function asFailure(error: unknown, prevented: boolean, target?: CallTarget): Failure {
   const { slot, alias } = target ?? {}
-  const known = failure(withExample(error, alias?.slot ?? slot)) ?? failed('VT_CALL_FAILED', { plugin: 'kernel', reason: firstLine(error) })
+  const known =
+    failure(withExample(error, alias?.slot ?? slot)) ??
+    failed('VT_CALL_FAILED', { plugin: 'kernel', reason: firstLine(error) })
   if (prevented) known.error = notApplied(known.error)
   return alias ? (answerAs(alias.part, known, alias.given) as Failure) : known
 }

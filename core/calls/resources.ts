@@ -11,7 +11,13 @@ export function offersOf({ slots }: Registry, kind: 'resource' | 'prompt'): Offe
   return [...slots.values()].flatMap(({ primary, refusal, info: { slot, description } }) => {
     if (primary.kind !== kind || refusal) return []
     const { title, uri, template, mime_type, arguments: texts } = primary.manifest
-    const shown = { title, uri, template, mime_type: kind === 'resource' ? (mime_type ?? 'text/plain') : undefined, arguments: texts }
+    const shown = {
+      title,
+      uri,
+      template,
+      mime_type: kind === 'resource' ? (mime_type ?? 'text/plain') : undefined,
+      arguments: texts,
+    }
     const declared = Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== undefined))
     return [{ slot, name: primary.name, description, ...declared }]
   })
@@ -19,7 +25,12 @@ export function offersOf({ slots }: Registry, kind: 'resource' | 'prompt'): Offe
 
 /** Every usable provider. */
 export const providersOf = ({ registry, loader, services }: Place): Provider[] =>
-  [...registry.providers].map(([name, contribution]) => ({ name, contribution, options: optionsOf(services.settings, contribution), load: () => loader.load(contribution) }))
+  [...registry.providers].map(([name, contribution]) => ({
+    name,
+    contribution,
+    options: optionsOf(services.settings, contribution),
+    load: () => loader.load(contribution),
+  }))
 
 interface Place {
   registry: Registry
@@ -28,14 +39,21 @@ interface Place {
 }
 
 /** The suggestions of a resource's or prompt's module; none when it has no `complete`, throws or takes too long. */
-export async function complete({ registry, loader, services }: Place, slot: string, argument: string, value: string, session: string): Promise<string[]> {
+export async function complete(
+  { registry, loader, services }: Place,
+  slot: string,
+  argument: string,
+  value: string,
+  session: string,
+): Promise<string[]> {
   const found = registry.slots.get(slot)
   if (!found || found.refusal || !offeredInput(found.primary.manifest)) return []
   try {
     const ask = (await loader.exported(found.primary, 'complete')) as Complete | undefined
     const { filtered: workspace, host } = services
     const late = () => new Error('no suggestions in time')
-    const values = ask && (await withTimeout(Promise.resolve(ask(argument, value, { workspace, host, session })), LIMIT_MS, late))
+    const values =
+      ask && (await withTimeout(Promise.resolve(ask(argument, value, { workspace, host, session })), LIMIT_MS, late))
     return Array.isArray(values) ? values.filter((one) => typeof one === 'string').slice(0, MAX_VALUES) : []
   } catch {
     return []

@@ -1,6 +1,16 @@
 import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync, readFileSync, type Stats } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { freshlyCompiled, homeOf, keepNewest, makeFolder, programFile, sha256, takeCompiled, writeStateSync, type CompiledFile } from '../system/index.js'
+import {
+  freshlyCompiled,
+  homeOf,
+  keepNewest,
+  makeFolder,
+  programFile,
+  sha256,
+  takeCompiled,
+  writeStateSync,
+  type CompiledFile,
+} from '../system/index.js'
 
 /** The files that are kept, each of one verb or of the call of one action, one version of Node and one place of the program. */
 const KEPT = 60
@@ -23,7 +33,10 @@ export function useCompiled(argv: readonly string[]): void {
     if (!isOwn(lstatSync(existsSync(home) ? home : dirname(home)))) return
     makeFolder(folder, 0o700)
     if (!isOwn(lstatSync(folder), 0o077)) return
-    place = join(folder, `${workOf(argv)}-${sha256(`${process.version} ${process.arch} ${programFile()}`).slice(0, 16)}`)
+    place = join(
+      folder,
+      `${workOf(argv)}-${sha256(`${process.version} ${process.arch} ${programFile()}`).slice(0, 16)}`,
+    )
     takeCompiled(new Map())
     takeCompiled(unpacked(readOwn(place)))
   } catch {
@@ -33,9 +46,11 @@ export function useCompiled(argv: readonly string[]): void {
 
 /** The verb, and of a call the action where it is one of ours: each loads files of its own, and what others left would be made anew in turn. */
 function workOf(argv: readonly string[]): string {
-  const isOurs = (folder: string, word = '') => /^[a-z_]{1,40}$/.test(word) && existsSync(programFile(`plugins/${folder}/${word}.cjs`))
+  const isOurs = (folder: string, word = '') =>
+    /^[a-z_]{1,40}$/.test(word) && existsSync(programFile(`plugins/${folder}/${word}.cjs`))
   const verb = argv.find((word) => isOurs('surface', word)) ?? 'none'
-  const at = verb === 'call' ? argv.findIndex((tool, index) => /^[a-z_]{1,40}$/.test(tool) && isOurs(tool, argv[index + 1])) : -1
+  const at =
+    verb === 'call' ? argv.findIndex((tool, index) => /^[a-z_]{1,40}$/.test(tool) && isOurs(tool, argv[index + 1])) : -1
   return at === -1 ? verb : `${verb}-${argv[at]!}-${argv[at + 1]!}`
 }
 
@@ -73,7 +88,10 @@ export function keepCompiled(): void {
 /** A digest of all that follows, the heading, the data. */
 function packed(files: ReadonlyMap<string, CompiledFile>): Buffer {
   const heading: Heading = [...files].map(([file, { stamp, data }]) => [file, stamp, data.length])
-  const rest = Buffer.concat([Buffer.from(`${JSON.stringify(heading)}\n`), ...[...files.values()].map(({ data }) => data)])
+  const rest = Buffer.concat([
+    Buffer.from(`${JSON.stringify(heading)}\n`),
+    ...[...files.values()].map(({ data }) => data),
+  ])
   return Buffer.concat([Buffer.from(`${sha256(rest)}\n`), rest])
 }
 
@@ -83,7 +101,12 @@ function unpacked(bytes: Buffer): ReadonlyMap<string, CompiledFile> {
   if (sha256(rest) !== sum) throw new Error('it is not whole')
   const [heading, data] = cut(rest)
   let at = 0
-  return new Map((JSON.parse(heading) as Heading).map(([file, stamp, length]) => [file, { stamp, data: data.subarray(at, (at += length)) }]))
+  return new Map(
+    (JSON.parse(heading) as Heading).map(([file, stamp, length]) => [
+      file,
+      { stamp, data: data.subarray(at, (at += length)) },
+    ]),
+  )
 }
 
 function cut(bytes: Buffer): [line: string, rest: Buffer] {

@@ -12,8 +12,14 @@ export function leaveReport(error: unknown, home: string): string {
   const stack = redactText(error instanceof Error ? (error.stack ?? error.message) : toText(error))
   try {
     makeFolder(folder, 0o700)
-    for (const old of readdirSync(folder).sort().slice(0, 1 - most)) rmSync(join(folder, old), { force: true })
-    writeFileSync(file, `vtcode ${version}, Node ${process.version}, ${process.platform} ${process.arch}\n${stack}\n`, { mode: 0o600, flag: 'wx' })
+    for (const old of readdirSync(folder)
+      .sort()
+      .slice(0, 1 - most))
+      rmSync(join(folder, old), { force: true })
+    writeFileSync(file, `vtcode ${version}, Node ${process.version}, ${process.platform} ${process.arch}\n${stack}\n`, {
+      mode: 0o600,
+      flag: 'wx',
+    })
     return file
   } catch (reason) {
     return `nowhere: ${(reason as Error).message}\n${stack}`

@@ -57,7 +57,8 @@ export function readCommandLine(argv: readonly string[]): CommandLine {
       valued[flag]!(line, value)
     } else if (Object.hasOwn(plain, word)) plain[word]!(line)
     else if (line.verb === undefined && !word.startsWith('-')) line.verb = word
-    else if (word === '--' || (line.verb === 'call' && !word.startsWith('-') && line.rest.at(-1) !== '--session')) return { ...line, rest: [...line.rest, word, ...words] }
+    else if (word === '--' || (line.verb === 'call' && !word.startsWith('-') && line.rest.at(-1) !== '--session'))
+      return { ...line, rest: [...line.rest, word, ...words] }
     else line.rest.push(word)
   }
   return line
@@ -76,20 +77,30 @@ function leave({ options }: CommandLine, tools: string[]): void {
 function takeAway(line: CommandLine, texts: string[]): void {
   const [parts, whole] = [texts.filter((text) => text.includes('(')), texts.filter((text) => !text.includes('('))]
   if (whole.length > 0) leave(line, [`Except(${whole.join(', ')})`])
-  if (parts.length > 0) addConfig(line, { policy: { deny: parts.map((rule) => ({ rule, reason: '--disallowed-tools of the command line takes this away.' })) } })
+  if (parts.length > 0)
+    addConfig(line, {
+      policy: {
+        deny: parts.map((rule) => ({ rule, reason: '--disallowed-tools of the command line takes this away.' })),
+      },
+    })
 }
 
 /** The rules of a list with commas; those in brackets belong to their rule. */
 function rules(list: string, flag: string, form: RegExp): string[] {
-  const found = list.split(/,(?![^(]*\))/).map((rule) => rule.trim()).filter(Boolean)
+  const found = list
+    .split(/,(?![^(]*\))/)
+    .map((rule) => rule.trim())
+    .filter(Boolean)
   const wrong = found.find((rule) => !form.test(rule))
-  if (wrong !== undefined || found.length === 0) throw new CommandLineError(`${flag} takes names of tools with commas between them, not '${wrong ?? list}'.`)
+  if (wrong !== undefined || found.length === 0)
+    throw new CommandLineError(`${flag} takes names of tools with commas between them, not '${wrong ?? list}'.`)
   return found
 }
 
 function folder(value: string): string {
   const path = resolve(value)
-  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new CommandLineError(`--workspace takes a folder; '${value}' is not a folder.`)
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory())
+    throw new CommandLineError(`--workspace takes a folder; '${value}' is not a folder.`)
   return path
 }
 

@@ -13,7 +13,8 @@ const colours = /(\u001b\[(?:1|2|22|3[1-6]|39)m)/
 export function guarded(stream: Output): Output {
   const write = stream.write.bind(stream) as (...args: unknown[]) => boolean
   const coloured = stream.isTTY === true
-  stream.write = ((chunk: string | Uint8Array, ...rest: unknown[]) => write(fit(typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString(), coloured), ...rest)) as Output['write']
+  stream.write = ((chunk: string | Uint8Array, ...rest: unknown[]) =>
+    write(fit(typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString(), coloured), ...rest)) as Output['write']
   return new Proxy(stream, {
     get(target, key) {
       if (key === 'write') return write
@@ -24,4 +25,9 @@ export function guarded(stream: Output): Output {
 }
 
 const fit = (text: string, coloured: boolean): string =>
-  coloured && text.includes('\u001b') ? text.split(colours).map((part, at) => (at % 2 ? part : visibleJson(part))).join('') : visibleJson(text)
+  coloured && text.includes('\u001b')
+    ? text
+        .split(colours)
+        .map((part, at) => (at % 2 ? part : visibleJson(part)))
+        .join('')
+    : visibleJson(text)

@@ -14,7 +14,9 @@ export interface EvaluationInput {
 /** The default export of a TypeScript or JavaScript settings file, called when it is a function. Runs the file in this program. */
 export async function evaluate(file: string, circumstances: EvaluationInput, alone?: true): Promise<unknown> {
   const jiti = await compilerFor(file, { ...(alone && { alone }) }, { interopDefault: false })
-  const module = (await loadCode(file, async (text) => jiti.evalModule(text, { filename: file, async: true, forceTranspile: true }))) as object
+  const module = (await loadCode(file, async (text) =>
+    jiti.evalModule(text, { filename: file, async: true, forceTranspile: true }),
+  )) as object
   if (!('default' in module)) throw new Error('it has no default export')
   const value = module.default
   return typeof value === 'function' ? value(circumstances) : value
@@ -30,9 +32,20 @@ try {
 }`
 
 /** The same in a process of its own with a clean environment; the process and its children are ended after `limit` milliseconds. */
-export async function evaluateAside(file: string, { cwd, env, mode }: EvaluationInput, limit: number): Promise<unknown> {
+export async function evaluateAside(
+  file: string,
+  { cwd, env, mode }: EvaluationInput,
+  limit: number,
+): Promise<unknown> {
   const clean = { ...environment(env), VTCODE_WORKSPACE: cwd }
-  const args = ['--input-type=module', '-e', script, pathToFileURL(programFile('core/config/evaluate.js')).href, file, JSON.stringify({ cwd, env: clean, mode })]
+  const args = [
+    '--input-type=module',
+    '-e',
+    script,
+    pathToFileURL(programFile('core/config/evaluate.js')).href,
+    file,
+    JSON.stringify({ cwd, env: clean, mode }),
+  ]
   const child = start({ file: process.execPath, args, cwd, env: clean }, ['ignore', 'ignore', 'ignore', 'ipc'], 'brief')
   try {
     const answer = await new Promise<{ value?: string; error?: string }>((resolve, reject) => {

@@ -1,6 +1,15 @@
 export { defaultsOf, merge } from './merge.js'
 export { withoutLiterals } from './literal_secrets.js'
-export { adoptedFile, defaults, defineConfig, loadSettings, settingsLocations, validateConfigFile, type LoadedSettings, type SettingsOptions } from './settings.js'
+export {
+  adoptedFile,
+  defaults,
+  defineConfig,
+  loadSettings,
+  settingsLocations,
+  validateConfigFile,
+  type LoadedSettings,
+  type SettingsOptions,
+} from './settings.js'
 export type { Config } from '../shapes/index.js'
 export { homeOf } from '../system/index.js'
 export { findRoot } from './root.js'

@@ -4,10 +4,22 @@ import { keepSecret, looksSecret } from '../text/index.js'
 /** What stands for a literal secret where settings are shown. */
 const mark = '[redacted]'
 // A reference to a variable is none; neither is the name of one, but in the maps that hold values only.
-const isLiteral = (text: string, map?: string): boolean => text !== '' && !/^\$\{[^}]*\}$/.test(text) && (map === 'headers' || map === 'auth' || !/^[A-Z][A-Z0-9_]*$/.test(text))
-const secretMembers = new Set(['value', 'password', 'client_secret', 'token', 'api_key', 'apikey', 'secret', 'access_token', 'refresh_token'])
+const isLiteral = (text: string, map?: string): boolean =>
+  text !== '' && !/^\$\{[^}]*\}$/.test(text) && (map === 'headers' || map === 'auth' || !/^[A-Z][A-Z0-9_]*$/.test(text))
+const secretMembers = new Set([
+  'value',
+  'password',
+  'client_secret',
+  'token',
+  'api_key',
+  'apikey',
+  'secret',
+  'access_token',
+  'refresh_token',
+])
 // Every server may be sent these, so they tell nobody anything.
-const harmless = /^(?:accept(?:-.*)?|cache-control|content-type|connection|host|origin|pragma|referer|user-agent|.*-version|.*-beta)$/i
+const harmless =
+  /^(?:accept(?:-.*)?|cache-control|content-type|connection|host|origin|pragma|referer|user-agent|.*-version|.*-beta)$/i
 
 /** Whether the texts of a map are secret, or one member of it, by the name of the map and of the member. */
 function isSecret(map: string | undefined, member: string): boolean {
@@ -19,15 +31,20 @@ function isSecret(map: string | undefined, member: string): boolean {
 /** An address without what is secret in it: user, password and the values of its query. */
 function plainAddress(text: string): string {
   if (!/^[a-z][\w+.-]*:\/\/\S*[?@]/i.test(text) || !URL.canParse(text)) return text
-  const plainPair = (pair: string): string => (pair.includes('=') && !/=\$\{[^}]*\}$/.test(pair) ? `${pair.slice(0, pair.indexOf('='))}=${mark}` : pair)
+  const plainPair = (pair: string): string =>
+    pair.includes('=') && !/=\$\{[^}]*\}$/.test(pair) ? `${pair.slice(0, pair.indexOf('='))}=${mark}` : pair
   const anonymous = text.replace(/^([a-z][\w+.-]*:\/\/)[^/?#]*@/i, `$1${mark}@`)
-  return anonymous.replace(/(\?)([^#]*)/, (_, sign: string, query: string) => sign + query.split('&').map(plainPair).join('&'))
+  return anonymous.replace(
+    /(\?)([^#]*)/,
+    (_, sign: string, query: string) => sign + query.split('&').map(plainPair).join('&'),
+  )
 }
 
 /** The same settings with a mark for every key, header and query that stands in them literally. `path` is where the value stands. */
 export function withoutLiterals(value: unknown, path: readonly string[] = []): unknown {
   const [map, member] = path.slice(-2).length === 2 ? path.slice(-2) : [undefined, path.at(-1)]
-  if (typeof value === 'string') return member !== undefined && isSecret(map, member) && isLiteral(value, map) ? mark : plainAddress(value)
+  if (typeof value === 'string')
+    return member !== undefined && isSecret(map, member) && isLiteral(value, map) ? mark : plainAddress(value)
   if (Array.isArray(value)) return value.map((item) => withoutLiterals(item, path))
   if (!isObject(value)) return value
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, withoutLiterals(item, [...path, name])]))
@@ -40,7 +57,8 @@ export function keepLiterals(value: unknown, path: readonly string[] = []): void
   if (typeof value !== 'string') return
   const [map, member = ''] = path.slice(-2)
   const name = path.join('.')
-  if (path.length > 1 && isSecret(map, member) && isLiteral(value, map)) keep(value, name, looksSecret(member) || map === 'auth')
+  if (path.length > 1 && isSecret(map, member) && isLiteral(value, map))
+    keep(value, name, looksSecret(member) || map === 'auth')
   for (const part of partsOfAddress(value)) keep(part, name, false)
 }
 
@@ -54,6 +72,10 @@ function keep(text: string, name: string, sure: boolean): void {
 function partsOfAddress(text: string): string[] {
   if (plainAddress(text) === text) return []
   const { searchParams, username, password } = new URL(text)
-  const raw = /\?([^#]*)/.exec(text)?.[1]?.split('&').map((pair) => pair.slice(pair.indexOf('=') + 1)) ?? []
+  const raw =
+    /\?([^#]*)/
+      .exec(text)?.[1]
+      ?.split('&')
+      .map((pair) => pair.slice(pair.indexOf('=') + 1)) ?? []
   return [...searchParams.values(), ...raw, username, password].filter((part) => isLiteral(part))
 }

@@ -69,7 +69,14 @@ export function merge(schema: Schema, sources: readonly SettingsSource[]): Merge
   let own: JsonObject | undefined
   for (const source of sources) {
     if (source.layer === 'workspace') own ??= copy(root.settings)
-    lay(laid, source, source.value, { node: schema, path: [], target: root, key: 'settings', own, rule: { may: 'free', agreed: false } })
+    lay(laid, source, source.value, {
+      node: schema,
+      path: [],
+      target: root,
+      key: 'settings',
+      own,
+      rule: { may: 'free', agreed: false },
+    })
   }
   return { settings: root.settings, origins: [...laid.origins.values()], diagnostics: laid.diagnostics }
 }
@@ -78,13 +85,19 @@ function lay(laid: Laid, source: SettingsSource, value: unknown, spot: Spot): vo
   if (value === undefined) return
   const { node, path, target, key, own } = spot
   const rule = standingOf(source, value, spot)
-  if (isObject(value) && mixesAuthors(laid, source, value, spot)) return ignore(laid, source, path, value, 'VT_CONFIG_OWN_ONLY')
+  if (isObject(value) && mixesAuthors(laid, source, value, spot))
+    return ignore(laid, source, path, value, 'VT_CONFIG_OWN_ONLY')
   if (isMap(node) && (isObject(value) || value === null)) {
     // null unsets every present member.
     const members = value ?? Object.fromEntries(Object.keys(Object(target[key])).map((member) => [member, null]))
     const inner = isObject(target[key]) ? target[key] : (target[key] = {} as JsonObject)
     for (const [member, item] of Object.entries(members)) {
-      const below = { node: child(node, member) ?? {}, path: [...path, member], own: isObject(own) ? own[member] : undefined, rule }
+      const below = {
+        node: child(node, member) ?? {},
+        path: [...path, member],
+        own: isObject(own) ? own[member] : undefined,
+        rule,
+      }
       lay(laid, source, item, { ...below, target: inner as JsonObject, key: member })
     }
     return
@@ -103,7 +116,12 @@ function lay(laid: Laid, source: SettingsSource, value: unknown, spot: Spot): vo
  * Whether a workspace would add to an entry of the user's own, and so be sent what the user meant for another server. The other way round an
  * entry of a later layer of the user's own stands alone: that of the workspace goes.
  */
-function mixesAuthors({ origins }: Laid, { layer }: SettingsSource, value: JsonObject, { node, path, target, key, own }: Spot): boolean {
+function mixesAuthors(
+  { origins }: Laid,
+  { layer }: SettingsSource,
+  value: JsonObject,
+  { node, path, target, key, own }: Spot,
+): boolean {
   const members = node['x-one-author'] as string[] | undefined
   if (!members?.some((member) => member in value)) return false
   if (layer === 'workspace') return own !== undefined
@@ -121,14 +139,22 @@ function standingOf({ layer, trusted }: SettingsSource, value: unknown, { node, 
 }
 
 /** Records the origin of a value and the value that it replaced. Each item of a list that layers extend has an origin of its own. */
-function record(laid: Laid, node: Schema, value: unknown, path: string[], source: Sayer, change?: { value: unknown; before: unknown }): void {
+function record(
+  laid: Laid,
+  node: Schema,
+  value: unknown,
+  path: string[],
+  source: Sayer,
+  change?: { value: unknown; before: unknown },
+): void {
   if (isObject(value) && isMap(node)) {
     for (const [key, item] of Object.entries(value)) record(laid, child(node, key) ?? {}, item, [...path, key], source)
     return
   }
   note(laid, path, value, source, path)
   if (node['x-merge'] === undefined || !Array.isArray(value)) return
-  const extended = node['x-merge'] === 'concat' && Array.isArray(change?.before) && change.value !== null ? change.before.length : 0
+  const extended =
+    node['x-merge'] === 'concat' && Array.isArray(change?.before) && change.value !== null ? change.before.length : 0
   const isChanged = Array.isArray(change?.value) ? among(change.value) : undefined
   value.forEach((item, index) => {
     if (index < extended || isChanged?.(item) === false) return
@@ -140,28 +166,49 @@ function record(laid: Laid, node: Schema, value: unknown, path: string[], source
 function note({ origins }: Laid, path: string[], value: unknown, { layer, file, line }: Sayer, place: string[]): void {
   const name = path.join('.')
   const before = origins.get(name)
-  const overridden = before ? [...before.overridden, saying(before, before.value, 'line' in before ? () => before.line : undefined)] : []
+  const overridden = before
+    ? [...before.overridden, saying(before, before.value, 'line' in before ? () => before.line : undefined)]
+    : []
   const origin = saying({ layer, file }, value, line && (() => line(place)))
   origins.set(name, Object.assign(origin, { path: name, overridden }))
 }
 
-function ignore({ origins, diagnostics }: Laid, { layer, file, line }: Sayer, path: string[], value: unknown, code: WorkspaceObjection): void {
+function ignore(
+  { origins, diagnostics }: Laid,
+  { layer, file, line }: Sayer,
+  path: string[],
+  value: unknown,
+  code: WorkspaceObjection,
+): void {
   const key = path.join('.')
   const number = line?.(path)
-  const remark = report(code, { key, value: JSON.stringify(value) }, [number === undefined ? file : `${file}:${number}`], 'warning')
+  const remark = report(
+    code,
+    { key, value: JSON.stringify(value) },
+    [number === undefined ? file : `${file}:${number}`],
+    'warning',
+  )
   diagnostics.push(remark)
-  if (!origins.has(key)) origins.set(key, { path: key, layer: 'builtin', file: 'defaults', value: undefined, overridden: [] })
-  origins.get(key)!.overridden.push({ layer, file, ...(number !== undefined && { line: number }), value, reason: remark.message })
+  if (!origins.has(key))
+    origins.set(key, { path: key, layer: 'builtin', file: 'defaults', value: undefined, overridden: [] })
+  origins
+    .get(key)!
+    .overridden.push({ layer, file, ...(number !== undefined && { line: number }), value, reason: remark.message })
 }
 
 /** The origin of a value. Its line is computed on first use, because the file has to be parsed for it. */
-function saying({ layer, file }: Pick<Sayer, 'layer' | 'file'>, value: unknown, line: (() => number | undefined) | undefined): Pick<Origin, 'layer' | 'file' | 'line' | 'value'> {
+function saying(
+  { layer, file }: Pick<Sayer, 'layer' | 'file'>,
+  value: unknown,
+  line: (() => number | undefined) | undefined,
+): Pick<Origin, 'layer' | 'file' | 'line' | 'value'> {
   const origin = { layer, file, value }
   return line ? Object.defineProperty(origin, 'line', { get: line, enumerable: true }) : origin
 }
 
 /** Items with the layer that set them, for readers that depend on it; a `layer` that an item names itself is overwritten. */
-const signed = (value: unknown, { layer }: SettingsSource): unknown => (Array.isArray(value) ? value.map((item) => (isObject(item) ? { ...item, layer } : (item as unknown))) : value)
+const signed = (value: unknown, { layer }: SettingsSource): unknown =>
+  Array.isArray(value) ? value.map((item) => (isObject(item) ? { ...item, layer } : (item as unknown))) : value
 
 /** The joined list, the list joined by name, or the new value; `null` is the default again. */
 function joined(node: Schema, before: unknown, value: unknown): unknown {

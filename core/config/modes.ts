@@ -4,7 +4,8 @@ import type { Mode, Settings } from '../shapes/index.js'
 export const modes: readonly Mode[] = ['plan', 'ask', 'auto', 'full-auto']
 
 /** The mode never exceeds `policy.max_mode`; full-auto counts only where the caller requested it or the user's own settings enable it. */
-export const permittedMode = (settings: Settings, asked: Mode | undefined): Mode => lowered(settings, settings.policy.mode, asked)
+export const permittedMode = (settings: Settings, asked: Mode | undefined): Mode =>
+  lowered(settings, settings.policy.mode, asked)
 
 function lowered({ policy: { max_mode }, automation }: Settings, mode: Mode, agreed: Mode | undefined): Mode {
   const acknowledged = mode !== 'full-auto' || agreed === 'full-auto' || automation.full_auto.enabled ? mode : 'auto'
@@ -15,4 +16,5 @@ function lowered({ policy: { max_mode }, automation }: Settings, mode: Mode, agr
 export const stricterMode = (a: Mode, b: Mode): Mode => (modes.indexOf(a) < modes.indexOf(b) ? a : b)
 
 /** The mode of one call: that of the kernel, or the one it asks for as far as that is permitted there. */
-export const modeOfCall = (settings: Settings, asked: Mode | undefined): Mode => (asked === undefined ? settings.policy.mode : lowered(settings, asked, settings.policy.mode))
+export const modeOfCall = (settings: Settings, asked: Mode | undefined): Mode =>
+  asked === undefined ? settings.policy.mode : lowered(settings, asked, settings.policy.mode)

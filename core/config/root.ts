@@ -6,7 +6,11 @@ import { dirname, join } from 'node:path'
  * folders above neither does what lies in `/` or where everybody may write: anybody could make that of all below `/tmp`.
  */
 export function findRoot(start: string, home: string): string {
-  const marks = ['.vtcode', '.git', ...['ts', 'mts', 'js', 'mjs', 'json', 'yaml', 'yml'].map((end) => `vtcode.config.${end}`)]
+  const marks = [
+    '.vtcode',
+    '.git',
+    ...['ts', 'mts', 'js', 'mjs', 'json', 'yaml', 'yml'].map((end) => `vtcode.config.${end}`),
+  ]
   const top = realpathSync(start)
   for (let folder = top; ; folder = dirname(folder)) {
     const isMarked = marks.some((mark) => join(folder, mark) !== home && existsSync(join(folder, mark)))

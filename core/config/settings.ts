@@ -1,10 +1,30 @@
 import { accessSync, constants, existsSync, lstatSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { deepFreeze, problem, report, usualWaits, VtError, type Config, type Diagnostic, type Mode, type Schema, type Settings } from '../shapes/index.js'
+import {
+  deepFreeze,
+  problem,
+  report,
+  usualWaits,
+  VtError,
+  type Config,
+  type Diagnostic,
+  type Mode,
+  type Schema,
+  type Settings,
+} from '../shapes/index.js'
 import { programFile, sha256 } from '../system/index.js'
 import { closedToOthers, openShelf } from '../documents/index.js'
 import { readContract } from '../schema/index.js'
-import { consentPlace, copyOf, identityOf, inCopy, itemForConfig, itemForValue, keepStanding, type TrustItem } from '../trust/index.js'
+import {
+  consentPlace,
+  copyOf,
+  identityOf,
+  inCopy,
+  itemForConfig,
+  itemForValue,
+  keepStanding,
+  type TrustItem,
+} from '../trust/index.js'
 import { merge } from './merge.js'
 import { assign, codeEnds, dataEnds, fromCall, fromCode, fromData, isCode, type SettingsSource } from './source.js'
 import { fromToolPolicy } from './tool_policy.js'
@@ -60,18 +80,25 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
   const sources = await fromFiles(options, configs, agreed, diagnostics)
   const files = sources.map(({ file }) => file)
   sources.push(...(await fromCalls(env, configs)))
-  for (const source of sources) source.trusted = (key, value) => agreed(itemForValue(source.file, key, value, workspace))
+  for (const source of sources)
+    source.trusted = (key, value) => agreed(itemForValue(source.file, key, value, workspace))
   // The merged object is extended, not copied: a copy would compute its origins.
   return Object.assign(laidOver(sources, options, diagnostics), { files, items })
 }
 
 /** The settings files of all layers, the lowest first. `agreed` tells whether the user agreed to an item of the workspace. */
-async function fromFiles(options: SettingsOptions, configs: (Config | string)[], agreed: (item: TrustItem) => boolean, diagnostics: Diagnostic[]): Promise<SettingsSource[]> {
+async function fromFiles(
+  options: SettingsOptions,
+  configs: (Config | string)[],
+  agreed: (item: TrustItem) => boolean,
+  diagnostics: Diagnostic[],
+): Promise<SettingsSource[]> {
   const { workspace, home, admin = '/etc/vtcode', env, mode } = options
   const circumstances = { cwd: workspace, env, ...(mode && { mode }) }
   const { wait = usualWaits.settings } = options
   const shelf = openShelf(home, workspace)
-  const own = (layer: 'user' | 'call', file: string) => (isCode(file) ? fromCode(layer, file, circumstances) : fromData(layer, file, { shelf }))
+  const own = (layer: 'user' | 'call', file: string) =>
+    isCode(file) ? fromCode(layer, file, circumstances) : fromData(layer, file, { shelf })
   const sources: SettingsSource[] = []
 
   for (const folder of [home, join(workspace, '.vtcode')]) requireFolder(folder)
@@ -92,18 +119,30 @@ async function fromFiles(options: SettingsOptions, configs: (Config | string)[],
   const instead = configs.findLast((one) => typeof one === 'string' && !one.includes('='))
   if (typeof instead === 'string') {
     const hint = 'Name a file that exists, or a single setting: --config key=value.'
-    if (!existsSync(instead)) throw problem('VT_CONFIG_INVALID', { problem: `Settings file not found: '${instead}'.` }, { hint, details: { files: [resolve(instead)] } })
+    if (!existsSync(instead))
+      throw problem(
+        'VT_CONFIG_INVALID',
+        { problem: `Settings file not found: '${instead}'.` },
+        { hint, details: { files: [resolve(instead)] } },
+      )
     sources.push(await own('call', resolve(instead)))
   } else {
     for (const file of workspaceFiles(workspace, home)) {
       const item = isCode(file) ? itemForConfig(file, workspace) : undefined
       if (!item) sources.push(await fromData('workspace', file, { within: workspace, shelf }))
-      else if (agreed(item)) sources.push(await fromCode('workspace', file, circumstances, { wait, from: inCopy(copyOf(home, item.agreed!), item.agreed!, file) }))
+      else if (agreed(item))
+        sources.push(
+          await fromCode('workspace', file, circumstances, {
+            wait,
+            from: inCopy(copyOf(home, item.agreed!), item.agreed!, file),
+          }),
+        )
       else diagnostics.push(report('VT_CONFIG_UNTRUSTED', { file }, [file], 'warning'))
     }
   }
   const policy = join(workspace, '.vtcode/tool-policy.json')
-  if (lstatSync(policy, { throwIfNoEntry: false }) && !sameFolder(dirname(policy), home)) sources.push(await fromToolPolicy(policy, workspace, diagnostics))
+  if (lstatSync(policy, { throwIfNoEntry: false }) && !sameFolder(dirname(policy), home))
+    sources.push(await fromToolPolicy(policy, workspace, diagnostics))
   return sources
 }
 
@@ -117,7 +156,8 @@ async function fromCalls(env: SettingsOptions['env'], configs: (Config | string)
   for (const one of configs) {
     const equals = typeof one === 'string' ? one.indexOf('=') : -1
     if (typeof one !== 'string') sources.push(await fromCall('options', one))
-    else if (equals >= 0) sources.push(await fromCall(`--config ${one}`, assign(one.slice(0, equals).split('.'), one.slice(equals + 1))))
+    else if (equals >= 0)
+      sources.push(await fromCall(`--config ${one}`, assign(one.slice(0, equals).split('.'), one.slice(equals + 1))))
   }
   return sources
 }
@@ -129,16 +169,27 @@ let settingsSchema: Schema | undefined
  * The settings from these sources, in the requested mode. Most starts have no source: they take the defaults that the build
  * wrote, and the origins are computed on first use.
  */
-function laidOver(sources: SettingsSource[], { mode, default_mode }: SettingsOptions, diagnostics: Diagnostic[]): Pick<LoadedSettings, 'settings' | 'origins' | 'diagnostics'> {
+function laidOver(
+  sources: SettingsSource[],
+  { mode, default_mode }: SettingsOptions,
+  diagnostics: Diagnostic[],
+): Pick<LoadedSettings, 'settings' | 'origins' | 'diagnostics'> {
   const unset = sources.length === 0
-  if (default_mode !== undefined) sources.unshift({ layer: 'builtin', file: 'default_mode', value: { policy: { mode: default_mode } } })
+  if (default_mode !== undefined)
+    sources.unshift({ layer: 'builtin', file: 'default_mode', value: { policy: { mode: default_mode } } })
   if (mode !== undefined) sources.push({ layer: 'call', file: 'mode', value: { policy: { mode } } })
   const laid = () => merge((settingsSchema ??= readContract('config.1.json')), sources)
   if (unset) {
     const settings = defaults()
     settings.policy.mode = mode ?? default_mode ?? settings.policy.mode
     let origins: Origin[] | undefined
-    return { settings: deepFreeze(settings), get origins() { return (origins ??= laid().origins) }, diagnostics }
+    return {
+      settings: deepFreeze(settings),
+      get origins() {
+        return (origins ??= laid().origins)
+      },
+      diagnostics,
+    }
   }
   const { settings, origins, diagnostics: ignored } = laid()
   return { settings: deepFreeze(settings) as Settings, origins, diagnostics: [...diagnostics, ...ignored] }
@@ -160,7 +211,8 @@ export function defaults(): Settings {
 export async function validateConfigFile(file: string): Promise<Diagnostic[]> {
   const path = resolve(file)
   try {
-    if (isCode(path)) await fromCode('call', path, { cwd: process.cwd(), env: process.env }, { wait: usualWaits.settings })
+    if (isCode(path))
+      await fromCode('call', path, { cwd: process.cwd(), env: process.env }, { wait: usualWaits.settings })
     else await fromData('call', path)
     return []
   } catch (error) {
@@ -171,10 +223,29 @@ export async function validateConfigFile(file: string): Promise<Diagnostic[]> {
 }
 
 /** Every file with settings, consents or locks, whether it exists or not. */
-export function settingsLocations({ workspace, home, admin = '/etc/vtcode' }: { workspace: string; home: string; admin?: string }): string[] {
+export function settingsLocations({
+  workspace,
+  home,
+  admin = '/etc/vtcode',
+}: {
+  workspace: string
+  home: string
+  admin?: string
+}): string[] {
   const folder = join(workspace, '.vtcode')
-  const stems = [join(admin, 'vtcode.config'), join(home, 'vtcode.config'), join(workspace, 'vtcode.config'), join(folder, 'config'), join(folder, 'config.local')]
-  const others = [join(folder, 'tool-policy.json'), join(home, 'trust.json'), join(home, 'plugins.lock.json'), join(folder, 'plugins.lock.json')]
+  const stems = [
+    join(admin, 'vtcode.config'),
+    join(home, 'vtcode.config'),
+    join(workspace, 'vtcode.config'),
+    join(folder, 'config'),
+    join(folder, 'config.local'),
+  ]
+  const others = [
+    join(folder, 'tool-policy.json'),
+    join(home, 'trust.json'),
+    join(home, 'plugins.lock.json'),
+    join(folder, 'plugins.lock.json'),
+  ]
   return [...stems.flatMap((stem) => named(stem, [...codeEnds, ...dataEnds])), ...others]
 }
 
@@ -192,7 +263,8 @@ function workspaceFiles(workspace: string, home: string): string[] {
 /** The one of these files that exists. Throws VT_CONFIG_AMBIGUOUS when there are two. */
 function only(candidates: readonly string[]): string | undefined {
   const found = candidates.filter((file) => lstatSync(file, { throwIfNoEntry: false }))
-  if (found.length > 1) throw problem('VT_CONFIG_AMBIGUOUS', { files: found.join(' and ') }, { details: { files: found } })
+  if (found.length > 1)
+    throw problem('VT_CONFIG_AMBIGUOUS', { files: found.join(' and ') }, { details: { files: found } })
   return found[0]
 }
 
@@ -204,14 +276,19 @@ function sameFolder(a: string, b: string): boolean {
 
 /** The settings folder is a real folder or missing; later reads may rely on that. */
 function requireFolder(path: string): void {
-  const wrong = (what: string, hint: string) => problem('VT_CONFIG_INVALID', { problem: `${path} ${what}` }, { details: { files: [path] }, hint })
+  const wrong = (what: string, hint: string) =>
+    problem('VT_CONFIG_INVALID', { problem: `${path} ${what}` }, { details: { files: [path] }, hint })
   try {
     const found = statSync(path, { throwIfNoEntry: false })
-    if (found?.isDirectory() === false) throw wrong('is not a folder.', 'Move it away: settings, sessions and the journal of changes belong there.')
+    if (found?.isDirectory() === false)
+      throw wrong('is not a folder.', 'Move it away: settings, sessions and the journal of changes belong there.')
     if (found) accessSync(path, constants.R_OK | constants.X_OK)
   } catch (error) {
     if (error instanceof VtError) throw error
-    throw wrong(`cannot be opened (${(error as NodeJS.ErrnoException).code}).`, 'Settings and sessions lie there, perhaps of another user: chown it to yourself, or work elsewhere.')
+    throw wrong(
+      `cannot be opened (${(error as NodeJS.ErrnoException).code}).`,
+      'Settings and sessions lie there, perhaps of another user: chown it to yourself, or work elsewhere.',
+    )
   }
 }
 

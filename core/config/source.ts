@@ -1,6 +1,14 @@
 import { extname } from 'node:path'
 import { firstLine, toJson, problem, VtError, type JsonObject, type Layer } from '../shapes/index.js'
-import { forbidden, loadOpened, parseAgain, parseData, readBytes, type Data, type ParseCache } from '../documents/index.js'
+import {
+  forbidden,
+  loadOpened,
+  parseAgain,
+  parseData,
+  readBytes,
+  type Data,
+  type ParseCache,
+} from '../documents/index.js'
 import { conform, type ContractFault } from '../schema/index.js'
 import type { EvaluationInput } from './evaluate.js'
 import { keepLiterals } from './literal_secrets.js'
@@ -22,7 +30,11 @@ export const codeEnds = ['ts', 'mts', 'js', 'mjs']
 export const isCode = (file: string): boolean => codeEnds.includes(extname(file).slice(1))
 
 /** A settings file in a data format, below `within` if that is set; a file that the cache knows is not checked again. Throws VT_CONFIG_INVALID. */
-export async function fromData(layer: Layer, file: string, { within, shelf }: { within?: string; shelf?: ParseCache | undefined } = {}): Promise<SettingsSource> {
+export async function fromData(
+  layer: Layer,
+  file: string,
+  { within, shelf }: { within?: string; shelf?: ParseCache | undefined } = {},
+): Promise<SettingsSource> {
   const json = extname(file) === '.json'
   const sort = json ? 'settings_json' : 'settings_yaml'
   let flawless = false
@@ -41,7 +53,12 @@ export async function fromData(layer: Layer, file: string, { within, shelf }: { 
  * A settings file in code, run in this program or, with `wait`, in a process of its own for at most so many milliseconds; `from` is the copy of
  * it that was agreed to. Throws VT_CONFIG_INVALID.
  */
-export async function fromCode(layer: Layer, file: string, circumstances: EvaluationInput, { wait, from = file }: { wait?: number; from?: string } = {}): Promise<SettingsSource> {
+export async function fromCode(
+  layer: Layer,
+  file: string,
+  circumstances: EvaluationInput,
+  { wait, from = file }: { wait?: number; from?: string } = {},
+): Promise<SettingsSource> {
   const { evaluate, evaluateAside } = await import('./evaluate.js')
   const run = () => (wait === undefined ? evaluate(from, circumstances) : evaluateAside(from, circumstances, wait))
   const value = await reading(file, () => (from === file ? run() : run().catch(explainImport)))
@@ -62,7 +79,10 @@ export async function fromCall(name: string, value: JsonObject): Promise<Setting
     return check({ layer: 'call', file: name, value })
   } catch (error) {
     if (!(error instanceof VtError)) throw error
-    throw new VtError({ ...error.problem, hint: `Correct ${name.replace(/=.*/s, '')}; \`vtcode config schema config\` lists what can be set.` })
+    throw new VtError({
+      ...error.problem,
+      hint: `Correct ${name.replace(/=.*/s, '')}; \`vtcode config schema config\` lists what can be set.`,
+    })
   }
 }
 
@@ -87,7 +107,8 @@ async function reading<T>(file: string, read: () => Promise<T>): Promise<T> {
   }
 }
 
-const invalid = (text: string, files: string[]): VtError => problem('VT_CONFIG_INVALID', { problem: text }, { details: { files } })
+const invalid = (text: string, files: string[]): VtError =>
+  problem('VT_CONFIG_INVALID', { problem: text }, { details: { files } })
 
 /** The source with its value as plain, frozen data that fits the schema; a `flawless` source is not checked again. Throws VT_CONFIG_INVALID with every fault and its line. */
 function check(source: SettingsSource, data?: Data, flawless = false): SettingsSource {
@@ -108,7 +129,11 @@ function check(source: SettingsSource, data?: Data, flawless = false): SettingsS
     const places = faults.map(({ path }) => data?.at(path) ?? file)
     throw invalid(faults.map(({ problem }, index) => `${places[index]}: ${problem}`).join('\n'), places)
   }
-  return { ...source, value, ...(data && { line: (path: readonly string[]) => Number(/:(\d+):\d+$/.exec(data.at(path))?.[1]) }) }
+  return {
+    ...source,
+    value,
+    ...(data && { line: (path: readonly string[]) => Number(/:(\d+):\d+$/.exec(data.at(path))?.[1]) }),
+  }
 }
 
 /** Entries of the same name in a list that is joined by name: one would silently replace the other. */
@@ -116,14 +141,23 @@ function twins(value: JsonObject, key: string): ContractFault[] {
   const names = ((value[key] ?? []) as { name: string }[]).map(({ name }) => name)
   return names.flatMap((name, index) => {
     const first = names.indexOf(name)
-    return first === index ? [] : [{ path: [key, index, 'name'], problem: `'${key}.${index}.name' is '${name}', as in '${key}.${first}': give each entry a name of its own.` }]
+    return first === index
+      ? []
+      : [
+          {
+            path: [key, index, 'name'],
+            problem: `'${key}.${index}.name' is '${name}', as in '${key}.${first}': give each entry a name of its own.`,
+          },
+        ]
   })
 }
 
 /** `null` unsets a setting, so that it fits every schema. */
 function withoutNulls(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  return Object.fromEntries(Object.entries(value).flatMap(([key, item]) => (item === null ? [] : [[key, withoutNulls(item)]])))
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, item]) => (item === null ? [] : [[key, withoutNulls(item)]])),
+  )
 }
 
 function forbiddenIn(value: unknown): string | undefined {

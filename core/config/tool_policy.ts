@@ -12,23 +12,40 @@ interface ToolPolicy {
 const unused = ['available_tools', 'mcp', 'approval_cache']
 
 /** The tool policy of a workspace as settings of its layer, which may only tighten. Throws VT_CONFIG_INVALID with every fault and its line. */
-export async function fromToolPolicy(file: string, workspace: string, diagnostics: Diagnostic[]): Promise<SettingsSource> {
+export async function fromToolPolicy(
+  file: string,
+  workspace: string,
+  diagnostics: Diagnostic[],
+): Promise<SettingsSource> {
   const data = await loadDocument(file, workspace).catch((error: Error) => {
-    throw problem('VT_CONFIG_INVALID', { problem: error.message.startsWith(file) ? error.message : `${file}: ${error.message}` }, { details: { files: [file] } })
+    throw problem(
+      'VT_CONFIG_INVALID',
+      { problem: error.message.startsWith(file) ? error.message : `${file}: ${error.message}` },
+      { details: { files: [file] } },
+    )
   })
   const faults = conform('tool-policy.1.json', data.value)
   if (faults.length > 0) {
     const places = faults.map(({ path }) => data.at(path))
-    throw problem('VT_CONFIG_INVALID', { problem: faults.map((fault, index) => `${places[index]}: ${fault.problem}`).join('\n') }, { details: { files: places } })
+    throw problem(
+      'VT_CONFIG_INVALID',
+      { problem: faults.map((fault, index) => `${places[index]}: ${fault.problem}`).join('\n') },
+      { details: { files: places } },
+    )
   }
   const { policies = {}, constraints = {} } = data.value as ToolPolicy
-  for (const key of unused.filter((key) => key in (data.value as object))) diagnostics.push(report('VT_POLICY_UNUSED', { file, key }, [data.at([key])], 'info'))
+  for (const key of unused.filter((key) => key in (data.value as object)))
+    diagnostics.push(report('VT_POLICY_UNUSED', { file, key }, [data.at([key])], 'info'))
   for (const [name, verdict] of Object.entries(policies)) {
-    if (verdict === 'allow') diagnostics.push(report('VT_POLICY_ALLOW_IGNORED', { file, name }, [data.at(['policies', name])], 'info'))
+    if (verdict === 'allow')
+      diagnostics.push(report('VT_POLICY_ALLOW_IGNORED', { file, name }, [data.at(['policies', name])], 'info'))
   }
   const rules = (verdict: string) =>
-    Object.entries(policies).flatMap(([name, declared]) => (declared === verdict ? [{ rule: name, reason: `.vtcode/tool-policy.json says ${verdict} for '${name}'.` }] : []))
+    Object.entries(policies).flatMap(([name, declared]) =>
+      declared === verdict ? [{ rule: name, reason: `.vtcode/tool-policy.json says ${verdict} for '${name}'.` }] : [],
+    )
   const value = { policy: { ask: rules('prompt'), deny: rules('deny'), constraints } }
-  const line = (path: readonly string[]) => Number(/:(\d+):\d+$/.exec(data.at(path[1] === 'constraints' ? path.slice(1) : []))?.[1])
+  const line = (path: readonly string[]) =>
+    Number(/:(\d+):\d+$/.exec(data.at(path[1] === 'constraints' ? path.slice(1) : []))?.[1])
   return { ...(await fromCall(file, value)), layer: 'workspace', line }
 }

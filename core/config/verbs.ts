@@ -11,7 +11,8 @@ export interface VerbModes {
 }
 type Load = (modes: VerbModes) => Promise<LoadedSettings>
 
-const looser = (mode: Mode, { settings }: LoadedSettings): boolean => modes.indexOf(mode) > modes.indexOf(settings.policy.mode)
+const looser = (mode: Mode, { settings }: LoadedSettings): boolean =>
+  modes.indexOf(mode) > modes.indexOf(settings.policy.mode)
 
 /** The mode of our own manifest of a verb; known before any manifest is read, because settings come first. */
 export function builtinModes(verb: string | undefined): VerbModes {
@@ -24,7 +25,10 @@ export function builtinModes(verb: string | undefined): VerbModes {
  * The settings for a verb that a plugin adds. Its `mode` only tightens. Its `default_mode` stands below all settings, and
  * that of a plugin of the workspace only tightens too: a cloned repository does not decide how much is done without a question.
  */
-export async function settingsFor({ layer, file, manifest: { mode, default_mode } }: Contribution, load: Load): Promise<LoadedSettings> {
+export async function settingsFor(
+  { layer, file, manifest: { mode, default_mode } }: Contribution,
+  load: Load,
+): Promise<LoadedSettings> {
   let loaded = await load({})
   const ignored: [key: string, mode: Mode][] = []
   let below: VerbModes = {}
@@ -37,6 +41,8 @@ export async function settingsFor({ layer, file, manifest: { mode, default_mode 
     else loaded = await load({ ...below, mode })
   }
   if (ignored.length === 0) return loaded
-  const remarks = ignored.map(([key, value]) => report('VT_CONFIG_LOOSENS', { key, value: JSON.stringify(value) }, [file], 'warning'))
+  const remarks = ignored.map(([key, value]) =>
+    report('VT_CONFIG_LOOSENS', { key, value: JSON.stringify(value) }, [file], 'warning'),
+  )
   return { ...loaded, diagnostics: [...loaded.diagnostics, ...remarks] }
 }

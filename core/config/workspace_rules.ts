@@ -8,7 +8,12 @@ export interface WorkspaceRule {
 export type WorkspaceObjection = 'VT_CONFIG_OWN_ONLY' | 'VT_CONFIG_CONSENT' | 'VT_CONFIG_LOOSENS'
 
 /** Why a workspace may not set `value` where the user's own layers set `own`. */
-export function workspaceObjection(node: Schema, value: unknown, own: unknown, { may, agreed }: WorkspaceRule): WorkspaceObjection | undefined {
+export function workspaceObjection(
+  node: Schema,
+  value: unknown,
+  own: unknown,
+  { may, agreed }: WorkspaceRule,
+): WorkspaceObjection | undefined {
   if (may === 'own') return 'VT_CONFIG_OWN_ONLY'
   if (may === 'tighten') return tightens(node, own, value) ? undefined : 'VT_CONFIG_LOOSENS'
   if (may === 'free' || (Object.hasOwn(node, 'x-free-value') && node['x-free-value'] === value)) return undefined
@@ -35,7 +40,8 @@ export function tightens(node: Schema, before: unknown, after: unknown): boolean
   if (typeof after === 'boolean') return String(after) === (way ?? 'false')
   if (typeof after === 'number') {
     // The absence of a limit is the loosest value.
-    const rank = (value: unknown) => (value === undefined || value === node['x-unlimited'] ? Infinity : (value as number))
+    const rank = (value: unknown) =>
+      value === undefined || value === node['x-unlimited'] ? Infinity : (value as number)
     return way === 'higher' ? before === undefined || after >= (before as number) : rank(after) <= rank(before)
   }
   if (!Array.isArray(after)) return false

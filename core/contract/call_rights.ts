@@ -13,9 +13,15 @@ export interface CallRights extends Reader {
  * The rights that the kernel gives a call, or the call that it is a part of; what it leaves of them itself is told by `narrow`. The audiences
  * of a caller count for its own call: a call that a plugin makes during it has none.
  */
-export function callRights(settings: Settings, { options, outer }: { options: CallOptions; outer?: Call }, only: readonly RightsLeft[] | undefined): CallRights {
+export function callRights(
+  settings: Settings,
+  { options, outer }: { options: CallOptions; outer?: Call },
+  only: readonly RightsLeft[] | undefined,
+): CallRights {
   const mode = modeOfCall(settings, options.mode)
-  return outer ? { mode: stricterMode(outer.mode, mode), only: outer.only } : { mode, only, audiences: options.audiences, splitReads: options.splitReads }
+  return outer
+    ? { mode: stricterMode(outer.mode, mode), only: outer.only }
+    : { mode, only, audiences: options.audiences, splitReads: options.splitReads }
 }
 
 /** Throws VT_POLICY_ONLY. */

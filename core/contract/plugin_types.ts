@@ -1,6 +1,24 @@
 import type {
-  Asker, Call, CallTool, Client, Contribution, ContributionInfo, ConversationServices, Diagnostic, Effect,
-  JsonObject, Mode, Next, PreparedCall, PromptArgument, Result, RightsLeft, Settings, SlotInfo, State, ToolInfo,
+  Asker,
+  Call,
+  CallTool,
+  Client,
+  Contribution,
+  ContributionInfo,
+  ConversationServices,
+  Diagnostic,
+  Effect,
+  JsonObject,
+  Mode,
+  Next,
+  PreparedCall,
+  PromptArgument,
+  Result,
+  RightsLeft,
+  Settings,
+  SlotInfo,
+  State,
+  ToolInfo,
   Waits,
 } from '../shapes/index.js'
 import type { Origin } from '../config/index.js'
@@ -104,7 +122,12 @@ export interface AdapterContext {
 export interface Context {
   /** Aborted by the caller, the time limit of the slot, or `close()`. */
   readonly signal: AbortSignal
-  readonly plugin: { readonly name: string; readonly root: string; readonly data: string; readonly options: Readonly<JsonObject> }
+  readonly plugin: {
+    readonly name: string
+    readonly root: string
+    readonly data: string
+    readonly options: Readonly<JsonObject>
+  }
   /** The blocks that the manifest names under `settings`; other blocks are absent. */
   readonly settings: Readonly<Settings>
   /** The contract of the slot that is being called. */
@@ -193,7 +216,11 @@ export interface Offer {
   arguments?: readonly PromptArgument[]
 }
 /** Contract: what `argument` may be when it begins with `value`, best first; loads nothing heavy. A throw means no suggestion. */
-export type Complete = (argument: string, value: string, place: { workspace: Workspace; host: Host; session: string }) => string[] | Promise<string[]>
+export type Complete = (
+  argument: string,
+  value: string,
+  place: { workspace: Workspace; host: Host; session: string },
+) => string[] | Promise<string[]>
 
 /** What a manifest of kind provider adds: data or a module that means something to a surface, nothing to the kernel. */
 export interface Provider {

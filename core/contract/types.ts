@@ -1,4 +1,21 @@
-import type { Asker, CallTool, Client, ContributionInfo, Diagnostic, Effect, JsonObject, Mode, OpenConversation, PluginFolder, PreparedCall, RightsLeft, Settings, SlotInfo, ToolInfo, Waits } from '../shapes/index.js'
+import type {
+  Asker,
+  CallTool,
+  Client,
+  ContributionInfo,
+  Diagnostic,
+  Effect,
+  JsonObject,
+  Mode,
+  OpenConversation,
+  PluginFolder,
+  PreparedCall,
+  RightsLeft,
+  Settings,
+  SlotInfo,
+  ToolInfo,
+  Waits,
+} from '../shapes/index.js'
 import type { LazyAbort } from '../system/index.js'
 import type { Config, Origin } from '../config/index.js'
 import type { Skills } from '../skills/index.js'
@@ -61,7 +78,15 @@ export interface CallOptions {
  * A word, or the whole answer; a scope counts for what `covers` said, and `followup` is told to the caller as the user's words,
  * `unanswered` as why a no is nobody's.
  */
-export type Approved = boolean | undefined | { decision: 'allow' | 'deny' | 'cancel'; scope?: 'once' | 'session' | 'always'; followup?: string; unanswered?: string }
+export type Approved =
+  | boolean
+  | undefined
+  | {
+      decision: 'allow' | 'deny' | 'cancel'
+      scope?: 'once' | 'session' | 'always'
+      followup?: string
+      unanswered?: string
+    }
 /** What the policies say about a call that is not made. */
 export interface Explanation {
   call?: { slot: string; alias?: string; input: JsonObject; effects: readonly Effect[] }

@@ -21,7 +21,9 @@ export function endBy(way: (error: unknown) => void): void {
 }
 
 function listen(): void {
-  if (!listening) for (const event of ['uncaughtException', 'unhandledRejection'] as const) process.on(event, (error: unknown) => blame(event, error))
+  if (!listening)
+    for (const event of ['uncaughtException', 'unhandledRejection'] as const)
+      process.on(event, (error: unknown) => blame(event, error))
   listening = true
 }
 

@@ -1,4 +1,14 @@
-import { closeSync, constants, fstatSync, existsSync, lstatSync, openSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  existsSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Manifest } from '../shapes/index.js'
 import { inside, makeFolder, programFile, sha256, version, writeStateSync } from '../system/index.js'
@@ -92,14 +102,16 @@ function readOwn(path: string): string {
   const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
     const stat = fstatSync(fd)
-    if (!stat.isFile() || stat.size > LIMIT || !isOwn(stat) || !isOwn(lstatSync(dirname(path)))) throw new Error('not ours')
+    if (!stat.isFile() || stat.size > LIMIT || !isOwn(stat) || !isOwn(lstatSync(dirname(path))))
+      throw new Error('not ours')
     return readFileSync(fd, 'utf8')
   } finally {
     closeSync(fd)
   }
 }
 
-const isOwn = ({ uid, mode }: { uid: number; mode: number }): boolean => process.getuid === undefined || (uid === process.getuid() && (mode & 0o077) === 0)
+const isOwn = ({ uid, mode }: { uid: number; mode: number }): boolean =>
+  process.getuid === undefined || (uid === process.getuid() && (mode & 0o077) === 0)
 
 function write(path: string, lines: ReadonlyMap<string, string>): void {
   const kept: string[] = []

@@ -1,4 +1,14 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, readSync, realpathSync, statSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readlinkSync,
+  readSync,
+  realpathSync,
+  statSync,
+} from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { LineCounter, Node, Document as Tree } from 'yaml'
 import { problem, type Code } from '../shapes/index.js'
@@ -12,12 +22,26 @@ export interface Data {
   at(path: readonly (string | number)[]): string
 }
 
-export const limits = { bytes: 256 * 1024, flow: 64, indent: 200, aliases: 64, depth: 32, nodes: 20_000, text: 64 * 1024 }
+export const limits = {
+  bytes: 256 * 1024,
+  flow: 64,
+  indent: 200,
+  aliases: 64,
+  depth: 32,
+  nodes: 20_000,
+  text: 64 * 1024,
+}
 /** Keys that could change an object's prototype. */
 export const forbidden: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 const strict = {
-  version: '1.2', schema: 'core', merge: false, uniqueKeys: true, resolveKnownTags: false, strict: true,
-  prettyErrors: false, logLevel: 'error',
+  version: '1.2',
+  schema: 'core',
+  merge: false,
+  uniqueKeys: true,
+  resolveKnownTags: false,
+  strict: true,
+  prettyErrors: false,
+  logLevel: 'error',
 } as const
 
 const refuse = (code: Code, text: string, at: string) => problem(code, { problem: text }, { details: { files: [at] } })
@@ -55,7 +79,10 @@ interface HowRead {
  * The bytes of a regular file; pipes and devices are refused without waiting for them. With `within`, links may lead to any
  * file below that folder and nowhere else. `judge` hears where the open file lies, before anything is read, and throws to refuse it. Throws VT_MANIFEST_LIMIT, VT_MANIFEST_INVALID and system errors.
  */
-export function readBytes(file: string, { within, judge, limit = limits.bytes, real = realPath }: HowRead = {}): Buffer {
+export function readBytes(
+  file: string,
+  { within, judge, limit = limits.bytes, real = realPath }: HowRead = {},
+): Buffer {
   const path = real(file)
   if (within !== undefined && !inside(real(within), path)) {
     throw refuse('VT_MANIFEST_INVALID', `The link ${file} leads out of ${within}.`, file)
@@ -65,12 +92,14 @@ export function readBytes(file: string, { within, judge, limit = limits.bytes, r
     const stat = fstatSync(fd)
     // A folder on the way may have become a link since.
     const place = within !== undefined || judge ? placeOf(fd, path) : path
-    if (within !== undefined && !inside(real(within), place)) throw refuse('VT_MANIFEST_INVALID', `The link ${file} leads out of ${within}.`, file)
+    if (within !== undefined && !inside(real(within), place))
+      throw refuse('VT_MANIFEST_INVALID', `The link ${file} leads out of ${within}.`, file)
     judge?.(place)
     if (!stat.isFile()) throw refuse('VT_MANIFEST_INVALID', `${file} is not a regular file.`, file)
     const bytes = Buffer.allocUnsafe(Math.min(stat.size, limit) + 1)
     let length = 0
-    for (let more = 1; more > 0 && length < bytes.length; length += more) more = readSync(fd, bytes, length, bytes.length - length, null)
+    for (let more = 1; more > 0 && length < bytes.length; length += more)
+      more = readSync(fd, bytes, length, bytes.length - length, null)
     if (length > limit) throw refuse('VT_MANIFEST_LIMIT', `${file} is larger than ${limit / 1024} KiB.`, file)
     return bytes.subarray(0, length)
   } finally {
@@ -98,7 +127,11 @@ export async function parseData(bytes: Uint8Array, file: string): Promise<Data> 
 /** A JSON document that `parseData` accepted before; positions are computed on the first request for one. */
 export function parseAgain(bytes: Uint8Array, file: string): Data {
   let data: Data | undefined
-  return { value: JSON.parse(decode(bytes, file)), bytes, at: (path) => (data ??= parseText(requireLibrary('yaml'), decode(bytes, file), bytes, file)).at(path) }
+  return {
+    value: JSON.parse(decode(bytes, file)),
+    bytes,
+    at: (path) => (data ??= parseText(requireLibrary('yaml'), decode(bytes, file), bytes, file)).at(path),
+  }
 }
 
 /** The same for the text of the document, which `bytes` hold. */
@@ -112,9 +145,11 @@ export function parseText(yaml: typeof import('yaml'), text: string, bytes: Uint
   const tree = yaml.parseDocument(text, { ...strict, lineCounter: lines })
   // A warning is a tag or directive that the parser would have to guess at.
   const first = [...tree.errors, ...tree.warnings].sort((a, b) => a.pos[0] - b.pos[0])[0]
-  if (first?.code === 'MULTIPLE_DOCS') throw wrong('The file holds several documents; write one per file.', first.pos[0])
+  if (first?.code === 'MULTIPLE_DOCS')
+    throw wrong('The file holds several documents; write one per file.', first.pos[0])
   if (first) throw wrong(`${first.message}.`.replace(/\.+$/, '.'), first.pos[0])
-  if (tree.directives?.yaml.version !== '1.2') throw refuse('VT_MANIFEST_INVALID', 'Only YAML 1.2 is read.', `${file}:1:1`)
+  if (tree.directives?.yaml.version !== '1.2')
+    throw refuse('VT_MANIFEST_INVALID', 'Only YAML 1.2 is read.', `${file}:1:1`)
   const value = copyTree(tree, yaml, { wrong, over })
   if (file.endsWith('.json')) checkJson(text, file)
 
@@ -169,7 +204,8 @@ function copyScalar(value: unknown, offset: number, { wrong, over }: Faults): un
 
 /** The text of a document. Throws VT_MANIFEST_LIMIT for a text that is too large, is no UTF-8, or contains a NUL. */
 export function decode(bytes: Uint8Array, file: string): string {
-  if (bytes.length > limits.bytes) throw refuse('VT_MANIFEST_LIMIT', `${file} is larger than ${limits.bytes / 1024} KiB.`, file)
+  if (bytes.length > limits.bytes)
+    throw refuse('VT_MANIFEST_LIMIT', `${file} is larger than ${limits.bytes / 1024} KiB.`, file)
   let text: string
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
@@ -196,7 +232,8 @@ export function checkNesting(text: string, Lexer: Lexing, file: string): void {
   for (const token of new Lexer().lex(text)) {
     if (!scalar && (token === '{' || token === '[')) depth++
     else if (!scalar && (token === '}' || token === ']')) depth--
-    if (depth > limits.flow) throw refuse('VT_MANIFEST_LIMIT', `Nested more than ${limits.flow} levels deep.`, `${file}:${line}`)
+    if (depth > limits.flow)
+      throw refuse('VT_MANIFEST_LIMIT', `Nested more than ${limits.flow} levels deep.`, `${file}:${line}`)
     // The lexer announces the text of a scalar with this mark.
     scalar = token === '\u001f'
     for (const char of token) if (char === '\n') line++

@@ -41,7 +41,12 @@ export async function loadCode<T>(file: string, run: (text: string) => Promise<T
  */
 async function read<T>(file: string, bytes: Buffer, take: (text?: string) => T): Promise<T> {
   const cosmiconfig = await (explorer ??= build())
-  const stale = () => problem('VT_FILE_STALE', { path: file }, { hint: 'Load it again when nobody is writing it.', details: { files: [file] } })
+  const stale = () =>
+    problem(
+      'VT_FILE_STALE',
+      { path: file },
+      { hint: 'Load it again when nobody is writing it.', details: { files: [file] } },
+    )
   // Loading the parsers takes a while: a pipe put there meanwhile would be waited for, and a huge file read.
   const stat = statSync(file)
   if (!stat.isFile() || stat.size > largest) throw stale()
@@ -60,7 +65,9 @@ async function build(): Promise<PublicExplorerSync> {
     const handed = () => text
     return Object.assign(handed, { vtcode: handed })
   }
-  const loaders = Object.fromEntries(['.yaml', '.yml', '.json', '.js', '.cjs', '.mjs', '.ts', 'noExt', 'default'].map((end) => [end, hand]))
+  const loaders = Object.fromEntries(
+    ['.yaml', '.yml', '.json', '.js', '.cjs', '.mjs', '.ts', 'noExt', 'default'].map((end) => [end, hand]),
+  )
   const cwd = process.cwd
   // Constructing an explorer executes `.config/config.js` of the working folder; our own folder has none.
   process.cwd = () => programFile('core')

@@ -17,7 +17,9 @@ export function sanitize(manifest: Manifest, longest = most): Manifest {
   const wash = (value: unknown, key: string): unknown => {
     if (typeof value === 'string') {
       const text = withoutInvisible(value)
-      return key === 'description' || key === 'title' || key === 'about' ? cutText(text, value === manifest.description || key === 'about' ? longest : most) : text
+      return key === 'description' || key === 'title' || key === 'about'
+        ? cutText(text, value === manifest.description || key === 'about' ? longest : most)
+        : text
     }
     if (typeof value !== 'object' || value === null) return value
     let changed = false
@@ -29,6 +31,10 @@ export function sanitize(manifest: Manifest, longest = most): Manifest {
     if (!changed) return value
     return Object.freeze(Array.isArray(value) ? entries.map(([, item]) => item) : Object.fromEntries(entries))
   }
-  const entries = Object.entries(manifest).map(([key, value]) => [key, shown.includes(key) ? wash(value, key) : value] as const)
-  return entries.every(([key, value]) => manifest[key] === value) ? manifest : Object.freeze(Object.fromEntries(entries))
+  const entries = Object.entries(manifest).map(
+    ([key, value]) => [key, shown.includes(key) ? wash(value, key) : value] as const,
+  )
+  return entries.every(([key, value]) => manifest[key] === value)
+    ? manifest
+    : Object.freeze(Object.fromEntries(entries))
 }

@@ -16,7 +16,7 @@ export function watchFiles(paths: () => readonly string[], tell: () => Promise<u
   void (async () => {
     let known = signatureOf(paths())
     let last = known
-    for (let pause = quietMs; ; ) {
+    for (let pause = quietMs; ;) {
       try {
         await sleep(pause, undefined, { signal: stop.signal, ref: false })
       } catch {

@@ -1,4 +1,12 @@
-import { fromError, type Contribution, type ContributionInfo, type Diagnostic, type Effect, type Settings, type Waits } from '../shapes/index.js'
+import {
+  fromError,
+  type Contribution,
+  type ContributionInfo,
+  type Diagnostic,
+  type Effect,
+  type Settings,
+  type Waits,
+} from '../shapes/index.js'
 import { blocksOf, dataFolder, moduleOf, optionsOf } from '../system/index.js'
 import { effectsOf, type Registry } from '../registry/index.js'
 import type { AdapterContext, OnFault } from '../contract/index.js'
@@ -33,7 +41,10 @@ interface Found {
 }
 
 /** The contexts of the adapters of one generation, and the end of the generation. */
-export function adapterContextsOf(sources: AdapterContextSources): { of(adapter: Contribution): AdapterContext; end(): Promise<void> } {
+export function adapterContextsOf(sources: AdapterContextSources): {
+  of(adapter: Contribution): AdapterContext
+  end(): Promise<void>
+} {
   const { settings, workspace, home, inspecting, later, env, waits, report, renew, found, registry, log } = sources
   const endings = new Set<() => void | Promise<void>>()
   let ended = false
@@ -55,7 +66,11 @@ export function adapterContextsOf(sources: AdapterContextSources): { of(adapter:
     renew: () => ended || renew(),
   }
   const made = new Map<Contribution, AdapterContext>()
-  const make = (adapter: Contribution): AdapterContext => ({ ...shared, settings: blocksOf(settings, adapter), log: (level, message) => log(level, `${adapter.id}: ${message}`) })
+  const make = (adapter: Contribution): AdapterContext => ({
+    ...shared,
+    settings: blocksOf(settings, adapter),
+    log: (level, message) => log(level, `${adapter.id}: ${message}`),
+  })
   return {
     of(adapter) {
       if (!made.has(adapter)) made.set(adapter, make(adapter))
@@ -72,7 +87,10 @@ export function adapterContextsOf(sources: AdapterContextSources): { of(adapter:
 /** Sets the state of every contribution of a quarantined process: the modules of one plugin. */
 function quarantined({ infos }: Registry, all: readonly Contribution[], failed: Contribution, reason: string): void {
   const { plugin, layer, manifest } = failed
-  const shares = plugin === layer || moduleOf(manifest) === undefined ? [failed] : all.filter((one) => one.plugin === plugin && moduleOf(one.manifest) !== undefined)
+  const shares =
+    plugin === layer || moduleOf(manifest) === undefined
+      ? [failed]
+      : all.filter((one) => one.plugin === plugin && moduleOf(one.manifest) !== undefined)
   for (const { id } of shares) {
     const info = infos.find((one) => one.id === id)
     if (info) Object.assign(info, { state: 'quarantined', reason })
@@ -80,9 +98,24 @@ function quarantined({ infos }: Registry, all: readonly Contribution[], failed: 
 }
 
 /** A plugin is one process, so it has the rights of all its actions together; a loose manifest is a plugin of its own, unless its folder is meant. */
-export function rightsOf({ slots, adapters }: Registry, all: readonly Contribution[], { id, plugin, layer, root }: Contribution, ofFolder = false): Effect[] {
-  const own = all.filter((one) => one.slot !== undefined && (plugin !== layer ? one.plugin === plugin : ofFolder ? one.plugin === plugin && one.root === root : one.id === id))
-  return [...new Set(own.flatMap((one) => [...effectsOf(one, adapters), ...(slots.get(one.slot!)?.info.effects ?? [])]))]
+export function rightsOf(
+  { slots, adapters }: Registry,
+  all: readonly Contribution[],
+  { id, plugin, layer, root }: Contribution,
+  ofFolder = false,
+): Effect[] {
+  const own = all.filter(
+    (one) =>
+      one.slot !== undefined &&
+      (plugin !== layer
+        ? one.plugin === plugin
+        : ofFolder
+          ? one.plugin === plugin && one.root === root
+          : one.id === id),
+  )
+  return [
+    ...new Set(own.flatMap((one) => [...effectsOf(one, adapters), ...(slots.get(one.slot!)?.info.effects ?? [])])),
+  ]
 }
 
 function setAside(found: Found, contribution: Contribution, state: ContributionInfo['state'], error: Error): void {
@@ -91,5 +124,10 @@ function setAside(found: Found, contribution: Contribution, state: ContributionI
   found.invalid.push({ id, kind, layer, file, state, reason: error.message })
   const diagnostic = fromError(error, file)
   // The user switched the contribution off, so there is nothing to fix; a missing value can be fixed.
-  found.diagnostics.push({ ...diagnostic, ...(state === 'inactive' && { severity: diagnostic.code === 'VT_MCP_START' ? ('info' as const) : ('warning' as const) }) })
+  found.diagnostics.push({
+    ...diagnostic,
+    ...(state === 'inactive' && {
+      severity: diagnostic.code === 'VT_MCP_START' ? ('info' as const) : ('warning' as const),
+    }),
+  })
 }

@@ -43,7 +43,9 @@ export function createLoader({ adapters, contextFor, isolates, limit, verify, re
   async function start(contribution: Contribution): Promise<Export> {
     const placed = await verify(contribution)
     const source = placed.layer === 'builtin' ? undefined : fileOf(placed)
-    return onceWhole(source, () => open(contribution, placed)).catch((error: unknown) => Promise.reject(placed === contribution ? error : inPlace(error, placed.root, contribution.root)))
+    return onceWhole(source, () => open(contribution, placed)).catch((error: unknown) =>
+      Promise.reject(placed === contribution ? error : inPlace(error, placed.root, contribution.root)),
+    )
   }
   async function open(contribution: Contribution, placed: Contribution): Promise<Export> {
     const file = fileOf(placed)
@@ -61,7 +63,11 @@ export function createLoader({ adapters, contextFor, isolates, limit, verify, re
     const module = (await importModule(placed, file, limit, report)) as Record<string, unknown>
     modules.set(contribution, module)
     const main = module['default']
-    if (typeof main !== 'function') throw importError(contribution, main === undefined ? 'has no default export' : `exports a ${typeof main}, not a function`)
+    if (typeof main !== 'function')
+      throw importError(
+        contribution,
+        main === undefined ? 'has no default export' : `exports a ${typeof main}, not a function`,
+      )
     return main as Export
   }
 
@@ -74,7 +80,8 @@ export function createLoader({ adapters, contextFor, isolates, limit, verify, re
           return main
         },
         (error: unknown) => {
-          const known = error instanceof VtError ? error : importError(contribution, `throws on import: ${firstLine(error)}`)
+          const known =
+            error instanceof VtError ? error : importError(contribution, `throws on import: ${firstLine(error)}`)
           report(contribution, known)
           throw known
         },
@@ -88,27 +95,42 @@ export function createLoader({ adapters, contextFor, isolates, limit, verify, re
     const found = modules.get(contribution)?.[name]
     return typeof found === 'function' ? (found as Export) : undefined
   }
-  async function render(contribution: Contribution, input: JsonObject, slot: SlotInfo): Promise<JsonObject | undefined> {
+  async function render(
+    contribution: Contribution,
+    input: JsonObject,
+    slot: SlotInfo,
+  ): Promise<JsonObject | undefined> {
     const adapter = adapterOf(contribution, adapters)
     return adapter && ((await load(adapter)) as Adapter).render?.(contribution, input, contextFor(adapter), slot)
   }
   return { load, render, loaded: (contribution) => loaded.get(contribution), exported }
 }
 
-const fileOf = ({ manifest, file }: Contribution): string | undefined => (moduleOf(manifest) === undefined ? undefined : resolve(dirname(file), moduleOf(manifest)!))
+const fileOf = ({ manifest, file }: Contribution): string | undefined =>
+  moduleOf(manifest) === undefined ? undefined : resolve(dirname(file), moduleOf(manifest)!)
 
 const importError = ({ id, manifest, file }: Contribution, text: string): VtError =>
   problem('VT_PLUGIN_IMPORT', { id, module: moduleOf(manifest) ?? file, problem: text })
 
 /** What went wrong in a copy, in the words of the folder that it is a copy of. */
 function inPlace(error: unknown, copy: string, root: string): unknown {
-  const said = (text: string) => text.replaceAll(copy, root).replace(/Cannot find (?:module|package)/, 'Among the files that were agreed to there is no module')
+  const said = (text: string) =>
+    text
+      .replaceAll(copy, root)
+      .replace(/Cannot find (?:module|package)/, 'Among the files that were agreed to there is no module')
   if (error instanceof VtError) return new VtError({ ...error.problem, message: said(error.message) })
   return error instanceof Error ? Object.assign(error, { message: said(error.message) }) : error
 }
 
-async function importModule(contribution: Contribution, path: string, limit: number, report: OnFault): Promise<unknown> {
+async function importModule(
+  contribution: Contribution,
+  path: string,
+  limit: number,
+  report: OnFault,
+): Promise<unknown> {
   if (contribution.layer === 'builtin') return importOwn(path)
   watchUncaught(path, contribution, report)
-  return withTimeout(importForeign(path), limit, () => importError(contribution, `does not finish its import within ${limit / 1000} s; a top-level await hangs`))
+  return withTimeout(importForeign(path), limit, () =>
+    importError(contribution, `does not finish its import within ${limit / 1000} s; a top-level await hangs`),
+  )
 }

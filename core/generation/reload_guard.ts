@@ -6,12 +6,20 @@ import type { Generation } from './generation.js'
  * Why the next generation may not replace the present one: a policy or an override would be missing or
  * broken, and a weaker contribution would serve its slot. The user may remove one by the settings or by `vtcode plugins remove`.
  */
-export async function reloadObjection(next: Generation, { registry, settings }: Generation): Promise<string | undefined> {
+export async function reloadObjection(
+  next: Generation,
+  { registry, settings }: Generation,
+): Promise<string | undefined> {
   const unchanged = JSON.stringify(next.settings.manifests) === JSON.stringify(settings.manifests)
-  const overrides = [...registry.slots.values()].flatMap(({ chain }) => chain.filter(({ stage }) => stage === 'override'))
+  const overrides = [...registry.slots.values()].flatMap(({ chain }) =>
+    chain.filter(({ stage }) => stage === 'override'),
+  )
   for (const one of [...registry.policies, ...overrides].filter(({ layer }) => layer !== 'builtin')) {
-    const now = next.registry.infos.find(({ id }) => id === one.id) ?? next.registry.infos.find(({ file, state }) => file === one.file && state === 'invalid')
-    if (now && (now.state === 'invalid' || now.state === 'unlocked')) return `${one.id} cannot be loaded any more: ${now.reason ?? now.state}`
+    const now =
+      next.registry.infos.find(({ id }) => id === one.id) ??
+      next.registry.infos.find(({ file, state }) => file === one.file && state === 'invalid')
+    if (now && (now.state === 'invalid' || now.state === 'unlocked'))
+      return `${one.id} cannot be loaded any more: ${now.reason ?? now.state}`
     const intended = next.lockVerifier.holds(one.root) ? next.lockVerifier.entryOf(one.root) !== undefined : unchanged
     if (!now && !existsSync(one.file) && intended) return `the file of ${one.id}, ${one.file}, is gone`
   }

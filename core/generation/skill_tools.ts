@@ -56,5 +56,8 @@ export class ActivatedSkills {
 
 function of({ folder }: Skill, { registry }: Generation): SkillActivation {
   const infos = registry.infos.filter(({ file }) => inside(folder, file))
-  return { active: infos.filter(({ state }) => state === 'active'), left: infos.filter(({ state }) => state !== 'active') }
+  return {
+    active: infos.filter(({ state }) => state === 'active'),
+    left: infos.filter(({ state }) => state !== 'active'),
+  }
 }

@@ -7,7 +7,11 @@ import { reshape } from './reshape.js'
  * The slot and input that a call to an alias means. Cases are chosen by a property's value (`$present`, `$absent` where it has none of
  * its own) and merged over the common part; the choosing property is dropped unless passed. Pure.
  */
-export function translate(alias: JsonObject, given: JsonObject, whole: boolean): { to: string; input: JsonObject; part: AliasPart } {
+export function translate(
+  alias: JsonObject,
+  given: JsonObject,
+  whole: boolean,
+): { to: string; input: JsonObject; part: AliasPart } {
   const { part, choosing } = choose(alias as AliasPart, given)
   const renamed = part.rename ?? {}
   const input: JsonObject = { ...part.default }
@@ -42,10 +46,16 @@ function choose(part: AliasPart, given: JsonObject): { part: AliasPart; choosing
 }
 
 /** The part of an alias that shapes an answer: a format that only a constraint or a default chose counts like one that was given. */
-export function partFor({ primary }: Slot, part: AliasPart, given: JsonObject, { response_format }: JsonObject): AliasPart {
+export function partFor(
+  { primary }: Slot,
+  part: AliasPart,
+  given: JsonObject,
+  { response_format }: JsonObject,
+): AliasPart {
   const block = primary.manifest.alias as AliasPart
   const formats = block.cases?.['response_format']
-  if (!formats || given['response_format'] !== undefined || !Object.hasOwn(formats, toText(response_format))) return part
+  if (!formats || given['response_format'] !== undefined || !Object.hasOwn(formats, toText(response_format)))
+    return part
   return choose(block, { ...given, response_format }).part
 }
 
@@ -59,7 +69,11 @@ export function answerAs(part: AliasPart, result: Result, input: JsonObject): Re
   const answer = { output: result.output, text: said.text, input }
   const text = $text === undefined ? said.text : reshape($text, answer)
   const { text: _, ...rest } = result
-  return { ...rest, output: reshape(shape, answer) as JsonObject, ...(typeof text === 'string' && { text }) } satisfies Success
+  return {
+    ...rest,
+    output: reshape(shape, answer) as JsonObject,
+    ...(typeof text === 'string' && { text }),
+  } satisfies Success
 }
 
 /** A text that quotes fields, with the names that the alias has for them. */
@@ -73,9 +87,12 @@ export function ownNames({ rename = {} }: AliasPart, text: string): string {
 function continued({ rename = {}, pass = [] }: AliasPart, text: string, { next }: JsonObject): string {
   if (next === undefined) return text
   const at = text.lastIndexOf('\n') + 1
-  const last = text.slice(at).replace(/(?:; )?\b((?:continue with|next) )(\w+)(=\d+)/, (whole, how: string, field: string, value: string) => {
-    const own = Object.entries(rename).find(([, theirs]) => theirs === field)?.[0] ?? (pass.includes(field) ? field : undefined)
-    return own === undefined ? '' : whole.replace(`${how}${field}${value}`, `${how}${own}${value}`)
-  })
+  const last = text
+    .slice(at)
+    .replace(/(?:; )?\b((?:continue with|next) )(\w+)(=\d+)/, (whole, how: string, field: string, value: string) => {
+      const own =
+        Object.entries(rename).find(([, theirs]) => theirs === field)?.[0] ?? (pass.includes(field) ? field : undefined)
+      return own === undefined ? '' : whole.replace(`${how}${field}${value}`, `${how}${own}${value}`)
+    })
   return text.slice(0, at) + last
 }

@@ -1,4 +1,13 @@
-import { problem, texts, type Contribution, type JsonObject, type Next, type Notice, type Settings, type SlotInfo } from '../shapes/index.js'
+import {
+  problem,
+  texts,
+  type Contribution,
+  type JsonObject,
+  type Next,
+  type Notice,
+  type Settings,
+  type SlotInfo,
+} from '../shapes/index.js'
 import { hostPattern, toText } from '../text/index.js'
 import { concerns } from '../registry/index.js'
 
@@ -20,7 +29,8 @@ const limited = {
 /** Constraints of the settings and of policies, by name; the strictest of each. */
 function joinConstraints(all: readonly Readonly<Record<string, Constraint>>[]): Record<string, Constraint> {
   const together = new Map<string, Constraint>()
-  for (const [name, constraint] of all.flatMap(Object.entries<Constraint>)) together.set(name, together.has(name) ? stricter(together.get(name)!, constraint) : constraint)
+  for (const [name, constraint] of all.flatMap(Object.entries<Constraint>))
+    together.set(name, together.has(name) ? stricter(together.get(name)!, constraint) : constraint)
   return Object.fromEntries(together)
 }
 
@@ -35,15 +45,19 @@ export function constraintOf(settings: Settings, info: SlotInfo): Constraint | u
 }
 
 /** Where commands of a slot may run. */
-const executors = ({ input }: SlotInfo): unknown[] => ((input['properties'] as Record<string, JsonObject> | undefined)?.['sandbox_permissions']?.['enum'] ?? []) as unknown[]
+const executors = ({ input }: SlotInfo): unknown[] =>
+  ((input['properties'] as Record<string, JsonObject> | undefined)?.['sandbox_permissions']?.['enum'] ??
+    []) as unknown[]
 
 function stricter(a: Constraint, b: Constraint): Constraint {
   const both: JsonObject = { ...a, ...b }
   for (const key of [...(Object.keys(limited) as (keyof typeof limited)[]), 'max_calls_per_minute'] as const) {
     if (a[key] !== undefined && b[key] !== undefined) both[key] = Math.min(a[key], b[key])
   }
-  for (const key of ['allowed_modes', 'allowed_url_schemes'] as const) if (a[key] && b[key]) both[key] = a[key].filter((item) => b[key]!.includes(item))
-  if (a.denied_url_hosts && b.denied_url_hosts) both['denied_url_hosts'] = [...a.denied_url_hosts, ...b.denied_url_hosts]
+  for (const key of ['allowed_modes', 'allowed_url_schemes'] as const)
+    if (a[key] && b[key]) both[key] = a[key].filter((item) => b[key]!.includes(item))
+  if (a.denied_url_hosts && b.denied_url_hosts)
+    both['denied_url_hosts'] = [...a.denied_url_hosts, ...b.denied_url_hosts]
   return both as Constraint
 }
 
@@ -66,7 +80,12 @@ export interface AskedCall {
  * The input with the limits and defaults of a constraint; a smaller number is never raised. `declared` is the caller's input, which names
  * modes in the terms of the alias; what `passes` is offered in place of a call. Throws VT_POLICY_DENIED for a mode or an address that is not allowed.
  */
-export function constrain(constraint: Constraint, slot: SlotInfo, input: JsonObject, { given, declared = given, passes }: AskedCall): Constrained {
+export function constrain(
+  constraint: Constraint,
+  slot: SlotInfo,
+  input: JsonObject,
+  { given, declared = given, passes }: AskedCall,
+): Constrained {
   const result: Constrained = { input: { ...input }, notices: [], silent: [] }
   capNumbers(constraint, slot, given, result)
   const { default_response_format: format, allowed_modes: modes } = constraint
@@ -93,14 +112,20 @@ function capNumbers(constraint: Constraint, slot: SlotInfo, given: JsonObject, r
       const maximum = Math.max(limit, Number(properties[name]!['minimum'] ?? 1))
       if (typeof result.input[name] === 'number' && result.input[name] <= maximum) continue
       result.input[name] = maximum
-      const notice = { code: 'VT_POLICY_CAPPED', message: texts('VT_POLICY_CAPPED', { field: name, maximum, slot: slot.slot })!.message }
+      const notice = {
+        code: 'VT_POLICY_CAPPED',
+        message: texts('VT_POLICY_CAPPED', { field: name, maximum, slot: slot.slot })!.message,
+      }
       ;(given[name] === undefined ? result.silent : result.notices).push(notice)
     }
   }
 }
 
 /** What `tty` means as one of the modes that a policy file names. */
-const ttyModes = new Map<unknown, readonly string[]>([[true, ['pty']], [false, ['terminal', 'streaming']]])
+const ttyModes = new Map<unknown, readonly string[]>([
+  [true, ['pty']],
+  [false, ['terminal', 'streaming']],
+])
 
 type ModeCall = Required<AskedCall> & { input: JsonObject; declared: JsonObject }
 
@@ -109,7 +134,8 @@ function allowMode(allowed: readonly string[], info: SlotInfo, call: ModeCall): 
   const { input, given, declared } = call
   const properties = info.input['properties'] as JsonObject
   const refuse = (mode: unknown) => modeRefusal(mode, allowed, info, call)
-  if (declared !== given && typeof declared['mode'] === 'string' && !allowed.includes(declared['mode'])) throw refuse(declared['mode'])
+  if (declared !== given && typeof declared['mode'] === 'string' && !allowed.includes(declared['mode']))
+    throw refuse(declared['mode'])
   if (Object.hasOwn(properties, 'mode')) {
     if (allowed.includes(toText(input['mode']))) return
     if (given['mode'] !== undefined || allowed.length === 0) throw refuse(input['mode'])
@@ -134,27 +160,45 @@ function modeRefusal(mode: unknown, allowed: readonly string[], info: SlotInfo, 
   return denied(message, way, other && again(info, given, other))
 }
 
-const fitsTty = (allowed: readonly string[], tty: boolean): boolean => ttyModes.get(tty)!.some((mode) => allowed.includes(mode))
+const fitsTty = (allowed: readonly string[], tty: boolean): boolean =>
+  ttyModes.get(tty)!.some((mode) => allowed.includes(mode))
 
 /** Returns the change to the first allowed mode that the slot takes for this call. */
-function fittingChange(allowed: readonly string[], properties: JsonObject, passes: (change: JsonObject) => boolean): JsonObject | undefined {
+function fittingChange(
+  allowed: readonly string[],
+  properties: JsonObject,
+  passes: (change: JsonObject) => boolean,
+): JsonObject | undefined {
   const changes = Object.hasOwn(properties, 'mode')
     ? allowed.map((mode) => ({ mode }))
-    : Object.hasOwn(properties, 'tty') ? [false, true].filter((tty) => fitsTty(allowed, tty)).map((tty) => ({ tty })) : []
+    : Object.hasOwn(properties, 'tty')
+      ? [false, true].filter((tty) => fitsTty(allowed, tty)).map((tty) => ({ tty }))
+      : []
   return changes.find(passes)
 }
 
 /** The same call with something else in one place. */
-const again = ({ tool, action }: SlotInfo, given: JsonObject, change: JsonObject): Next => ({ tool, input: { ...(action !== undefined && { action }), ...given, ...change } })
+const again = ({ tool, action }: SlotInfo, given: JsonObject, change: JsonObject): Next => ({
+  tool,
+  input: { ...(action !== undefined && { action }), ...given, ...change },
+})
 
-function allowAddress({ allowed_url_schemes: schemes, denied_url_hosts: hosts = [] }: Constraint, info: SlotInfo, given: JsonObject, text: string): void {
+function allowAddress(
+  { allowed_url_schemes: schemes, denied_url_hosts: hosts = [] }: Constraint,
+  info: SlotInfo,
+  given: JsonObject,
+  text: string,
+): void {
   if (!URL.canParse(text)) return
   const { protocol, hostname } = new URL(text)
   const scheme = protocol.slice(0, -1)
   const isDenied = hosts.some((host) => hostPattern(host)(hostname))
   if (schemes && !schemes.includes(scheme)) {
     // What is given by http is mostly given by https too.
-    const secure = scheme === 'http' && schemes.includes('https') && !isDenied ? again(info, given, { url: text.replace(/^\s*http:/i, 'https:') }) : undefined
+    const secure =
+      scheme === 'http' && schemes.includes('https') && !isDenied
+        ? again(info, given, { url: text.replace(/^\s*http:/i, 'https:') })
+        : undefined
     throw denied(
       `The policy allows addresses of ${schemes.join(', ') || '(none)'} here, not of '${scheme}'.`,
       schemes.length > 0 ? `Give an address of ${schemes.join(' or ')}.` : noWay,
@@ -166,12 +210,15 @@ function allowAddress({ allowed_url_schemes: schemes, denied_url_hosts: hosts = 
 
 /** The user set the limit; only the user can change it. */
 const noWay = 'Use another way, or ask the user to change tool-policy.json.'
-const denied = (reason: string, way: string, next?: Next) => problem('VT_POLICY_DENIED', { reason, way }, { details: { not_applied: true }, ...(next && { next }) })
+const denied = (reason: string, way: string, next?: Next) =>
+  problem('VT_POLICY_DENIED', { reason, way }, { details: { not_applied: true }, ...(next && { next }) })
 
 /** The settings with the limits of policies; the stricter of two counts. */
 export function limitedBy(settings: Settings, contributions: readonly Contribution[]): Settings {
   type Limits = Record<string, Constraint>
-  const stated = contributions.map(({ manifest }) => (manifest['rules'] as { constraints?: Limits } | undefined)?.constraints).filter((limits) => limits !== undefined)
+  const stated = contributions
+    .map(({ manifest }) => (manifest['rules'] as { constraints?: Limits } | undefined)?.constraints)
+    .filter((limits) => limits !== undefined)
   if (stated.length === 0) return settings
   const constraints = joinConstraints([...stated, settings.policy.constraints])
   return { ...settings, policy: { ...settings.policy, constraints } }

@@ -27,13 +27,25 @@ type Reached = (slot: Slot) => boolean
 async function retired(tool: Tool, word: string, raw: JsonObject): Promise<Inferred | undefined> {
   for (const slot of tool.actions.values()) {
     for (const former of slot.primary.manifest.infer?.former ?? []) {
-      if (foldKey(former.word) !== foldKey(word) || (former.when && !(await holds(former.when, tool.view(raw))))) continue
+      if (foldKey(former.word) !== foldKey(word) || (former.when && !(await holds(former.when, tool.view(raw)))))
+        continue
       const knows = (name: string) => slot.shape.open || slot.shape.names.has(foldKey(name))
       const kept = Object.entries(raw).filter(([name]) => knows(name))
-      const dropped = Object.keys(raw).filter((name) => !knows(name)).map((name) => `'${name}'`)
+      const dropped = Object.keys(raw)
+        .filter((name) => !knows(name))
+        .map((name) => `'${name}'`)
       const ignored = dropped.length > 0 ? ` Ignored: ${dropped.join(', ').slice(0, 200)}.` : ''
-      const { message } = texts('VT_ACTION_DEPRECATED', { tool: tool.name, action: word, instead: slot.info.slot, ignored })!
-      return { slot, raw: await preset(slot, Object.fromEntries(kept), word), notices: [{ code: 'VT_ACTION_DEPRECATED', message }] }
+      const { message } = texts('VT_ACTION_DEPRECATED', {
+        tool: tool.name,
+        action: word,
+        instead: slot.info.slot,
+        ignored,
+      })!
+      return {
+        slot,
+        raw: await preset(slot, Object.fromEntries(kept), word),
+        notices: [{ code: 'VT_ACTION_DEPRECATED', message }],
+      }
     }
   }
   return undefined
@@ -62,7 +74,10 @@ async function decide(tool: Tool, raw: JsonObject, reached: Reached): Promise<Sl
 
 function missing(tool: Tool, candidates: Slot[]): Error {
   const names = candidates.map((slot) => slot.info.action).join(', ')
-  const examples = candidates.slice(0, 3).map((slot) => slot.example).join(' ')
+  const examples = candidates
+    .slice(0, 3)
+    .map((slot) => slot.example)
+    .join(' ')
   return problem('VT_ACTION_MISSING', { tool: tool.name, candidates: names || 'none', example: examples })
 }
 
@@ -79,7 +94,12 @@ async function preset(slot: Slot, raw: JsonObject, word: string | undefined): Pr
 /** What a call can do at worst: nothing where the slot's only plugin says so of this input. What an adapter says of all that it runs, no manifest takes back. */
 export async function effectsIn({ info, primary, chain }: Slot, input: JsonObject): Promise<readonly Effect[]> {
   const { effectless } = primary.manifest
-  return effectless && chain.length === 1 && moduleOf(primary.manifest) !== undefined && (await holds(effectless, input)) ? [] : info.effects
+  return effectless &&
+    chain.length === 1 &&
+    moduleOf(primary.manifest) !== undefined &&
+    (await holds(effectless, input))
+    ? []
+    : info.effects
 }
 
 const checks = new WeakMap<Schema, Promise<Check>>()

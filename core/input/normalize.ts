@@ -7,11 +7,18 @@ import type { Workspace } from '../workspace/index.js'
 const mostWrappers = 4
 
 /** Returns the input as an object: parses JSON text, removes a sole wrapper, drops `tool`. */
-export function unwrapInput(input: unknown, tool: string, known: (key: string) => boolean, wrappers = mostWrappers): JsonObject {
+export function unwrapInput(
+  input: unknown,
+  tool: string,
+  known: (key: string) => boolean,
+  wrappers = mostWrappers,
+): JsonObject {
   if (input === undefined || input === null || input === '') return {}
   const value = typeof input === 'string' ? parse(input) : input
   if (!isObject(value)) {
-    throw problem('VT_INPUT_INVALID', { problem: `The input is ${Array.isArray(value) ? 'an array' : `a ${typeof value}`}; an object is needed.` })
+    throw problem('VT_INPUT_INVALID', {
+      problem: `The input is ${Array.isArray(value) ? 'an array' : `a ${typeof value}`}; an object is needed.`,
+    })
   }
   const [key = '', ...others] = Object.keys(value)
   if (others.length === 0 && wrappers > 0 && wrapperNames.includes(key) && !known(key) && holdsInput(value[key])) {
@@ -63,16 +70,22 @@ export function rename(input: JsonObject, shape: InputShape): { given: JsonObjec
 }
 
 /** An open input has names of its own, of which none is another way to write one that is listed. */
-const nameOf = (key: string, { properties, names, open }: InputShape): string | undefined => (open || Object.hasOwn(properties, key) ? key : names.get(foldKey(key)))
-const takesNull = (name: string | undefined, { properties, nullable, open }: InputShape): boolean => name !== undefined && (nullable.has(name) || (open && !Object.hasOwn(properties, name)))
+const nameOf = (key: string, { properties, names, open }: InputShape): string | undefined =>
+  open || Object.hasOwn(properties, key) ? key : names.get(foldKey(key))
+const takesNull = (name: string | undefined, { properties, nullable, open }: InputShape): boolean =>
+  name !== undefined && (nullable.has(name) || (open && !Object.hasOwn(properties, name)))
 /** A member of its own, whatever its name. */
 function setOwn(object: JsonObject, name: string, value: unknown): void {
-  if (name === '__proto__') Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true })
+  if (name === '__proto__')
+    Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true })
   else object[name] = value
 }
 
 const emptyIsAbsent = (schema: Schema = {}): boolean =>
-  schema['x-empty'] === 'absent' || (Array.isArray(schema['enum']) && !schema['enum'].includes('')) || schema['format'] === 'workspace-path' || schema['format'] === 'workspace-glob'
+  schema['x-empty'] === 'absent' ||
+  (Array.isArray(schema['enum']) && !schema['enum'].includes('')) ||
+  schema['format'] === 'workspace-path' ||
+  schema['format'] === 'workspace-glob'
 
 /** `command.0 … command.n` (from 0 or 1, without gaps) is the array `command`. */
 function collect(input: JsonObject, shape: InputShape): JsonObject {
@@ -81,7 +94,8 @@ function collect(input: JsonObject, shape: InputShape): JsonObject {
   const lists = new Map<string, unknown[]>()
   for (const [key, value] of Object.entries(input)) {
     const [, name, index] = /^(.+)\.(\d{1,4})$/.exec(key) ?? []
-    if (name && shape.names.has(foldKey(name))) lists.set(name, Object.assign(lists.get(name) ?? [], { [Number(index)]: value }))
+    if (name && shape.names.has(foldKey(name)))
+      lists.set(name, Object.assign(lists.get(name) ?? [], { [Number(index)]: value }))
     else rest[key] = value
   }
   for (const [name, list] of lists) {
@@ -106,7 +120,13 @@ export function coerce(input: JsonObject, shape: InputShape): JsonObject {
 
 function coerceValue(value: unknown, schema: Schema, wanted: ReadonlySet<string> = typesOf(schema)): unknown {
   if (typeof value === 'string') return coerceText(value, schema, wanted)
-  if ((typeof value === 'number' || typeof value === 'boolean') && wanted.size === 1 && wanted.has('string') && !schema['x-verbatim']) return toText(value)
+  if (
+    (typeof value === 'number' || typeof value === 'boolean') &&
+    wanted.size === 1 &&
+    wanted.has('string') &&
+    !schema['x-verbatim']
+  )
+    return toText(value)
   if (Array.isArray(value) && schema['items']) return value.map((item) => coerceValue(item, schema['items'] as Schema))
   return value
 }
@@ -148,10 +168,15 @@ export function limit(declared: JsonObject, shape: InputShape): { input: JsonObj
     const value = input[name]
     if (typeof value !== 'number' || value <= maximum) continue
     input[name] = maximum
-    notices.push({ code: 'VT_INPUT_CAPPED', message: texts('VT_INPUT_CAPPED', { field: name, value, maximum })!.message })
+    notices.push({
+      code: 'VT_INPUT_CAPPED',
+      message: texts('VT_INPUT_CAPPED', { field: name, value, maximum })!.message,
+    })
   }
   for (const [name, most] of shape.sizes) {
-    const size = [input[name] ?? []].flat().reduce<number>((sum, text) => sum + (typeof text === 'string' ? Buffer.byteLength(text) : 0), 0)
+    const size = [input[name] ?? []]
+      .flat()
+      .reduce<number>((sum, text) => sum + (typeof text === 'string' ? Buffer.byteLength(text) : 0), 0)
     if (size > most) throw problem('VT_INPUT_TOO_LARGE', { size: `'${name}' of ${size} bytes`, limit: `${most} bytes` })
   }
   for (const [name, value] of shape.defaults) if (input[name] === undefined) input[name] = value
@@ -176,10 +201,12 @@ export function confine(input: JsonObject, shape: InputShape, workspace: Workspa
 /** Keeps a glob unchanged; its literal part may not lead out, and its braces and `**` are bounded. */
 function confineGlob(glob: string, name: string, workspace: Workspace): string {
   const body = glob.replace(/^!/, '')
-  const refuse = (why: string) => problem('VT_INPUT_INVALID', { problem: `'${name}' ${JSON.stringify(glob.slice(0, 80))} ${why}.` })
+  const refuse = (why: string) =>
+    problem('VT_INPUT_INVALID', { problem: `'${name}' ${JSON.stringify(glob.slice(0, 80))} ${why}.` })
   if (body.includes('\0') || body.length > 4096) throw refuse('is no glob')
   if (body.split('/').includes('..')) throw problem('VT_PATH_OUTSIDE', { path: glob })
-  if (body.startsWith('/') && body.slice(1).includes('/')) workspace.normalize(body.slice(1).replace(/[*?[{].*$/s, '') || '.')
+  if (body.startsWith('/') && body.slice(1).includes('/'))
+    workspace.normalize(body.slice(1).replace(/[*?[{].*$/s, '') || '.')
   if ((body.match(/\*\*/g)?.length ?? 0) > 8) throw refuse('has more than 8 `**`')
   let choices = 1
   for (const group of body.match(/\{[^{}]*\}/g) ?? []) choices *= group.split(',').length

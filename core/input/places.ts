@@ -3,10 +3,16 @@ import type { InputShape } from '../registry/index.js'
 import type { OpenWorkspace } from '../workspace/index.js'
 
 /** Every path that a call names, in its properties or, where it writes, in the text of a patch, and where each leads now. */
-export function placesOf(input: JsonObject, shape: InputShape, effects: readonly Effect[], workspace: OpenWorkspace): Place[] {
+export function placesOf(
+  input: JsonObject,
+  shape: InputShape,
+  effects: readonly Effect[],
+  workspace: OpenWorkspace,
+): Place[] {
   const named = new Set<string>()
   for (const [name, format] of shape.paths) {
-    if (format === 'workspace-path') for (const path of [input[name] ?? []].flat()) if (typeof path === 'string') named.add(path)
+    if (format === 'workspace-path')
+      for (const path of [input[name] ?? []].flat()) if (typeof path === 'string') named.add(path)
   }
   if (effects.includes('write')) for (const { path } of patchedPaths(input)) named.add(path)
   return Array.from(named, (path) => placeOf(path, workspace))
@@ -23,9 +29,21 @@ export function patchedPaths(input: Readonly<JsonObject>): { path: string; is_ne
     const [, verb, path] = /^\*{3}\s*((?:Add|Update|Delete)\s+File|Move\s+to):\s*(\S.*)$/i.exec(line.trim()) ?? []
     return path === undefined ? [] : [{ path, is_new: /^(add|move)/i.test(verb!) }]
   })
-  const made = new Set([...text.matchAll(/^--- "?\/dev\/null[^\n]*\n\+\+\+ "?([^\t\n"]+)/gm)].map(([, path]) => path!.trim()))
-  const diffs = [...text.matchAll(/^(---|\+\+\+|rename from|rename to|copy to) "?([^\t\n"]+)/gm)].map(([, verb, path]) => ({ path: path!.trim(), is_new: made.has(path!.trim()) || verb!.endsWith(' to') }))
-  return [...sections, ...diffs.filter(({ path }) => path !== '/dev/null').flatMap(({ path, is_new }) => [{ path, is_new }, { path: path.replace(/^[ab]\//, ''), is_new }])]
+  const made = new Set(
+    [...text.matchAll(/^--- "?\/dev\/null[^\n]*\n\+\+\+ "?([^\t\n"]+)/gm)].map(([, path]) => path!.trim()),
+  )
+  const diffs = [...text.matchAll(/^(---|\+\+\+|rename from|rename to|copy to) "?([^\t\n"]+)/gm)].map(
+    ([, verb, path]) => ({ path: path!.trim(), is_new: made.has(path!.trim()) || verb!.endsWith(' to') }),
+  )
+  return [
+    ...sections,
+    ...diffs
+      .filter(({ path }) => path !== '/dev/null')
+      .flatMap(({ path, is_new }) => [
+        { path, is_new },
+        { path: path.replace(/^[ab]\//, ''), is_new },
+      ]),
+  ]
 }
 
 // Links are followed to where something would be made, too: a link may lead to what is not there yet.

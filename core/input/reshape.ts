@@ -35,7 +35,8 @@ const truthy = (value: unknown): boolean => (Array.isArray(value) ? value.length
 /** `$`, `$.a.b` in what is at hand; `$out.a` in the whole output; `$text`; `$input.x`. */
 function look(path: string, { here, output, text, input }: Scope): unknown {
   const [root, ...keys] = path.split('.')
-  const start = root === '$' ? here : root === '$out' ? output : root === '$input' ? input : root === '$text' ? text : undefined
+  const start =
+    root === '$' ? here : root === '$out' ? output : root === '$input' ? input : root === '$text' ? text : undefined
   return keys.reduce<unknown>((value, key) => own(value, key), start)
 }
 
@@ -44,7 +45,9 @@ const own = (value: unknown, key: string): unknown =>
 
 function items({ each, where, limit }: JsonObject, scope: Scope): unknown[] {
   const list = fill(each, scope)
-  const kept = (Array.isArray(list) ? list : []).filter((here) => where === undefined || truthy(fill(where, { ...scope, here })))
+  const kept = (Array.isArray(list) ? list : []).filter(
+    (here) => where === undefined || truthy(fill(where, { ...scope, here })),
+  )
   return kept.slice(0, typeof limit === 'number' ? limit : undefined)
 }
 
@@ -57,12 +60,15 @@ function lines(form: JsonObject, scope: Scope): string {
 
 /** `{a.b}` is a value at hand, `{x:line:60}` its first line cut at 60 code points, `{{` and `}}` are braces. */
 function render(template: string, scope: Scope): string {
-  return template.replace(/\{\{|\}\}|\{(\$?[\w.$]*)(:line)?(?::(\d+))?\}/g, (whole, path: string | undefined, line: string | undefined, cut: string | undefined) => {
-    if (path === undefined) return whole[0]!
-    const value = look(path.startsWith('$') ? path : path ? `$.${path}` : '$', scope)
-    const text = value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value)
-    const first = line ? text.split(/\r?\n/, 1)[0]! : text
-    const points = cut ? [...first] : []
-    return points.length > Number(cut) ? `${points.slice(0, Number(cut)).join('')}…` : first
-  })
+  return template.replace(
+    /\{\{|\}\}|\{(\$?[\w.$]*)(:line)?(?::(\d+))?\}/g,
+    (whole, path: string | undefined, line: string | undefined, cut: string | undefined) => {
+      if (path === undefined) return whole[0]!
+      const value = look(path.startsWith('$') ? path : path ? `$.${path}` : '$', scope)
+      const text = value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value)
+      const first = line ? text.split(/\r?\n/, 1)[0]! : text
+      const points = cut ? [...first] : []
+      return points.length > Number(cut) ? `${points.slice(0, Number(cut)).join('')}…` : first
+    },
+  )
 }

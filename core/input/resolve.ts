@@ -1,6 +1,19 @@
 import { toJson, problem, VtError, type Effect, type JsonObject, type Notice } from '../shapes/index.js'
 import { likest, nearest, toText } from '../text/index.js'
-import { exampleWith, foldKey, isForAudience, isShown, reaches, slotsOf, toolName, type AliasPart, type Reader, type Registry, type Slot, type Tool } from '../registry/index.js'
+import {
+  exampleWith,
+  foldKey,
+  isForAudience,
+  isShown,
+  reaches,
+  slotsOf,
+  toolName,
+  type AliasPart,
+  type Reader,
+  type Registry,
+  type Slot,
+  type Tool,
+} from '../registry/index.js'
 import { compile, type Check } from '../schema/index.js'
 import { translate } from './alias.js'
 import { constrain, type Constraint } from './constraints.js'
@@ -94,20 +107,37 @@ function requireCallable(slot: Slot, reader: Reader | undefined): (readonly Slot
 function unknownTool({ slots, tools, routes }: Registry, wanted: string, reader: Reader = {}): VtError {
   const shown = (slot: Slot | undefined) => slot !== undefined && isShown({ slots }, reader, slot)
   const names = [...tools.values()].flatMap((tool) => (slotsOf(tool).some(shown) ? [tool.name] : [])).sort()
-  const others = [...routes].flatMap(([name, slot]) => (slots.has(slot) && reaches({ slots }, reader, slots.get(slot)!) ? [name] : []))
-  return problem('VT_TOOL_UNKNOWN', { tool: JSON.stringify(wanted.slice(0, 80)), known: likest(wanted, [...names, ...others], 3).join(', ') })
+  const others = [...routes].flatMap(([name, slot]) =>
+    slots.has(slot) && reaches({ slots }, reader, slots.get(slot)!) ? [name] : [],
+  )
+  return problem('VT_TOOL_UNKNOWN', {
+    tool: JSON.stringify(wanted.slice(0, 80)),
+    known: likest(wanted, [...names, ...others], 3).join(', '),
+  })
 }
 
 /** Throws VT_AGENT_NONE where all of these slots are for other audiences. */
 export function requireAudience(slots: readonly Slot[], { audiences }: Reader): void {
   const [first] = slots
-  if (first && slots.every(({ info }) => !isForAudience(info, audiences))) throw problem('VT_AGENT_NONE', { slot: slots.length === 1 ? first.info.slot : first.info.tool })
+  if (first && slots.every(({ info }) => !isForAudience(info, audiences)))
+    throw problem('VT_AGENT_NONE', { slot: slots.length === 1 ? first.info.slot : first.info.tool })
 }
 
 /** Returns the call that a forwarding tool stands for; other fields are its input where none is given. */
-function forwarded(registry: Registry, from: Slot, { tool, input, ...beside }: JsonObject, reader: Reader | undefined): Promise<CallTarget> {
+function forwarded(
+  registry: Registry,
+  from: Slot,
+  { tool, input, ...beside }: JsonObject,
+  reader: Reader | undefined,
+): Promise<CallTarget> {
   const found = named(registry, toolName(toText(tool)))
-  if (found === from || found === from.tool) throw new VtError({ code: 'VT_TOOL_UNKNOWN', message: `${from.info.slot} cannot call itself.`, hint: 'Name another tool.', retryable: false })
+  if (found === from || found === from.tool)
+    throw new VtError({
+      code: 'VT_TOOL_UNKNOWN',
+      message: `${from.info.slot} cannot call itself.`,
+      hint: 'Name another tool.',
+      retryable: false,
+    })
   return resolve(registry, toText(tool), input ?? beside, reader)
 }
 
@@ -134,14 +164,21 @@ function read(sent: unknown, tool: string, known: (key: string) => boolean, slot
   try {
     return toJson(unwrapInput(sent, tool, known)) as JsonObject
   } catch (error) {
-    if (error instanceof VtError && !slot && error.problem.hint === '') throw new VtError({ ...error.problem, hint: 'Give an object with an "action" and its fields.' })
+    if (error instanceof VtError && !slot && error.problem.hint === '')
+      throw new VtError({ ...error.problem, hint: 'Give an object with an "action" and its fields.' })
     throw withExample(error, slot)
   }
 }
 
 /** Wrong input gets an example that would pass. */
 export function withExample(error: unknown, slot: Slot | undefined): unknown {
-  if (!(error instanceof VtError) || !slot || !error.code.startsWith('VT_INPUT_') || error.problem.hint.includes('Example:')) return error
+  if (
+    !(error instanceof VtError) ||
+    !slot ||
+    !error.code.startsWith('VT_INPUT_') ||
+    error.problem.hint.includes('Example:')
+  )
+    return error
   return new VtError({ ...error.problem, hint: `${error.problem.hint} ${slot.example}`.trim() })
 }
 
@@ -164,17 +201,26 @@ export interface Spelling {
 }
 
 /** The caller's input in the words and types of the slot's schema: `given` as said, `input` with caps, constraints and defaults. Throws VT_INPUT_*, VT_POLICY_DENIED. */
-export async function spell(slot: Slot, raw: JsonObject, { example = () => slot.example, constraint, said, reached }: Spelling = {}): Promise<Spelt> {
+export async function spell(
+  slot: Slot,
+  raw: JsonObject,
+  { example = () => slot.example, constraint, said, reached }: Spelling = {},
+): Promise<Spelt> {
   const { given: renamed, unknown } = rename(raw, slot.shape)
   if (unknown.length) throw strange(slot, unknown[0]!, example(), reached)
   const given = coerce(renamed, slot.shape)
   const capped = limit(given, slot.shape)
   const check = checks.get(slot) ?? (await prepare(slot))
   const asked = { given, declared: said, passes: (one: JsonObject) => check(one).length === 0 }
-  const { input, notices, silent } = constraint ? constrain(constraint, slot.info, capped.input, asked) : { input: capped.input, notices: [], silent: [] }
+  const { input, notices, silent } = constraint
+    ? constrain(constraint, slot.info, capped.input, asked)
+    : { input: capped.input, notices: [], silent: [] }
   const issues = check(input)
   if (issues.length === 0) return { given, input, notices: [...capped.notices, ...notices], silent }
-  const message = issues.map((issue) => issue.problem).join(' ').slice(0, 300)
+  const message = issues
+    .map((issue) => issue.problem)
+    .join(' ')
+    .slice(0, 300)
   const issue = issues[0]!
   const hint = issue.code === 'VT_INPUT_MISSING' ? exampleWith(slot, issue.field, example()) : example()
   throw new VtError({ code: issue.code, message, hint, retryable: false, details: { issues } })
@@ -194,10 +240,18 @@ function strange(slot: Slot, field: string, example: string, reached: Spelling['
   // A slot may have more to say about fields that it does not know.
   const hint = slot.info.errors['VT_INPUT_UNKNOWN']?.hint
   const advice = { example, way: hint ? `${hint} ` : '' }
-  const owner = [...slot.tool.actions.values()].find((other) => other !== slot && reached(other) && other.shape.names.has(foldKey(field)))
+  const owner = [...slot.tool.actions.values()].find(
+    (other) => other !== slot && reached(other) && other.shape.names.has(foldKey(field)),
+  )
   if (owner) return problem('VT_INPUT_NOT_ALLOWED', { field, owner: owner.info.slot, slot: slot.info.slot, ...advice })
   const names = Object.keys(slot.shape.properties)
   const first = field.split('_')[0]!
-  const like = nearest(field, names) ?? (first.length > 3 ? names.find((one) => one.split('_')[0] === first) : undefined)
-  return problem('VT_INPUT_UNKNOWN', { field, nearest: like ? ` (did you mean ${like}?)` : '', valid: names.join(', '), ...advice })
+  const like =
+    nearest(field, names) ?? (first.length > 3 ? names.find((one) => one.split('_')[0] === first) : undefined)
+  return problem('VT_INPUT_UNKNOWN', {
+    field,
+    nearest: like ? ` (did you mean ${like}?)` : '',
+    valid: names.join(', '),
+    ...advice,
+  })
 }

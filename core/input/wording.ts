@@ -1,6 +1,15 @@
 import { isObject, type Failure, type JsonObject, type Next, type Result } from '../shapes/index.js'
 import { toText } from '../text/index.js'
-import { foldKey, isShown, ownName, reaches, type AliasPart, type Reader, type Registry, type Slot } from '../registry/index.js'
+import {
+  foldKey,
+  isShown,
+  ownName,
+  reaches,
+  type AliasPart,
+  type Reader,
+  type Registry,
+  type Slot,
+} from '../registry/index.js'
 import type { Workspace } from '../workspace/index.js'
 import { translate } from './alias.js'
 import { confine } from './normalize.js'
@@ -130,7 +139,9 @@ function byAlias({ slots }: Registry, id: string, input: JsonObject, wanted: Wan
     const block = alias.primary.manifest.alias
     if (!block || alias.refusal || !wanted(alias)) continue
     const whole = alias.primary.manifest.input === undefined
-    const back = Object.fromEntries(Object.entries((block['rename'] ?? {}) as Record<string, string>).map(([theirs, ours]) => [ours, theirs]))
+    const back = Object.fromEntries(
+      Object.entries((block['rename'] ?? {}) as Record<string, string>).map(([theirs, ours]) => [ours, theirs]),
+    )
     const given = Object.fromEntries(Object.entries(input).map(([name, value]) => [back[name] ?? name, value]))
     const intended = translate(block, given, whole)
     if (intended.to !== id) continue
@@ -159,7 +170,13 @@ export function worded(result: Result, words: Words): Result {
 }
 
 /** Keeps the next call of an answer where its reader can make it, in these words; else removes it. */
-export function nextFor(result: Result, registry: Registry, workspace: Workspace, reader: Reader, words?: Words): Result {
+export function nextFor(
+  result: Result,
+  registry: Registry,
+  workspace: Workspace,
+  reader: Reader,
+  words?: Words,
+): Result {
   const owner: { next?: unknown } = result.ok ? result.output : result.error
   if (!isCall(owner.next)) return result
   const { next: said, ...rest } = owner as { next: Next }
@@ -168,7 +185,8 @@ export function nextFor(result: Result, registry: Registry, workspace: Workspace
   return (result.ok ? { ...result, output: whole } : { ...result, error: whole }) as Result
 }
 
-const isCall = (value: unknown): value is Next => isObject(value) && typeof value['tool'] === 'string' && isObject(value['input'])
+const isCall = (value: unknown): value is Next =>
+  isObject(value) && typeof value['tool'] === 'string' && isObject(value['input'])
 
 /** Whether a call names a place outside of the workspace, or none at all: nobody can make it. */
 function leadsOut({ tool, input }: Next, { slots }: Registry, workspace: Workspace): boolean {

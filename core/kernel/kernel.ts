@@ -8,7 +8,17 @@ import { withSkills } from '../skills/index.js'
 import { openWorkspace } from '../workspace/index.js'
 import type { Generation } from '../generation/index.js'
 import { complete, offersOf, providersOf } from '../calls/index.js'
-import { begin, close, diagnosticsOf, endSession, prepare, prepareOnceLoaded, reload, settle, type Running } from './running.js'
+import {
+  begin,
+  close,
+  diagnosticsOf,
+  endSession,
+  prepare,
+  prepareOnceLoaded,
+  reload,
+  settle,
+  type Running,
+} from './running.js'
 import type { CallOptions, Kernel, KernelInspection, KernelOptions, SurfaceMain } from '../contract/index.js'
 
 /** A kernel on one workspace. Throws VT_CONFIG_* when a readable settings file has a fault. */
@@ -40,7 +50,9 @@ export async function createKernel(given: KernelOptions = {}): Promise<Kernel> {
       const only = [...(running.surroundings.only ?? []), ...(tools ? [{ tools }] : [])]
       const asked = { ...(only.length > 0 && { only }), ...(splitReads && { splitReads }), ...(mode && { mode }) }
       const reader: Reader = { ...(audience !== undefined && { audiences: [audience] }), ...asked }
-      const skills = current().skills().catalogue.some(({ layer }) => layer !== 'builtin')
+      const skills = current()
+        .skills()
+        .catalogue.some(({ layer }) => layer !== 'builtin')
       const listed = listTools(current().registry, { ...reader, lean, skills })
       return listed.flatMap((tool) => shown(current(), tool, reader) ?? [])
     },
@@ -54,43 +66,48 @@ export async function createKernel(given: KernelOptions = {}): Promise<Kernel> {
 function createInspection(running: Running, home: string): KernelInspection {
   const { options, surroundings } = running
   const current = (): Generation => running.generation
-  return ({
-	home,
-	env: surroundings.options.env ?? process.env,
-	foreign: running.workspace.foreign,
-	get hooks() {
-		return current().hooks;
-	},
-	get generation() {
-		return current().number;
-	},
-	resolveMode: (asked) => modeOfCall(current().settings, asked),
-	renderText: (text, how) => speak(text, wordsFor(current().registry, undefined, {
-		...how,
-		only: surroundings.only
-	})),
-	contributions: () => current().registry.infos,
-	plugins: () => [...current().plugins],
-	offers: (kind) => offersOf(current().registry, kind),
-	providers: () => providersOf(current()),
-	complete: (slot, argument, value, session = 'main') => complete(current(), slot, argument, value, session),
-	origins: () => current().origins,
-	skills: (how) => current().skills(how),
-	loadDeferred: () => settle(running),
-	loadSurface: (verb) => surfaceOf(current(), verb),
-	async loadModules(plugin) {
-		await loadAll(current(), plugin);
-		return diagnosticsOf(running);
-	},
-	watchedFiles: () => current().watched,
-	onReload: (run) => subscribed(running.listeners, run),
-	onChange: (run) => subscribed(running.watchers, run),
-	openSibling: (root, how) => createKernel({
-		...options,
-		...how,
-		workspace: root
-	})
-})
+  return {
+    home,
+    env: surroundings.options.env ?? process.env,
+    foreign: running.workspace.foreign,
+    get hooks() {
+      return current().hooks
+    },
+    get generation() {
+      return current().number
+    },
+    resolveMode: (asked) => modeOfCall(current().settings, asked),
+    renderText: (text, how) =>
+      speak(
+        text,
+        wordsFor(current().registry, undefined, {
+          ...how,
+          only: surroundings.only,
+        }),
+      ),
+    contributions: () => current().registry.infos,
+    plugins: () => [...current().plugins],
+    offers: (kind) => offersOf(current().registry, kind),
+    providers: () => providersOf(current()),
+    complete: (slot, argument, value, session = 'main') => complete(current(), slot, argument, value, session),
+    origins: () => current().origins,
+    skills: (how) => current().skills(how),
+    loadDeferred: () => settle(running),
+    loadSurface: (verb) => surfaceOf(current(), verb),
+    async loadModules(plugin) {
+      await loadAll(current(), plugin)
+      return diagnosticsOf(running)
+    },
+    watchedFiles: () => current().watched,
+    onReload: (run) => subscribed(running.listeners, run),
+    onChange: (run) => subscribed(running.watchers, run),
+    openSibling: (root, how) =>
+      createKernel({
+        ...options,
+        ...how,
+        workspace: root,
+      }),
+  }
 }
 
 function described(generation: Generation, name: string): ReturnType<Kernel['describe']> {
@@ -110,12 +127,19 @@ async function surfaceOf({ registry, loader }: Generation, verb: string): Promis
 }
 
 const everything = ({ slots, policies, compactors, surfaces, adapters, providers }: Registry): Contribution[] =>
-  [[...slots.values()].flatMap(({ chain }) => chain), policies, compactors, ...[surfaces, adapters, providers].map((named) => [...named.values()])].flat()
+  [
+    [...slots.values()].flatMap(({ chain }) => chain),
+    policies,
+    compactors,
+    ...[surfaces, adapters, providers].map((named) => [...named.values()]),
+  ].flat()
 
 /** Loads every module, or those of one plugin, so that their faults are reported. */
 async function loadAll({ registry, loader }: Generation, plugin: string | undefined): Promise<void> {
   // A contribution of data alone has nothing to load.
-  const loadable = everything(registry).filter(({ manifest }) => !(manifest.alias || manifest.provider) || moduleOf(manifest) !== undefined)
+  const loadable = everything(registry).filter(
+    ({ manifest }) => !(manifest.alias || manifest.provider) || moduleOf(manifest) !== undefined,
+  )
   const asked = loadable.filter((one) => plugin === undefined || one.plugin === plugin || one.id === plugin)
   await Promise.allSettled(asked.map(loader.load))
 }

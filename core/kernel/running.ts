@@ -1,13 +1,28 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { report as diagnose, firstLine, texts, VtError, type Contribution, type Diagnostic, type PreparedCall } from '../shapes/index.js'
+import {
+  report as diagnose,
+  firstLine,
+  texts,
+  VtError,
+  type Contribution,
+  type Diagnostic,
+  type PreparedCall,
+} from '../shapes/index.js'
 import { quietMs, watchFiles } from '../documents/index.js'
 import { prepareCall, type CallRequest } from '../input/index.js'
 import { rightsLeft } from '../registry/index.js'
 import type { Skill } from '../skills/index.js'
 import type { OpenWorkspace } from '../workspace/index.js'
 import { createCaller, KernelSessions, type Caller } from '../calls/index.js'
-import { ActivatedSkills, buildGeneration, newlyBroken, reloadObjection, type Generation, type GenerationSources } from '../generation/index.js'
+import {
+  ActivatedSkills,
+  buildGeneration,
+  newlyBroken,
+  reloadObjection,
+  type Generation,
+  type GenerationSources,
+} from '../generation/index.js'
 import type { Kernel, KernelOptions } from '../contract/index.js'
 
 const MAX_FAULTS = 200
@@ -67,7 +82,11 @@ export async function begin(options: KernelOptions, workspace: OpenWorkspace): P
     generation: undefined!,
     turn: undefined!,
     caller: createCaller({ workspace, sessions, only, surface: options.surface ?? 'library', report, current }),
-    skills: new ActivatedSkills({ current, build: (more) => build(running, current().number + 1, more), enter: (next) => !running.closed && enter(running, next) }),
+    skills: new ActivatedSkills({
+      current,
+      build: (more) => build(running, current().number + 1, more),
+      enter: (next) => !running.closed && enter(running, next),
+    }),
     surroundings: {
       options,
       workspace,
@@ -82,7 +101,13 @@ export async function begin(options: KernelOptions, workspace: OpenWorkspace): P
     },
   }
   await workspace.recover().catch(({ problem: { code, message, hint } }: VtError) => {
-    running.faults.set(message, { code, severity: 'error', message, hint, files: [join(workspace.root, '.vtcode/journal')] })
+    running.faults.set(message, {
+      code,
+      severity: 'error',
+      message,
+      hint,
+      files: [join(workspace.root, '.vtcode/journal')],
+    })
   })
   const giveUp = () => stopping.abort()
   if (options.signal?.aborted) giveUp()
@@ -96,20 +121,34 @@ export async function begin(options: KernelOptions, workspace: OpenWorkspace): P
 }
 
 /** The diagnostics of the generation, and those since it began. */
-export const diagnosticsOf = ({ generation, faults, workspace }: Running): Diagnostic[] => [...generation.registry.diagnostics, ...faults.values(), ...foreignIn(workspace)]
+export const diagnosticsOf = ({ generation, faults, workspace }: Running): Diagnostic[] => [
+  ...generation.registry.diagnostics,
+  ...faults.values(),
+  ...foreignIn(workspace),
+]
 
 /** What was put aside among our own state, all of it at once: another home of the same workspace may have left much. */
 const foreignIn = ({ root, foreign }: OpenWorkspace): Diagnostic[] =>
   [...foreign].slice(0, 1).map(([path, aside]) =>
-    diagnose('VT_STATE_FOREIGN', { path, others: foreign.size > 1 ? ` (and ${foreign.size - 1} more)` : '', aside }, [...foreign.values()].map((place) => join(root, place)), 'warning'))
+    diagnose(
+      'VT_STATE_FOREIGN',
+      { path, others: foreign.size > 1 ? ` (and ${foreign.size - 1} more)` : '', aside },
+      [...foreign.values()].map((place) => join(root, place)),
+      'warning',
+    ),
+  )
 
 function noteFault({ faults }: Running, { id, file }: Contribution, error: unknown): void {
-  const known = error instanceof VtError ? error.problem : { code: 'VT_PLUGIN_CRASHED', ...texts('VT_PLUGIN_CRASHED', { id, reason: firstLine(error) })! }
+  const known =
+    error instanceof VtError
+      ? error.problem
+      : { code: 'VT_PLUGIN_CRASHED', ...texts('VT_PLUGIN_CRASHED', { id, reason: firstLine(error) })! }
   const { code, message, hint } = known
   if (faults.size < MAX_FAULTS) faults.set(message, { code, severity: 'error', message, hint, files: [file] })
 }
 
-const build = ({ surroundings, skills }: Running, number: number, more: readonly Skill[] = []): Promise<Generation> => buildGeneration(surroundings, number, [...skills.all(), ...more])
+const build = ({ surroundings, skills }: Running, number: number, more: readonly Skill[] = []): Promise<Generation> =>
+  buildGeneration(surroundings, number, [...skills.all(), ...more])
 
 /** Resolves a call by the present generation, also where that came while the call was resolved. */
 export async function prepare(running: Running, request: CallRequest): Promise<PreparedCall | undefined> {
@@ -163,10 +202,14 @@ export async function prepareOnceLoaded(
   signal: AbortSignal | undefined,
 ): Promise<PreparedCall | undefined> {
   const found = await prepare(running, request)
-  const tells = found !== undefined && running.generation.registry.slots.get(found.slot.slot)?.primary.manifest.tells_of_tools === true
+  const tells =
+    found !== undefined &&
+    running.generation.registry.slots.get(found.slot.slot)?.primary.manifest.tells_of_tools === true
   if (found && !(tells && running.generation.later.some(({ quick }) => quick))) return found
   const over = new AbortController()
-  const aborted = new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve(), { once: true, signal: over.signal }))
+  const aborted = new Promise<void>((resolve) =>
+    signal?.addEventListener('abort', () => resolve(), { once: true, signal: over.signal }),
+  )
   if (!signal?.aborted) await Promise.race([settle(running, tells), aborted])
   over.abort()
   return found
@@ -175,7 +218,11 @@ export async function prepareOnceLoaded(
 /** A generation that cannot be built, or would lose a guard, leaves the present one in place. */
 async function swap(running: Running): Promise<Reload> {
   if (running.closed) return { ok: false, generation: running.generation.number, diagnostics: [] }
-  const refused = (reason: string): Reload => ({ ok: false, generation: running.generation.number, diagnostics: [refusal(reason)] })
+  const refused = (reason: string): Reload => ({
+    ok: false,
+    generation: running.generation.number,
+    diagnostics: [refusal(reason)],
+  })
   try {
     const next = await build(running, running.generation.number + 1)
     const objection = await reloadObjection(next, running.generation)
@@ -231,7 +278,11 @@ function followFiles(running: Running): void {
   if (!running.generation.settings.plugins.watch) {
     running.stopWatching?.()
     running.stopWatching = undefined
-  } else running.stopWatching ??= watchFiles(() => running.generation.watched, () => inTurn(running, () => follow(running)))
+  } else
+    running.stopWatching ??= watchFiles(
+      () => running.generation.watched,
+      () => inTurn(running, () => follow(running)),
+    )
 }
 
 /** Ends a session and removes the tools of skills that only this session had loaded. */

@@ -1,14 +1,33 @@
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { toText } from '../text/index.js'
 import {
-  isObject, problem, report, type Contribution, type ContributionInfo, type Diagnostic, type JsonObject, type Kind,
-  type Layer, type Manifest, type ManifestEntry, type PluginFolder, type State,
+  isObject,
+  problem,
+  report,
+  type Contribution,
+  type ContributionInfo,
+  type Diagnostic,
+  type JsonObject,
+  type Kind,
+  type Layer,
+  type Manifest,
+  type ManifestEntry,
+  type PluginFolder,
+  type State,
 } from '../shapes/index.js'
 import { dataFolder, importOwn, version } from '../system/index.js'
 import { openShelf, realPaths, type ParseCache } from '../documents/index.js'
 import type { PackageSkills } from '../skills/index.js'
 import { readCatalogue } from './catalogue.js'
-import { filesOf, manifestLocations, precedence, type DiscoverOptions, type ManifestLocations, type Removal, type ManifestSource } from './locations.js'
+import {
+  filesOf,
+  manifestLocations,
+  precedence,
+  type DiscoverOptions,
+  type ManifestLocations,
+  type Removal,
+  type ManifestSource,
+} from './locations.js'
 import { known, manifestFiles, readHooks, readManifest, type ManifestReading } from './read.js'
 import { fitsProgram, missingRequirements, orphans, type RequirementScope } from './requires.js'
 import type { PackageReader } from './types.js'
@@ -56,16 +75,22 @@ type Declared = Map<string, { manifest: Manifest; layer: Layer; file: string }>
 /** The adapters that are declared, by their key; of two the first counts, and what comes with a workspace is the last. */
 function adaptersIn(read: readonly Read[]): Declared {
   const declared: Declared = new Map()
-  for (const { source, readings } of [...read].sort((a, b) => precedence.indexOf(a.source.layer) - precedence.indexOf(b.source.layer))) {
+  for (const { source, readings } of [...read].sort(
+    (a, b) => precedence.indexOf(a.source.layer) - precedence.indexOf(b.source.layer),
+  )) {
     for (const [file, { kind, manifest }] of readings) {
-      if (kind === 'adapter' && manifest && source.form !== 'skill' && !declared.has(manifest.key!)) declared.set(manifest.key!, { manifest, layer: source.layer, file })
+      if (kind === 'adapter' && manifest && source.form !== 'skill' && !declared.has(manifest.key!))
+        declared.set(manifest.key!, { manifest, layer: source.layer, file })
     }
   }
   return declared
 }
 
 /** Reads every manifest of these sources and takes away what is to be taken away. */
-export async function readPlaces({ sources, removals, diagnostics, looked }: ManifestLocations, options: Reader): Promise<Discovery> {
+export async function readPlaces(
+  { sources, removals, diagnostics, looked }: ManifestLocations,
+  options: Reader,
+): Promise<Discovery> {
   const found: Discovery = { contributions: [], invalid: [], diagnostics, packages: [], plugins: [], looked }
   const files = new Map<string, string>()
   const shelf = openShelf(options.home, options.workspace)
@@ -77,14 +102,29 @@ export async function readPlaces({ sources, removals, diagnostics, looked }: Man
     const isPlugin = form === 'plugin' || (form === 'package' && root === path)
     if (isPlugin) found.plugins.push({ name, root, layer, format: 'vtcode' })
     const readings: Read['readings'] = []
-    for await (const one of form === 'package' ? packageReadings(source, found, read, options, shelf) : readingsOf(source, found, shelf)) readings.push(one)
+    for await (const one of form === 'package'
+      ? packageReadings(source, found, read, options, shelf)
+      : readingsOf(source, found, shelf))
+      readings.push(one)
     read.push({ source, readings })
   }
   const declared = adaptersIn(read)
-  const others = [...new Set([...[...declared].flatMap(([key, { layer }]) => (layer === 'builtin' ? [] : [key])), ...(options.adapters ?? [])])]
+  const others = [
+    ...new Set([
+      ...[...declared].flatMap(([key, { layer }]) => (layer === 'builtin' ? [] : [key])),
+      ...(options.adapters ?? []),
+    ]),
+  ]
   for (const { source, readings } of read) {
     const before = found.invalid.length
-    for (const [file, reading] of readings) admit(source, file, others.length > 0 && reading.again ? await reading.again(others) : reading, { files, declared }, found)
+    for (const [file, reading] of readings)
+      admit(
+        source,
+        file,
+        others.length > 0 && reading.again ? await reading.again(others) : reading,
+        { files, declared },
+        found,
+      )
     const broken = found.invalid.slice(before).find(({ state }) => state === 'invalid')
     if (source.entry?.required && broken) {
       throw problem('VT_RELOAD_REFUSED', { reason: `${source.path} is required and ${broken.id} cannot be loaded` })
@@ -97,35 +137,70 @@ export async function readPlaces({ sources, removals, diagnostics, looked }: Man
 
 /** The plugins that take part, each with its folder. */
 export function pluginsOf({ contributions, packages }: Pick<Discovery, 'contributions' | 'packages'>): PluginRoot[] {
-  const plugins = contributions.filter(({ plugin, layer, skill }) => plugin !== layer && !skill).map(({ plugin: name, root, layer }) => ({ name, root, layer }))
+  const plugins = contributions
+    .filter(({ plugin, layer, skill }) => plugin !== layer && !skill)
+    .map(({ plugin: name, root, layer }) => ({ name, root, layer }))
   return [...new Map([...plugins, ...packages].map((plugin) => [plugin.name, plugin])).values()]
 }
 
 /** What a package of another program brings, as one of our own readers understands it. */
-async function* packageReadings(source: ManifestSource, found: Discovery, before: readonly Read[], options: Reader, shelf: ParseCache | undefined): AsyncGenerator<[file: string, reading: ManifestReading]> {
+async function* packageReadings(
+  source: ManifestSource,
+  found: Discovery,
+  before: readonly Read[],
+  options: Reader,
+  shelf: ParseCache | undefined,
+): AsyncGenerator<[file: string, reading: ManifestReading]> {
   const reader = adaptersIn(before).get('package')
   if (reader?.layer !== 'builtin') return
-  const { default: readPackage } = (await importOwn(resolve(dirname(reader.file), reader.manifest.module!))) as { default: PackageReader }
+  const { default: readPackage } = (await importOwn(resolve(dirname(reader.file), reader.manifest.module!))) as {
+    default: PackageReader
+  }
   const { root, path, plugin, layer, entry } = source
   const { workspace, home, env } = options
-  const place = { root, plugin, layer, workspace, env, data: dataFolder({ plugin, layer }, home, workspace), options: (entry?.options ?? {}) as JsonObject }
-  const { format, manifests, native, diagnostics, skills, usable = true } = readPackage({ ...place, ...(root !== path && { file: basename(path) }) })
+  const place = {
+    root,
+    plugin,
+    layer,
+    workspace,
+    env,
+    data: dataFolder({ plugin, layer }, home, workspace),
+    options: (entry?.options ?? {}) as JsonObject,
+  }
+  const {
+    format,
+    manifests,
+    native,
+    diagnostics,
+    skills,
+    usable = true,
+  } = readPackage({ ...place, ...(root !== path && { file: basename(path) }) })
   found.diagnostics.push(...diagnostics)
   const folder = found.plugins.at(-1)
   if (folder?.root === path) found.plugins[found.plugins.length - 1] = { ...folder, format }
   if (usable && root === path) found.packages.push({ name: plugin, root, layer, ...(skills && { skills }) })
-  for (const { file, manifest, read } of manifests.slice(0, MAX_MANIFESTS)) yield [file, { ...known(manifest), ...(read !== undefined && { read }) }]
+  for (const { file, manifest, read } of manifests.slice(0, MAX_MANIFESTS))
+    yield [file, { ...known(manifest), ...(read !== undefined && { read }) }]
   if (manifests.length > MAX_MANIFESTS) found.diagnostics.push(tooMany(root, manifests.length))
   if (usable && native) yield* nativeReadings(source, native, shelf)
 }
 
 /** What a package brings for this program, in our own form; what it says of all of them holds where they say nothing. */
 type Native = NonNullable<ReturnType<PackageReader>['native']>
-async function* nativeReadings(source: ManifestSource, { folder, vtcode, options }: Native, shelf: ParseCache | undefined): AsyncGenerator<[file: string, reading: ManifestReading]> {
+async function* nativeReadings(
+  source: ManifestSource,
+  { folder, vtcode, options }: Native,
+  shelf: ParseCache | undefined,
+): AsyncGenerator<[file: string, reading: ManifestReading]> {
   const completed = ({ manifest, again, ...reading }: ManifestReading): ManifestReading => {
     const own = Object.hasOwn(options, reading.name) && { options: options[reading.name]! }
     const later = again && { again: async (keys: readonly string[]) => completed(await again(keys)) }
-    return { ...reading, ...own, ...later, ...(manifest && { manifest: vtcode === undefined ? manifest : { vtcode, ...manifest } }) }
+    return {
+      ...reading,
+      ...own,
+      ...later,
+      ...(manifest && { manifest: vtcode === undefined ? manifest : { vtcode, ...manifest } }),
+    }
   }
   for (const name of manifestFiles(folder)) {
     const file = join(folder, name)
@@ -134,7 +209,11 @@ async function* nativeReadings(source: ManifestSource, { folder, vtcode, options
 }
 
 /** The manifests of a source. Those of the program come checked from the catalogue that the build wrote. */
-async function* readingsOf(source: ManifestSource, { diagnostics }: Discovery, shelf: ParseCache | undefined): AsyncGenerator<[file: string, reading: ManifestReading]> {
+async function* readingsOf(
+  source: ManifestSource,
+  { diagnostics }: Discovery,
+  shelf: ParseCache | undefined,
+): AsyncGenerator<[file: string, reading: ManifestReading]> {
   const catalogue = source.form === 'builtin' ? readCatalogue(join(source.path, '_catalogue.json')) : undefined
   if (catalogue) {
     // The build wrote plain paths: a hundred times `join` is a tenth of a start.
@@ -146,33 +225,67 @@ async function* readingsOf(source: ManifestSource, { diagnostics }: Discovery, s
     diagnostics.push(tooMany(source.path, files.length))
   }
   const hooks = source.form === 'plugin' ? join(source.path, 'vtcode/hooks.json') : undefined
-  for (const file of files.slice(0, MAX_MANIFESTS)) yield [file, await (file === hooks ? readHooks(file, source) : readManifest(file, source, shelf))]
+  for (const file of files.slice(0, MAX_MANIFESTS))
+    yield [file, await (file === hooks ? readHooks(file, source) : readManifest(file, source, shelf))]
 }
 
-const tooMany = (path: string, count: number): Diagnostic => report('VT_MANIFEST_LIMIT', { problem: `${path} brings ${count} manifests; the first ${MAX_MANIFESTS} are read.` }, [path])
+const tooMany = (path: string, count: number): Diagnostic =>
+  report('VT_MANIFEST_LIMIT', { problem: `${path} brings ${count} manifests; the first ${MAX_MANIFESTS} are read.` }, [
+    path,
+  ])
 
-function admit(source: ManifestSource, file: string, reading: ManifestReading, { files, declared }: { files: Map<string, string>; declared: Declared }, found: Discovery): void {
+function admit(
+  source: ManifestSource,
+  file: string,
+  reading: ManifestReading,
+  { files, declared }: { files: Map<string, string>; declared: Declared },
+  found: Discovery,
+): void {
   const { layer, root, plugin, entry } = source
   const { manifest, name, kind, slot, stage, diagnostics } = reading
-  const served = manifest && kind === 'action' && bringsSlots(manifest, declared) ? {} : { ...(slot && { slot }), ...(stage && { stage }) }
+  const served =
+    manifest && kind === 'action' && bringsSlots(manifest, declared)
+      ? {}
+      : { ...(slot && { slot }), ...(stage && { stage }) }
   const id = `${plugin}:${name}`
   const put = (state: State, reason: string) => found.invalid.push({ id, kind, layer, file, state, ...served, reason })
   const earlier = files.get(id)
   found.diagnostics.push(...diagnostics)
   if (!manifest) put('invalid', diagnostics[0]?.message ?? '')
-  else if (source.form === 'skill' && kind !== 'action' && kind !== 'policy') put('inactive', `a skill brings actions and policies, no ${kind}`)
+  else if (source.form === 'skill' && kind !== 'action' && kind !== 'policy')
+    put('inactive', `a skill brings actions and policies, no ${kind}`)
   else if (!chosen(id, entry)) put('inactive', `left out by \`only\` or \`except\` of ${entry!.from}`)
   else if (earlier !== undefined) {
-    const duplicate = report('VT_MANIFEST_DUPLICATE', { plugin, name, files: [earlier, file].map((one) => relative(root, one)).join(' and ') }, [earlier, file])
+    const duplicate = report(
+      'VT_MANIFEST_DUPLICATE',
+      { plugin, name, files: [earlier, file].map((one) => relative(root, one)).join(' and ') },
+      [earlier, file],
+    )
     found.diagnostics.push(duplicate)
     put('invalid', duplicate.message)
   } else {
     files.set(id, file)
-    const options = (reading.options ?? entry?.options) && { options: { ...reading.options, ...(entry?.options as JsonObject) } }
+    const options = (reading.options ?? entry?.options) && {
+      options: { ...reading.options, ...(entry?.options as JsonObject) },
+    }
     const isolate = entry?.isolate && layer !== 'workspace' && { isolate: entry.isolate }
     const skill = source.form === 'skill' && { skill: true as const }
     const read = reading.read !== undefined && { read: reading.read }
-    found.contributions.push({ id, name, plugin, kind: kind as Kind, layer, file, root, manifest, ...skill, ...served, ...options, ...isolate, ...read })
+    found.contributions.push({
+      id,
+      name,
+      plugin,
+      kind: kind as Kind,
+      layer,
+      file,
+      root,
+      manifest,
+      ...skill,
+      ...served,
+      ...options,
+      ...isolate,
+      ...read,
+    })
   }
 }
 
@@ -225,7 +338,11 @@ export async function setAsideUnfit(found: Discovery, surroundings: RequirementS
     if (needs.length > 0) lacks(one, needs)
     else if (!(await fitsProgram(manifest))) refuse(one, report('VT_PLUGIN_ENGINE', engine, [file], 'warning'))
   }
-  for (const [one, names] of orphans(found.contributions)) lacks(one, names.map((name) => `the plugin ${name}`))
+  for (const [one, names] of orphans(found.contributions))
+    lacks(
+      one,
+      names.map((name) => `the plugin ${name}`),
+    )
 }
 
 /** What a workspace may take away of others: tools. What judges, shortens, blots out, serves others or is a face of the program stays. */
@@ -243,12 +360,21 @@ function remove(found: Discovery, removals: Removal[]): void {
       const { patterns, ids } = kept.get(file) ?? { patterns: new Set(), ids: new Set() }
       kept.set(file, { patterns: patterns.add(pattern), ids: ids.add(id) })
     }
-    if (removal) found.invalid.push(infoOf(contribution, 'inactive', `taken away by '${removal.pattern}' in the settings`))
+    if (removal)
+      found.invalid.push(infoOf(contribution, 'inactive', `taken away by '${removal.pattern}' in the settings`))
     return !removal
   })
   for (const [file, { patterns, ids }] of kept) {
-    found.diagnostics.push(report('VT_PLUGIN_KEPT', { patterns: firstOf([...patterns].map((one) => `'${one}'`)), ids: firstOf([...ids]) }, [file], 'warning'))
+    found.diagnostics.push(
+      report(
+        'VT_PLUGIN_KEPT',
+        { patterns: firstOf([...patterns].map((one) => `'${one}'`)), ids: firstOf([...ids]) },
+        [file],
+        'warning',
+      ),
+    )
   }
 }
 
-const firstOf = (names: readonly string[]): string => (names.length > 4 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', '))
+const firstOf = (names: readonly string[]): string =>
+  names.length > 4 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ')

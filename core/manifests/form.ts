@@ -46,7 +46,9 @@ function schemaFault(schema: Schema): string | undefined {
   }
   const text = JSON.stringify(schema)
   // Without references a schema of that size multiplies to nothing.
-  return text.length > 65_536 ? 'is larger than 64 KiB' : (walk(schema, 0) ?? (text.includes('"$ref"') ? schemaObjection(schema) : undefined))
+  return text.length > 65_536
+    ? 'is larger than 64 KiB'
+    : (walk(schema, 0) ?? (text.includes('"$ref"') ? schemaObjection(schema) : undefined))
 }
 
 /** Finds keys that the schema allows and that exclude each other or have another meaning. */

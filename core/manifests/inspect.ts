@@ -26,22 +26,57 @@ export interface InspectOptions {
 const forms: Partial<Record<string, string>> = { file: 'manifest', package: 'MCP servers' }
 
 /** Reads a folder, or one file, as if it were installed under this name in this layer; nothing of it runs. Throws system errors. */
-export async function inspect(path: string, options: InspectOptions, { name, layer = 'user' }: { name?: string; layer?: Layer } = {}): Promise<Inspection> {
+export async function inspect(
+  path: string,
+  options: InspectOptions,
+  { name, layer = 'user' }: { name?: string; layer?: Layer } = {},
+): Promise<Inspection> {
   const servers = serverSource(options.workspace)
   const source = path === servers.path ? servers : sourceAt(path, layer)
   if (name !== undefined && source.plugin !== source.layer) source.plugin = name
   // Our own manifests name the readers of foreign packages.
-  const found = await readPlaces({ sources: [builtinSource, source], removals: [], diagnostics: [], looked: [] }, options)
+  const found = await readPlaces(
+    { sources: [builtinSource, source], removals: [], diagnostics: [], looked: [] },
+    options,
+  )
   // Missing requirements become diagnostics; the contributions are shown all the same.
   await setAsideUnfit({ ...found, invalid: [] }, options)
   const ours = <T extends { layer: string }>(all: readonly T[]): T[] => all.filter((one) => one.layer === source.layer)
   const { root, plugin } = source
   const format = found.plugins.at(-1)?.format ?? forms[source.form] ?? 'manifests'
-  const settings = { roots: [], pin: [], disable: [], claude_folders: false, workspace: 'off' as const, bundled: false, catalog_max_chars: 0 }
-  const skills = findSkills({ ...options, cwd: options.workspace, user: options.home, plugins: ours(pluginsOf(found)), settings, declaredBy: () => undefined, trusted: () => false })
+  const settings = {
+    roots: [],
+    pin: [],
+    disable: [],
+    claude_folders: false,
+    workspace: 'off' as const,
+    bundled: false,
+    catalog_max_chars: 0,
+  }
+  const skills = findSkills({
+    ...options,
+    cwd: options.workspace,
+    user: options.home,
+    plugins: ours(pluginsOf(found)),
+    settings,
+    declaredBy: () => undefined,
+    trusted: () => false,
+  })
   const of = <T extends { plugin: string }>(all: readonly T[]): T[] => all.filter((one) => one.plugin === plugin)
   const own = skills.all.filter(({ id }) => id.startsWith(`${plugin}:`))
-  const diagnostics = [...found.diagnostics, ...skills.diagnostics.filter(({ files }) => files.some((file) => file.startsWith(root)))]
+  const diagnostics = [
+    ...found.diagnostics,
+    ...skills.diagnostics.filter(({ files }) => files.some((file) => file.startsWith(root))),
+  ]
   const beside = { instructions: of(skills.instructions).map(({ file }) => file), agents: of(skills.agents) }
-  return { name: plugin === source.layer ? basename(source.path) : plugin, root, format, contributions: ours(found.contributions), invalid: ours(found.invalid), diagnostics, skills: own, ...beside }
+  return {
+    name: plugin === source.layer ? basename(source.path) : plugin,
+    root,
+    format,
+    contributions: ours(found.contributions),
+    invalid: ours(found.invalid),
+    diagnostics,
+    skills: own,
+    ...beside,
+  }
 }

@@ -47,18 +47,33 @@ export interface ManifestLocations {
 }
 
 /** The manifests of the program itself. */
-export const builtinSource: ManifestSource = { form: 'builtin', layer: 'builtin', path: programFile('manifests'), root: programFile(), plugin: 'builtin' }
+export const builtinSource: ManifestSource = {
+  form: 'builtin',
+  layer: 'builtin',
+  path: programFile('manifests'),
+  root: programFile(),
+  plugin: 'builtin',
+}
 const reserved = /^(?:builtin|admin|user|workspace|call|root.*)$/
 // Whose name a plugin keeps when two share it: a cloned repository never takes one over.
 export const precedence: readonly Layer[] = ['builtin', 'admin', 'call', 'user', 'workspace']
 
 /** Where manifests may lie, in the order they are read: built-in, administrator, settings, user, workspace. Throws VT_RELOAD_REFUSED. */
-export function manifestLocations({ workspace, home, user, admin = '/etc/vtcode', loaded, skills = [] }: DiscoverOptions): ManifestLocations {
+export function manifestLocations({
+  workspace,
+  home,
+  user,
+  admin = '/etc/vtcode',
+  loaded,
+  skills = [],
+}: DiscoverOptions): ManifestLocations {
   const diagnostics: Diagnostic[] = []
   const { plugins } = loaded.settings
   const originOf = (name: string) => loaded.origins.find(({ path }) => path === name)
   // Layers extend this list: each item has an origin of its own.
-  const removals: Removal[] = plugins.disable.map((pattern, index) => removal(pattern, originOf(`plugins.disable.${index}`)))
+  const removals: Removal[] = plugins.disable.map((pattern, index) =>
+    removal(pattern, originOf(`plugins.disable.${index}`)),
+  )
   const builtin: ManifestSource[] = []
   const entries: ManifestSource[] = []
   const own = [join(home, 'plugins'), join(user, '.agents', 'plugins')]
@@ -83,7 +98,8 @@ export function manifestLocations({ workspace, home, user, admin = '/etc/vtcode'
   if (plugins.enabled === false) return { sources: builtin, removals, diagnostics, looked }
 
   const linked = linkChecker(home)
-  const below = (layer: Layer, ...dirs: string[]) => dirs.flatMap((dir) => pluginsIn(dir, layer, diagnostics, layer === 'user' ? linked : undefined))
+  const below = (layer: Layer, ...dirs: string[]) =>
+    dirs.flatMap((dir) => pluginsIn(dir, layer, diagnostics, layer === 'user' ? linked : undefined))
   const all = [
     ...builtin,
     ...(ownedByRoot(join(admin, 'plugins'), diagnostics) ? below('admin', join(admin, 'plugins')) : []),
@@ -92,7 +108,15 @@ export function manifestLocations({ workspace, home, user, admin = '/etc/vtcode'
     ...below('workspace', ...theirs),
     ...serverFile(workspace, loaded.settings),
     // No folder gives this name: loading a skill renames no plugin.
-    ...skills.filter(({ folder }) => markers(folder).length > 0).map(({ name, folder, layer }): ManifestSource => ({ form: 'skill', layer, path: folder, root: folder, plugin: `${name}@skill` })),
+    ...skills
+      .filter(({ folder }) => markers(folder).length > 0)
+      .map(({ name, folder, layer }): ManifestSource => ({
+        form: 'skill',
+        layer,
+        path: folder,
+        root: folder,
+        plugin: `${name}@skill`,
+      })),
   ]
   // A workspace that is the home folder has its plugins read once, as the user's.
   const first = all.filter(({ path }, at) => all.findIndex((other) => other.path === path) === at)
@@ -110,21 +134,42 @@ function linkChecker(home: string): (name: string, target: string) => boolean {
   }
 }
 
-const removal = (pattern: string, origin: Origin | undefined): Removal => ({ pattern, layer: origin?.layer ?? 'call', file: origin?.file ?? 'options' })
+const removal = (pattern: string, origin: Origin | undefined): Removal => ({
+  pattern,
+  layer: origin?.layer ?? 'call',
+  file: origin?.file ?? 'options',
+})
 
 /** The servers that a workspace lists for every program. */
 function serverFile(workspace: string, { mcp: { enabled, read_workspace_file: read } }: Settings): ManifestSource[] {
   const source = serverSource(workspace)
   return enabled && read && existsSync(source.path) ? [source] : []
 }
-export const serverSource = (workspace: string): ManifestSource => ({ form: 'package', layer: 'workspace', path: join(workspace, '.mcp.json'), root: workspace, plugin: 'workspace' })
+export const serverSource = (workspace: string): ManifestSource => ({
+  form: 'package',
+  layer: 'workspace',
+  path: join(workspace, '.mcp.json'),
+  root: workspace,
+  plugin: 'workspace',
+})
 
 /** Where an entry of `manifests` leads; relative paths begin at `base`. */
 const pathOf = (from: string, { base, user }: { base: string; user: string }): string | undefined =>
-  from.startsWith('npm:') ? packageFolder(from.slice(4), base) : resolve(base, from.replace(/^~(?=\/)/, () => user))
+  from.startsWith('npm:')
+    ? packageFolder(from.slice(4), base)
+    : resolve(
+        base,
+        from.replace(/^~(?=\/)/, () => user),
+      )
 
 /** The source at the path of an entry; none where it names nothing that may be read. */
-function sourceOf(entry: ManifestEntry, path: string | undefined, layer: Layer, { base, workspace }: { base: string; workspace: string }, diagnostics: Diagnostic[]): ManifestSource[] {
+function sourceOf(
+  entry: ManifestEntry,
+  path: string | undefined,
+  layer: Layer,
+  { base, workspace }: { base: string; workspace: string },
+  diagnostics: Diagnostic[],
+): ManifestSource[] {
   const { from } = entry
   if (path === undefined || !existsSync(path)) {
     if (entry.required) throw problem('VT_RELOAD_REFUSED', { reason: `${from} is required and does not exist` })
@@ -136,7 +181,8 @@ function sourceOf(entry: ManifestEntry, path: string | undefined, layer: Layer, 
     diagnostics.push(report('VT_MANIFEST_OUTSIDE', { path: from }, [base]))
     return []
   }
-  if (!statSync(real).isDirectory()) return [{ form: 'file', layer, path: real, root: dirname(real), plugin: layer, entry }]
+  if (!statSync(real).isDirectory())
+    return [{ form: 'file', layer, path: real, root: dirname(real), plugin: layer, entry }]
   const form = formOf(real, certain)
   return [{ form: form ?? 'folder', layer, path: real, root: real, plugin: form ? nameFrom(real) : layer, entry }]
 }
@@ -151,10 +197,17 @@ function packageFolder(name: string, base: string): string | undefined {
 }
 
 /** `linked`: whether a link that leads elsewhere is one the user has asked for. */
-function pluginsIn(dir: string, layer: Layer, diagnostics: Diagnostic[], linked: (name: string, target: string) => boolean = () => false): ManifestSource[] {
+function pluginsIn(
+  dir: string,
+  layer: Layer,
+  diagnostics: Diagnostic[],
+  linked: (name: string, target: string) => boolean = () => false,
+): ManifestSource[] {
   if (!existsSync(dir) || !statSync(dir).isDirectory()) return []
   const real = realpathSync(dir)
-  const names = readdirSync(real).filter((name) => !/^[._]/.test(name)).sort(byBytes)
+  const names = readdirSync(real)
+    .filter((name) => !/^[._]/.test(name))
+    .sort(byBytes)
   return names.flatMap((name): ManifestSource[] => {
     const path = join(real, name)
     const refuse = (text: string, severity: Diagnostic['severity']) => {
@@ -165,10 +218,12 @@ function pluginsIn(dir: string, layer: Layer, diagnostics: Diagnostic[], linked:
     if (stat && !stat.isDirectory()) return []
     const target = stat && realpathSync(path)
     const elsewhere = target === undefined || !inside(real, target)
-    if (elsewhere && !(target !== undefined && linked(name, target))) return refuse('is a link that leads out of its folder', 'error')
+    if (elsewhere && !(target !== undefined && linked(name, target)))
+      return refuse('is a link that leads out of its folder', 'error')
     const root = elsewhere ? target! : path
     const form = formOf(root)
-    if (!form) return refuse('holds neither vtcode.yaml nor a folder vtcode, and is no package of a known format', 'warning')
+    if (!form)
+      return refuse('holds neither vtcode.yaml nor a folder vtcode, and is no package of a known format', 'warning')
     return [{ form, layer, path: root, root, plugin: nameFrom(path) }]
   })
 }
@@ -192,23 +247,46 @@ export function sourceAt(path: string, layer: Layer): ManifestSource {
 
 /** What makes a folder that of a plugin. */
 export const markers = (root: string): string[] =>
-  ['vtcode.yaml', 'vtcode.yml', 'vtcode.json', 'vtcode'].filter((name) => lstatSync(join(root, name), { throwIfNoEntry: false }))
+  ['vtcode.yaml', 'vtcode.yml', 'vtcode.json', 'vtcode'].filter((name) =>
+    lstatSync(join(root, name), { throwIfNoEntry: false }),
+  )
 
 /** What makes a folder a package of another program, and what does so only among plugins. */
-const certain = ['plugin.json', '.claude-plugin/plugin.json', '.codex-plugin/plugin.json', 'gemini-extension.json', '.claude-plugin/marketplace.json']
-const likely = [...certain, 'manifest.json', 'package.json', '.mcp.json', 'hooks/hooks.json', 'commands', 'skills', 'SKILL.md']
+const certain = [
+  'plugin.json',
+  '.claude-plugin/plugin.json',
+  '.codex-plugin/plugin.json',
+  'gemini-extension.json',
+  '.claude-plugin/marketplace.json',
+]
+const likely = [
+  ...certain,
+  'manifest.json',
+  'package.json',
+  '.mcp.json',
+  'hooks/hooks.json',
+  'commands',
+  'skills',
+  'SKILL.md',
+]
 
 /** Files that many projects have: they mark a package only by what they say. */
-const telling: Record<string, RegExp> = { 'package.json': /"(?:pi|omp)"\s*:/, 'manifest.json': /"(?:manifest|dxt)_version"\s*:/ }
+const telling: Record<string, RegExp> = {
+  'package.json': /"(?:pi|omp)"\s*:/,
+  'manifest.json': /"(?:manifest|dxt)_version"\s*:/,
+}
 
 function formOf(root: string, foreign = likely): 'plugin' | 'package' | undefined {
-  const there = (name: string) => lstatSync(join(root, name), { throwIfNoEntry: false }) !== undefined && (telling[name]?.test(textOf(root, name)) ?? true)
+  const there = (name: string) =>
+    lstatSync(join(root, name), { throwIfNoEntry: false }) !== undefined &&
+    (telling[name]?.test(textOf(root, name)) ?? true)
   if (markers(root).length > 0) return isAgentPlugin(root) ? 'package' : 'plugin'
   return foreign.some(there) ? 'package' : undefined
 }
 
 /** The open format comes before our own: what we understand of such a package lies in its `dev.vtcode`. */
-const isAgentPlugin = (root: string): boolean => textOf(root, 'plugin.json').includes('"https://agent-plugins.org/schemas/')
+const isAgentPlugin = (root: string): boolean =>
+  textOf(root, 'plugin.json').includes('"https://agent-plugins.org/schemas/')
 
 /** Empty where there is nothing that may be read. */
 function textOf(root: string, name: string): string {
@@ -220,7 +298,10 @@ function textOf(root: string, name: string): string {
 }
 
 function nameFrom(root: string): string {
-  const name = basename(root).toLowerCase().replace(/[^a-z0-9.-]+/g, '-').replace(/^[.-]+|[.-]+$/g, '')
+  const name = basename(root)
+    .toLowerCase()
+    .replace(/[^a-z0-9.-]+/g, '-')
+    .replace(/^[.-]+|[.-]+$/g, '')
   return name.slice(0, 64) || 'unnamed'
 }
 
@@ -234,7 +315,9 @@ function ownedByRoot(dir: string, diagnostics: Diagnostic[]): boolean {
 /** Gives plugins of the same name different ones. */
 function nameApart(sources: ManifestSource[], diagnostics: Diagnostic[]): void {
   const owners = new Map<string, string>()
-  const plugins = sources.filter(({ form, root, path }) => form === 'plugin' || form === 'skill' || (form === 'package' && root === path)).sort((a, b) => precedence.indexOf(a.layer) - precedence.indexOf(b.layer))
+  const plugins = sources
+    .filter(({ form, root, path }) => form === 'plugin' || form === 'skill' || (form === 'package' && root === path))
+    .sort((a, b) => precedence.indexOf(a.layer) - precedence.indexOf(b.layer))
   for (const source of plugins) {
     const name = source.plugin
     if (reserved.test(name) || owners.has(name)) {
@@ -258,5 +341,7 @@ export function filesOf({ form, path }: ManifestSource, diagnostics: Diagnostic[
   }
   if (marker !== 'vtcode') return [join(path, marker)]
   // What a model loads with a skill brings no hooks.
-  return manifestFiles(join(path, marker)).filter((name) => form === 'plugin' || name !== 'hooks.json').map((name) => join(path, marker, name))
+  return manifestFiles(join(path, marker))
+    .filter((name) => form === 'plugin' || name !== 'hooks.json')
+    .map((name) => join(path, marker, name))
 }

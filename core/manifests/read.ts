@@ -1,9 +1,32 @@
 import { readdirSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, extname, isAbsolute, join, resolve, win32 } from 'node:path'
-import { definedOnly, fromError, isObject, problem, report, VtError, type Code, type Diagnostic, type JsonObject, type Kind, type Layer, type Manifest, type Stage, type Values } from '../shapes/index.js'
+import {
+  definedOnly,
+  fromError,
+  isObject,
+  problem,
+  report,
+  VtError,
+  type Code,
+  type Diagnostic,
+  type JsonObject,
+  type Kind,
+  type Layer,
+  type Manifest,
+  type Stage,
+  type Values,
+} from '../shapes/index.js'
 import { toText } from '../text/index.js'
 import { byBytes, inside, moduleOf } from '../system/index.js'
-import { sanitize, loadDocument, loadOpened, readBytes, type Data, type RealPath, type ParseCache } from '../documents/index.js'
+import {
+  sanitize,
+  loadDocument,
+  loadOpened,
+  readBytes,
+  type Data,
+  type RealPath,
+  type ParseCache,
+} from '../documents/index.js'
 import { conform, keysOf } from '../schema/index.js'
 import { fileHash } from '../trust/index.js'
 import { findKeyConflicts, findSchemaFaults, inOurWords, keysFor, manifestVersion } from './form.js'
@@ -33,9 +56,18 @@ export interface ManifestPlace {
 }
 
 /** Reads and checks one manifest file. Never throws: a fault becomes a diagnostic with its line. */
-export async function readManifest(file: string, place: ManifestPlace, shelf?: ParseCache, adapters: readonly string[] = []): Promise<ManifestReading> {
+export async function readManifest(
+  file: string,
+  place: ManifestPlace,
+  shelf?: ParseCache,
+  adapters: readonly string[] = [],
+): Promise<ManifestReading> {
   // A file of an unforeseen shape does not keep the other files from being read.
-  return parseManifest(file, place, shelf, adapters).catch((error: unknown) => ({ name: basename(file, extname(file)), kind: 'unknown', diagnostics: [fromError(error, file)] }))
+  return parseManifest(file, place, shelf, adapters).catch((error: unknown) => ({
+    name: basename(file, extname(file)),
+    kind: 'unknown',
+    diagnostics: [fromError(error, file)],
+  }))
 }
 
 async function parseManifest(
@@ -57,7 +89,11 @@ async function parseManifest(
   describe(raw, reading)
   const version = manifestVersion(raw)
   if (version !== '1') {
-    wrong('VT_MANIFEST_INVALID', { problem: `It is made for manifest version ${version}; this program reads version 1.` }, ['$schema'])
+    wrong(
+      'VT_MANIFEST_INVALID',
+      { problem: `It is made for manifest version ${version}; this program reads version 1.` },
+      ['$schema'],
+    )
     return reading
   }
   const keys = keysFor(reading.kind)
@@ -83,7 +119,8 @@ async function parseManifest(
   if (manifest === raw) {
     // The meaning of a key of an adapter depends on the adapters that are loaded.
     if (!served) shelf?.put(sortOf(file), bytes, manifest)
-  } else if (place.layer !== 'builtin') reading.diagnostics.push(report('VT_TEXT_CLEANED', { id: reading.name }, [file], 'warning'))
+  } else if (place.layer !== 'builtin')
+    reading.diagnostics.push(report('VT_TEXT_CLEANED', { id: reading.name }, [file], 'warning'))
   return placed({ ...reading, manifest }, file, place, data)
 }
 
@@ -99,7 +136,12 @@ function describe(raw: Manifest | null, reading: ManifestReading): void {
 const sortOf = (file: string) => (extname(file) === '.json' ? 'json' : 'yaml')
 
 /** What depends on where a manifest lies: its module. */
-function placed({ manifest, ...reading }: ManifestReading, file: string, { root, real }: ManifestPlace, data?: Data): ManifestReading {
+function placed(
+  { manifest, ...reading }: ManifestReading,
+  file: string,
+  { root, real }: ManifestPlace,
+  data?: Data,
+): ManifestReading {
   const main = moduleOf(manifest!)
   const module = main === undefined ? undefined : modulePath(file, main, root, real)
   if (!(module instanceof VtError)) return { ...reading, manifest: manifest! }
@@ -117,8 +159,10 @@ export async function readHooks(file: string, { root }: ManifestPlace): Promise<
     const inner = Object.hasOwn(raw ?? {}, 'hooks')
     const hooks = inner ? raw!['hooks'] : raw
     const faults = conform('config.1.json', { hooks }, ['hooks'])
-    for (const { path, problem } of faults) reading.diagnostics.push(report('VT_MANIFEST_INVALID', { problem }, [data.at(inner ? path : path.slice(1))]))
-    if (faults.length === 0) reading.manifest = { name: reading.name, kind: 'hooks', hooks: hooks as NonNullable<Manifest['hooks']> }
+    for (const { path, problem } of faults)
+      reading.diagnostics.push(report('VT_MANIFEST_INVALID', { problem }, [data.at(inner ? path : path.slice(1))]))
+    if (faults.length === 0)
+      reading.manifest = { name: reading.name, kind: 'hooks', hooks: hooks as NonNullable<Manifest['hooks']> }
   } catch (error) {
     reading.diagnostics.push(fromError(error, file))
   }
@@ -129,8 +173,12 @@ export async function readHooks(file: string, { root }: ManifestPlace): Promise<
 export async function compileCatalogue(dir: string): Promise<{ file: string; manifest: Manifest }[]> {
   const catalogue: { file: string; manifest: Manifest }[] = []
   for (const file of manifestFiles(dir)) {
-    const { manifest, diagnostics } = await readManifest(join(dir, file), { layer: 'builtin', root: dirname(resolve(dir)) })
-    if (!manifest) throw new Error(diagnostics.map(({ files, message }) => `${files.join(', ')}: ${message}`).join('\n'))
+    const { manifest, diagnostics } = await readManifest(join(dir, file), {
+      layer: 'builtin',
+      root: dirname(resolve(dir)),
+    })
+    if (!manifest)
+      throw new Error(diagnostics.map(({ files, message }) => `${files.join(', ')}: ${message}`).join('\n'))
     catalogue.push({ file, manifest })
   }
   return catalogue
@@ -142,7 +190,8 @@ export function known(manifest: Manifest): ManifestReading {
 }
 
 /** What others keep in a project, by names that are known to be theirs. */
-const foreign = /^(?:(?:package|package-lock|npm-shrinkwrap|[jt]sconfig(?:\.[\w.-]+)?)\.json|pnpm-(?:lock|workspace)\.ya?ml)$/
+const foreign =
+  /^(?:(?:package|package-lock|npm-shrinkwrap|[jt]sconfig(?:\.[\w.-]+)?)\.json|pnpm-(?:lock|workspace)\.ya?ml)$/
 
 /** Paths of the manifests in a folder, in byte order, without hidden and foreign files. */
 export function manifestFiles(dir: string, depth = 4): string[] {
@@ -163,7 +212,13 @@ const nameOf = ({ name, action, slot }: Manifest): string | undefined => {
   return typeof called === 'string' ? called.replaceAll('/', '_') : undefined
 }
 /** The slot an action, a resource or a prompt serves, and where it stands there. */
-const servedBy = ({ kind = 'action', name, action, slot, stage = 'primary' }: Manifest): { slot?: string; stage?: Stage } =>
+const servedBy = ({
+  kind = 'action',
+  name,
+  action,
+  slot,
+  stage = 'primary',
+}: Manifest): { slot?: string; stage?: Stage } =>
   kind === 'action'
     ? { slot: toText(action ?? slot ?? name).replaceAll('-', '_'), stage }
     : kind === 'resource' || kind === 'prompt'
@@ -171,8 +226,14 @@ const servedBy = ({ kind = 'action', name, action, slot, stage = 'primary' }: Ma
       : {}
 
 /** Absolute path of a module, `x.ts` where there is no `x.js`; or why there is none. */
-function modulePath(file: string, module: string, root: string, real: RealPath = realpathSync.native): string | VtError {
-  const refuse = (text: string) => problem('VT_MANIFEST_PATH', { module, problem: text }, { details: { module, problem: text } })
+function modulePath(
+  file: string,
+  module: string,
+  root: string,
+  real: RealPath = realpathSync.native,
+): string | VtError {
+  const refuse = (text: string) =>
+    problem('VT_MANIFEST_PATH', { module, problem: text }, { details: { module, problem: text } })
   if (/^[a-z][a-z0-9+.-]+:/i.test(module)) return refuse('is a URL')
   if (isAbsolute(module) || win32.isAbsolute(module)) return refuse('is an absolute path')
   if (!/\.(?:[cm]?js|m?ts)$/.test(module)) return refuse('is no JavaScript or TypeScript file')

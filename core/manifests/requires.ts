@@ -20,10 +20,14 @@ export async function fitsProgram({ vtcode }: Manifest): Promise<boolean> {
 }
 
 /** What a manifest requires of this machine and does not find, in words. */
-export async function missingRequirements({ requires = {} }: Manifest, { workspace, env }: RequirementScope): Promise<string[]> {
+export async function missingRequirements(
+  { requires = {} }: Manifest,
+  { workspace, env }: RequirementScope,
+): Promise<string[]> {
   const { os, arch, node, bin = [] } = requires as Requirements
   const needs: string[] = []
-  if (node !== undefined && !(await within(process.versions.node, node))) needs.push(`Node ${node}; this is ${process.versions.node}`)
+  if (node !== undefined && !(await within(process.versions.node, node)))
+    needs.push(`Node ${node}; this is ${process.versions.node}`)
   if (os && !os.includes(process.platform)) needs.push(`${os.join(' or ')}; this is ${process.platform}`)
   if (arch && !arch.includes(process.arch)) needs.push(`${arch.join(' or ')}; this is ${process.arch}`)
   const folders = searchPath(env['PATH'], workspace)
@@ -36,9 +40,11 @@ export async function missingRequirements({ requires = {} }: Manifest, { workspa
  * it requires in turn comes first, so that plugins requiring each other in a circle are not.
  */
 export function orphans(contributions: readonly Contribution[]): Map<Contribution, string[]> {
-  const needs = new Map(contributions.map((one) => [one, (one.manifest['requires'] as Requirements | undefined)?.plugins ?? []]))
+  const needs = new Map(
+    contributions.map((one) => [one, (one.manifest['requires'] as Requirements | undefined)?.plugins ?? []]),
+  )
   const there = new Set<string>()
-  for (let before = -1; before < there.size; ) {
+  for (let before = -1; before < there.size;) {
     before = there.size
     for (const [{ plugin }, names] of needs) if (names.every((name) => there.has(name))) there.add(plugin)
   }

@@ -14,6 +14,8 @@ export interface AliasPart {
 /** Every slot that an `alias` block can lead to. */
 export function targetsOf(alias: JsonObject): string[] {
   const { to, cases } = alias as AliasPart
-  const deeper = Object.values(cases ?? {}).flatMap((values) => Object.values(values).flatMap((part) => targetsOf(part as JsonObject)))
+  const deeper = Object.values(cases ?? {}).flatMap((values) =>
+    Object.values(values).flatMap((part) => targetsOf(part as JsonObject)),
+  )
   return [...new Set([...(to === undefined ? [] : [to]), ...deeper])]
 }

@@ -1,6 +1,20 @@
 import {
-  definedOnly, fromError, problem, report, texts, type Code, type Contribution, type ContributionInfo,
-  type Diagnostic, type Layer, type Schema, type Settings, type Stage, type State, type Values, type VtError,
+  definedOnly,
+  fromError,
+  problem,
+  report,
+  texts,
+  type Code,
+  type Contribution,
+  type ContributionInfo,
+  type Diagnostic,
+  type Layer,
+  type Schema,
+  type Settings,
+  type Stage,
+  type State,
+  type Values,
+  type VtError,
 } from '../shapes/index.js'
 import { nearest, toText } from '../text/index.js'
 import { moduleOf, sha256 } from '../system/index.js'
@@ -50,38 +64,71 @@ export function bind(found: BindInput, settings: Settings, dialects?: readonly s
   const registry = emptyRegistry(dialects)
   const states: Binding['states'] = new Map()
   registry.diagnostics.push(...found.diagnostics)
-  const usable = found.contributions.filter((contribution) => !isWithheld(registry, states, contribution, found.withheld))
+  const usable = found.contributions.filter(
+    (contribution) => !isWithheld(registry, states, contribution, found.withheld),
+  )
   const binding: Binding = { registry, settings, usable, states, claims: new Map(), looks: new Map() }
   bindNamed(binding)
   bindOrdered(binding)
   bindSlots(binding)
   bindWithheld(registry, found)
-  for (const { info, primary } of registry.slots.values()) if (primary.layer !== 'builtin') tellNames(binding, info.slot, primary)
-  registry.infos.push(...found.invalid, ...found.contributions.map((contribution) => infoOf(contribution, states.get(contribution) ?? ['active'])))
+  for (const { info, primary } of registry.slots.values())
+    if (primary.layer !== 'builtin') tellNames(binding, info.slot, primary)
+  registry.infos.push(
+    ...found.invalid,
+    ...found.contributions.map((contribution) => infoOf(contribution, states.get(contribution) ?? ['active'])),
+  )
   return registry
 }
 
-function say({ registry }: Pick<Binding, 'registry'>, code: Code, values: Values, files: Contribution[], severity: Diagnostic['severity'] = 'warning'): void {
-  registry.diagnostics.push(report(code, values, files.map(({ file }) => file), severity))
+function say(
+  { registry }: Pick<Binding, 'registry'>,
+  code: Code,
+  values: Values,
+  files: Contribution[],
+  severity: Diagnostic['severity'] = 'warning',
+): void {
+  registry.diagnostics.push(
+    report(
+      code,
+      values,
+      files.map(({ file }) => file),
+      severity,
+    ),
+  )
 }
 
 /** Sets a contribution aside, with the reason as state and as diagnostic. */
-function aside(binding: Binding, contribution: Contribution, state: State, code: Code, values: Values, others: Contribution[] = []): void {
+function aside(
+  binding: Binding,
+  contribution: Contribution,
+  state: State,
+  code: Code,
+  values: Values,
+  others: Contribution[] = [],
+): void {
   binding.states.set(contribution, [state, texts(code, values)!.message])
   say(binding, code, values, [...others, contribution], state === 'invalid' ? 'error' : 'warning')
 }
 
 /** Notes what may not run, with its reason; a policy that may not is missed. */
-function isWithheld(registry: Registry, states: Binding['states'], contribution: Contribution, withheld: BindInput['withheld']): boolean {
+function isWithheld(
+  registry: Registry,
+  states: Binding['states'],
+  contribution: Contribution,
+  withheld: BindInput['withheld'],
+): boolean {
   const why = withheld.get(contribution.id)
   if (!why) return false
   states.set(contribution, [why.state, why.error.message])
   registry.diagnostics.push({ ...fromError(why.error, contribution.file), severity: 'warning' })
-  if (contribution.kind === 'policy') registry.missing.push({ id: contribution.id, reason: saidOf(why), agreed: why.agreed === true })
+  if (contribution.kind === 'policy')
+    registry.missing.push({ id: contribution.id, reason: saidOf(why), agreed: why.agreed === true })
   return true
 }
 
-const saidOf = ({ agreed, error: { message, problem } }: Withheld): string => (agreed ? `${message} ${problem.hint}` : message)
+const saidOf = ({ agreed, error: { message, problem } }: Withheld): string =>
+  agreed ? `${message} ${problem.hint}` : message
 
 /** Binds surfaces, adapters and providers: the first of a name counts; those of a workspace come last. */
 function bindNamed(binding: Binding): void {
@@ -91,10 +138,20 @@ function bindNamed(binding: Binding): void {
     ['adapter', ({ manifest }: Contribution) => manifest.key, registry.adapters],
     ['provider', ({ manifest, name }: Contribution) => manifest.provider?.name ?? name, registry.providers],
   ] as const) {
-    for (const contribution of usable.filter((one) => one.kind === kind).sort((a, b) => owned.indexOf(a.layer) - owned.indexOf(b.layer))) {
+    for (const contribution of usable
+      .filter((one) => one.kind === kind)
+      .sort((a, b) => owned.indexOf(a.layer) - owned.indexOf(b.layer))) {
       const name = toText(nameOf(contribution))
       const winner = map.get(name)
-      if (winner) aside(binding, contribution, 'shadowed', 'VT_SLOT_COLLISION', { slot: name, winner: winner.id, loser: contribution.id }, [winner])
+      if (winner)
+        aside(
+          binding,
+          contribution,
+          'shadowed',
+          'VT_SLOT_COLLISION',
+          { slot: name, winner: winner.id, loser: contribution.id },
+          [winner],
+        )
       else map.set(name, contribution)
     }
   }
@@ -102,7 +159,10 @@ function bindNamed(binding: Binding): void {
 
 /** Policies and compactors, each kind in its order. */
 function bindOrdered({ registry, usable }: Binding): void {
-  for (const [kind, list] of [['policy', registry.policies], ['compactor', registry.compactors]] as const) {
+  for (const [kind, list] of [
+    ['policy', registry.policies],
+    ['compactor', registry.compactors],
+  ] as const) {
     const own = usable.filter((contribution) => contribution.kind === kind)
     list.push(...own.sort((a, b) => (a.manifest.order ?? 0) - (b.manifest.order ?? 0) || (a.id < b.id ? -1 : 1)))
   }
@@ -131,7 +191,8 @@ function bindSlots(binding: Binding): void {
 function bindWithheld(registry: Registry, { contributions, withheld }: BindInput): void {
   for (const primary of contributions) {
     const why = withheld.get(primary.id)
-    if (!why || primary.slot === undefined || stageOf(primary) !== 'primary' || registry.slots.has(primary.slot)) continue
+    if (!why || primary.slot === undefined || stageOf(primary) !== 'primary' || registry.slots.has(primary.slot))
+      continue
     addSlot(registry, primary.slot, { primary, chain: [], refusal: why.error })
   }
 }
@@ -142,10 +203,15 @@ function tellNames(binding: Binding, id: string, primary: Contribution): void {
   const first = (name: string) => tools.get(name)?.actions.values().next().value ?? tools.get(name)?.only
   const routed = (name: string) => slots.get(routes.get(name) ?? '')
   const former = routed(id)
-  if (former && former.primary !== primary) say(binding, 'VT_SLOT_COLLISION', { slot: id, winner: primary.id, loser: former.primary.id }, [primary, former.primary])
+  if (former && former.primary !== primary)
+    say(binding, 'VT_SLOT_COLLISION', { slot: id, winner: primary.id, loser: former.primary.id }, [
+      primary,
+      former.primary,
+    ])
   for (const name of primary.manifest.aliases ?? []) {
     const winner = (first(name) ?? routed(name))?.primary
-    if (winner && winner !== primary) say(binding, 'VT_SLOT_COLLISION', { slot: name, winner: winner.id, loser: primary.id }, [winner, primary])
+    if (winner && winner !== primary)
+      say(binding, 'VT_SLOT_COLLISION', { slot: name, winner: winner.id, loser: primary.id }, [winner, primary])
   }
 }
 
@@ -153,12 +219,23 @@ function tellNames(binding: Binding, id: string, primary: Contribution): void {
 function serves(binding: Binding, contribution: Contribution): boolean {
   const { id, manifest, slot } = contribution
   const repeated = ['description', 'input', 'output', 'aliases', 'infer'].filter((field) => field in manifest)
-  if (stageOf(contribution) !== 'primary' && repeated.length > 0) aside(binding, contribution, 'invalid', 'VT_SLOT_CONTRACT', { id, fields: repeated.join(', '), slot })
-  else if (contribution.kind === 'action' && moduleOf(manifest) === undefined && !manifest.alias && !manifest.forwards && !adapterOf(contribution, binding.registry.adapters)) {
-    aside(binding, contribution, 'inactive', 'VT_PLUGIN_REQUIRES', { id, needs: `an adapter for '${dataKeys(manifest).join("', '")}'` })
-  }
-  else if (stageOf(contribution) === 'primary' && !manifest.alias && !manifest.description) {
-    aside(binding, contribution, 'invalid', 'VT_MANIFEST_INVALID', { problem: `${id} declares the slot ${slot} without a description.` })
+  if (stageOf(contribution) !== 'primary' && repeated.length > 0)
+    aside(binding, contribution, 'invalid', 'VT_SLOT_CONTRACT', { id, fields: repeated.join(', '), slot })
+  else if (
+    contribution.kind === 'action' &&
+    moduleOf(manifest) === undefined &&
+    !manifest.alias &&
+    !manifest.forwards &&
+    !adapterOf(contribution, binding.registry.adapters)
+  ) {
+    aside(binding, contribution, 'inactive', 'VT_PLUGIN_REQUIRES', {
+      id,
+      needs: `an adapter for '${dataKeys(manifest).join("', '")}'`,
+    })
+  } else if (stageOf(contribution) === 'primary' && !manifest.alias && !manifest.description) {
+    aside(binding, contribution, 'invalid', 'VT_MANIFEST_INVALID', {
+      problem: `${id} declares the slot ${slot} without a description.`,
+    })
   }
   return !binding.states.has(contribution)
 }
@@ -166,40 +243,72 @@ function serves(binding: Binding, contribution: Contribution): boolean {
 /** Returns the chain of a slot, or nothing where the slot does not exist. */
 function chainOf(binding: Binding, id: string, claimants: Contribution[]): Claim | undefined {
   const { registry, claims } = binding
-  const [primary, ...losers] = claimants.filter((c) => stageOf(c) === 'primary').sort((a, b) => owned.indexOf(a.layer) - owned.indexOf(b.layer))
+  const [primary, ...losers] = claimants
+    .filter((c) => stageOf(c) === 'primary')
+    .sort((a, b) => owned.indexOf(a.layer) - owned.indexOf(b.layer))
   for (const loser of losers) {
-    aside(binding, loser, 'shadowed', 'VT_SLOT_COLLISION', { slot: id, winner: primary!.id, loser: loser.id }, [primary!])
+    aside(binding, loser, 'shadowed', 'VT_SLOT_COLLISION', { slot: id, winner: primary!.id, loser: loser.id }, [
+      primary!,
+    ])
     const name = qualified(loser, id)
     // Both load: the one that came second is called by the name of its plugin too. What a model loads brings no such names.
-    if (!loser.skill && !loser.manifest.alias && !registry.slots.has(name) && !claims.has(name)) addSlot(registry, name, { primary: loser, chain: [loser] })
+    if (!loser.skill && !loser.manifest.alias && !registry.slots.has(name) && !claims.has(name))
+      addSlot(registry, name, { primary: loser, chain: [loser] })
   }
   if (!primary) {
-    const like = nearest(id, [...claims.keys()].filter((other) => other !== id))
+    const like = nearest(
+      id,
+      [...claims.keys()].filter((other) => other !== id),
+    )
     for (const claimant of claimants) {
-      aside(binding, claimant, 'inactive', 'VT_SLOT_UNKNOWN', { id: claimant.id, stage: claimant.stage, slot: id, nearest: like ? `; nearest: ${like}` : '' })
+      aside(binding, claimant, 'inactive', 'VT_SLOT_UNKNOWN', {
+        id: claimant.id,
+        stage: claimant.stage,
+        slot: id,
+        nearest: like ? `; nearest: ${like}` : '',
+      })
     }
     return undefined
   }
   const rank = (c: Contribution) => stages.indexOf(stageOf(c)) * 10 + asked.indexOf(c.layer)
   const chain = claimants.filter((c) => !losers.includes(c)).sort((a, b) => rank(a) - rank(b) || (a.id < b.id ? -1 : 1))
   const bound = binding.settings.use[id]
-  return bound === undefined ? unboundChain(binding, id, primary, chain) : boundChain(binding, id, primary, chain, bound)
+  return bound === undefined
+    ? unboundChain(binding, id, primary, chain)
+    : boundChain(binding, id, primary, chain, bound)
 }
 
 /** The chain of a slot that `use` in the settings does not bind. */
 function unboundChain(binding: Binding, id: string, primary: Contribution, chain: Contribution[]): Claim {
   // A skill is loaded by a model, which shall not replace a tool by that.
   const own = chain.filter((c) => !c.skill || c.stage !== 'override')
-  for (const c of chain) if (!own.includes(c)) binding.states.set(c, ['standby', `an override of a skill counts where \`use\` of the settings binds ${id} to it`])
+  for (const c of chain)
+    if (!own.includes(c))
+      binding.states.set(c, [
+        'standby',
+        `an override of a skill counts where \`use\` of the settings binds ${id} to it`,
+      ])
   const [first, ...later] = own.filter((c) => c.stage === 'override')
   if (first && later.length === 0) say(binding, 'VT_SLOT_OVERRIDDEN', { slot: id, id: first.id }, [first], 'info')
-  for (const other of later) say(binding, 'VT_SLOT_COLLISION', { slot: id, winner: first!.id, loser: other.id }, [first!, other])
+  for (const other of later)
+    say(binding, 'VT_SLOT_COLLISION', { slot: id, winner: first!.id, loser: other.id }, [first!, other])
   return { primary, chain: own }
 }
 
 /** The chain as `use` in the settings binds it. */
-function boundChain(binding: Binding, id: string, primary: Contribution, chain: Contribution[], bound: NonNullable<Settings['use'][string]>): Claim | undefined {
-  const names = bound === false ? [] : bound === 'builtin' ? chain.filter((c) => c.plugin === 'builtin').map((c) => c.id) : [bound].flat()
+function boundChain(
+  binding: Binding,
+  id: string,
+  primary: Contribution,
+  chain: Contribution[],
+  bound: NonNullable<Settings['use'][string]>,
+): Claim | undefined {
+  const names =
+    bound === false
+      ? []
+      : bound === 'builtin'
+        ? chain.filter((c) => c.plugin === 'builtin').map((c) => c.id)
+        : [bound].flat()
   // A bare name that several have names none of them.
   const matches = names.map((name) => chain.filter((c) => c.id === name || c.name === name))
   const several = matches.filter((found) => found.length > 1).flat()
@@ -209,7 +318,12 @@ function boundChain(binding: Binding, id: string, primary: Contribution, chain: 
   const absent = names.filter((_, i) => !serving[i])
   if (absent.length === 0) return { primary, chain: serving as Contribution[] }
   // The binding may have been a restriction: nobody steps in for a plugin that cannot run.
-  const values = { slot: id, ids: absent.join(', '), reason: several.length > 0 ? `say which: ${several.map((c) => c.id).join(', ')}` : 'not there, not trusted or broken' }
+  const values = {
+    slot: id,
+    ids: absent.join(', '),
+    reason:
+      several.length > 0 ? `say which: ${several.map((c) => c.id).join(', ')}` : 'not there, not trusted or broken',
+  }
   say(binding, 'VT_SLOT_UNBOUND', values, [primary], 'error')
   return { primary, chain: [], refusal: problem('VT_SLOT_UNBOUND', values) }
 }
@@ -221,7 +335,13 @@ function admit(binding: Binding, id: string, claim: Claim): void {
   const twin = names.map((name) => looks.get(look(name))).find((known) => known !== undefined && !names.includes(known))
   if (twin !== undefined) return aside(binding, primary, 'invalid', 'VT_SLOT_TWIN', { slot: id, twin })
   const dead = primary.manifest.alias && targetsOf(primary.manifest.alias).find((target) => !registry.slots.has(target))
-  if (dead) return aside(binding, primary, 'inactive', 'VT_SLOT_UNKNOWN', { id: primary.id, stage: 'alias', slot: dead, nearest: '' })
+  if (dead)
+    return aside(binding, primary, 'inactive', 'VT_SLOT_UNKNOWN', {
+      id: primary.id,
+      stage: 'alias',
+      slot: dead,
+      nearest: '',
+    })
   addSlot(registry, id, claim)
   for (const name of names) looks.set(look(name), name)
 }
@@ -234,12 +354,16 @@ function compare(binding: Binding, slots: Iterable<Slot>): void {
       const type = typeText(schema)
       const earlier = declared.get(property)
       if (!earlier) declared.set(property, { type, slot: info.slot })
-      else if (earlier.type !== type) say(binding, 'VT_SLOT_PROPERTY_CONFLICT', { id: primary.id, property, other: earlier.slot }, [primary])
+      else if (earlier.type !== type)
+        say(binding, 'VT_SLOT_PROPERTY_CONFLICT', { id: primary.id, property, other: earlier.slot }, [primary])
     }
   }
 }
 
-function infoOf({ id, kind, layer, file, slot, stage, manifest }: Contribution, [state, reason]: [State, string?]): ContributionInfo {
+function infoOf(
+  { id, kind, layer, file, slot, stage, manifest }: Contribution,
+  [state, reason]: [State, string?],
+): ContributionInfo {
   return {
     id,
     kind,
@@ -271,5 +395,9 @@ function requireDialects(contributions: readonly Contribution[], chosen: readonl
   if (strange === undefined) return
   const like = nearest(strange, known)
   const text = `Unknown dialect '${strange}'${like ? ` (did you mean ${like}?)` : ''}; known: ${[...known].sort().join(', ')}.`
-  throw problem('VT_CONFIG_INVALID', { problem: text }, { hint: 'Choose one or several of these, separated by commas.' })
+  throw problem(
+    'VT_CONFIG_INVALID',
+    { problem: text },
+    { hint: 'Choose one or several of these, separated by commas.' },
+  )
 }

@@ -23,11 +23,16 @@ function sample(schema: Schema): unknown {
 /** Of the examples of a slot one that gives a field, where the usual one does not: what lacks it is shown with it. */
 export function exampleWith(slot: { info: SlotInfo; primary: Contribution }, field: string, usual: string): string {
   if (field === '' || namesField(usual, field)) return usual
-  const found = (slot.primary.manifest.examples ?? []).find((one) => isObject(one) && one['invalid'] !== true && isObject(one['input']) && Object.hasOwn(one['input'], field)) as { input: JsonObject } | undefined
+  const found = (slot.primary.manifest.examples ?? []).find(
+    (one) => isObject(one) && one['invalid'] !== true && isObject(one['input']) && Object.hasOwn(one['input'], field),
+  ) as { input: JsonObject } | undefined
   if (!found) return usual
   const { tool, example } = slot.info
-  if (typeof example !== 'string') return exampleOf({ ...slot.info, example: found.input }, !usual.startsWith(`Example: ${tool} `))
-  const said = Object.entries(found.input).map(([name, value]) => `${name}=${JSON.stringify(value).replaceAll('"', "'")}`)
+  if (typeof example !== 'string')
+    return exampleOf({ ...slot.info, example: found.input }, !usual.startsWith(`Example: ${tool} `))
+  const said = Object.entries(found.input).map(
+    ([name, value]) => `${name}=${JSON.stringify(value).replaceAll('"', "'")}`,
+  )
   return `Example: ${tool}(${said.join(', ')})`
 }
 

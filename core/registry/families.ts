@@ -24,4 +24,5 @@ export function familiesOf(slot: SlotInfo, declared: readonly string[]): readonl
 
 /** Whether a family leaves a slot open where it is all that is left: who may edit may not run programs. */
 export const opensByFamily = (name: string, { families, effects }: SlotInfo): boolean =>
-  families.includes(name) && (!(edits as readonly string[]).includes(name) || effects.every((effect) => effect === 'read' || effect === 'write'))
+  families.includes(name) &&
+  (!(edits as readonly string[]).includes(name) || effects.every((effect) => effect === 'read' || effect === 'write'))

@@ -21,13 +21,18 @@ export function flatten(parts: readonly ActionInput[], tagged: boolean): JsonObj
       byName.get(name)!.push({ action, schema })
     }
   }
-  return Object.fromEntries([...byName].map(([name, variants]) => [name, alike(variants, !tagged || variants.length === parts.length)]))
+  return Object.fromEntries(
+    [...byName].map(([name, variants]) => [name, alike(variants, !tagged || variants.length === parts.length)]),
+  )
 }
 
 function alike(variants: readonly { action: string; schema: Schema }[], everywhere: boolean): Schema {
   const [first, ...others] = variants.map(({ schema }) => schema)
-  const same = (key: string, text = JSON.stringify(first![key])) => others.every((other) => JSON.stringify(other[key]) === text)
-  const shared = Object.entries(first!).filter(([key]) => key !== 'description' && !NOT_SHOWN.test(key) && (others.length === 0 || same(key)))
+  const same = (key: string, text = JSON.stringify(first![key])) =>
+    others.every((other) => JSON.stringify(other[key]) === text)
+  const shared = Object.entries(first!).filter(
+    ([key]) => key !== 'description' && !NOT_SHOWN.test(key) && (others.length === 0 || same(key)),
+  )
   const description = describe(variants, everywhere)
   return { ...Object.fromEntries(shared), ...(description && { description }) }
 }

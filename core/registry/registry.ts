@@ -1,4 +1,13 @@
-import { definedOnly, type Contribution, type ContributionInfo, type Diagnostic, type Effect, type JsonObject, type Schema, type SlotInfo } from '../shapes/index.js'
+import {
+  definedOnly,
+  type Contribution,
+  type ContributionInfo,
+  type Diagnostic,
+  type Effect,
+  type JsonObject,
+  type Schema,
+  type SlotInfo,
+} from '../shapes/index.js'
 import { moduleOf } from '../system/index.js'
 import { toText, wildcard } from '../text/index.js'
 import { targetsOf } from './alias_targets.js'
@@ -110,14 +119,17 @@ export function addSlot(registry: Registry, id: string, claim: Claim): Slot {
 }
 
 /** A text about a tool with the plain names of others that it marks. */
-export const withoutMarks = (text: string | undefined): string | undefined => text?.replace(/\{slot:(\w+)\/(\w+)\}/g, '$1 $2')
+export const withoutMarks = (text: string | undefined): string | undefined =>
+  text?.replace(/\{slot:(\w+)\/(\w+)\}/g, '$1 $2')
 
 /** The contract of a slot, frozen; its schema and its names are worked out when somebody looks. */
 function contractOf(registry: Registry, id: string, { primary, chain }: Claim): SlotInfo {
   const [tool = '', action] = id.split('/')
   const { manifest } = primary
   const targets = targetsOf(manifest.alias ?? {}).flatMap((target) => registry.slots.get(target) ?? [])
-  const input = once(() => (manifest.alias && !manifest.input && targets[0] ? targets[0].info.input : schemaOf(id, primary, registry)))
+  const input = once(() =>
+    manifest.alias && !manifest.input && targets[0] ? targets[0].info.input : schemaOf(id, primary, registry),
+  )
   const program = programOf(primary, registry.adapters)
   // What a word of a rule means is not for a stranger to say.
   const families = once(() => familiesOf(info, primary.layer === 'builtin' ? (manifest.families ?? []) : []))
@@ -126,7 +138,12 @@ function contractOf(registry: Registry, id: string, { primary, chain }: Claim): 
     tool,
     ...definedOnly({ action, title: manifest.title }),
     description: withoutMarks(manifest.description) ?? targets[0]?.info.description ?? '',
-    effects: [...new Set([...chain.flatMap((one) => effectsOf(one, registry.adapters)), ...targets.flatMap((target) => target.info.effects)])],
+    effects: [
+      ...new Set([
+        ...chain.flatMap((one) => effectsOf(one, registry.adapters)),
+        ...targets.flatMap((target) => target.info.effects),
+      ]),
+    ],
     ...(manifest.dialect !== undefined && { dialect: [manifest.dialect].flat() }),
     get input() {
       return input()
@@ -164,7 +181,8 @@ const traitsOf = (manifest: Contribution['manifest'], chain: readonly Contributi
 function addAction({ routes }: Registry, slot: Slot, action: string): void {
   const { tool, info, primary } = slot
   tool.actions.set(action, slot)
-  for (const word of primary.manifest.infer?.synonyms ?? []) if (!tool.words.has(foldKey(word))) tool.words.set(foldKey(word), slot)
+  for (const word of primary.manifest.infer?.synonyms ?? [])
+    if (!tool.words.has(foldKey(word))) tool.words.set(foldKey(word), slot)
   tool.words.set(foldKey(action), slot)
   if (!routes.has(`${info.tool}_${action}`)) routes.set(`${info.tool}_${action}`, info.slot)
 }
@@ -175,14 +193,18 @@ function once<T>(make: () => T): () => T {
 }
 
 /** Who turns the data of a manifest without a module into a function. */
-export function adapterOf({ manifest }: Contribution, adapters: ReadonlyMap<string, Contribution>): Contribution | undefined {
+export function adapterOf(
+  { manifest }: Contribution,
+  adapters: ReadonlyMap<string, Contribution>,
+): Contribution | undefined {
   if (moduleOf(manifest) !== undefined || manifest.alias) return undefined
   for (const [key, adapter] of adapters) if (Object.hasOwn(manifest, key)) return adapter
   return undefined
 }
 
 /** A member of a value from a manifest, never one that all objects have. */
-const own = <T>(value: unknown, name: string | number): T | undefined => (Object.hasOwn(Object(value) as object, name) ? (value as Record<string | number, T>)[name] : undefined)
+const own = <T>(value: unknown, name: string | number): T | undefined =>
+  Object.hasOwn(Object(value) as object, name) ? (value as Record<string | number, T>)[name] : undefined
 
 const worst: readonly Effect[] = ['read', 'write', 'exec', 'net']
 
@@ -192,8 +214,10 @@ export function effectsOf(contribution: Contribution, adapters: ReadonlyMap<stri
   const adapter = adapterOf(contribution, adapters)?.manifest
   if (!adapter) return [...(manifest.effects ?? (offeredInput(manifest) ? (['read'] as const) : []))]
   const said = [...(manifest.effects ?? []), ...(adapter.effects ?? [])]
-  const more = Object.entries(adapter.effects_by ?? {}).flatMap(([member, by]) => own<Effect[]>(by, toText(own(manifest[adapter.key!], member))) ?? [])
-  return manifest.effects ?? adapter.effects ? [...new Set([...said, ...more])] : [...worst]
+  const more = Object.entries(adapter.effects_by ?? {}).flatMap(
+    ([member, by]) => own<Effect[]>(by, toText(own(manifest[adapter.key!], member))) ?? [],
+  )
+  return (manifest.effects ?? adapter.effects) ? [...new Set([...said, ...more])] : [...worst]
 }
 
 /** The program that its adapter would start. */
@@ -212,7 +236,9 @@ export function slotsCovered(patterns: string[] | undefined): (slot: string) => 
 
 /** The slot's own input with the properties that policies and compactors add to it. */
 function schemaOf(id: string, { manifest }: Contribution, { policies, compactors }: Registry): Schema {
-  const adding = [...policies, ...compactors].filter(({ manifest }) => manifest.input && slotsCovered(manifest.slots)(id))
+  const adding = [...policies, ...compactors].filter(
+    ({ manifest }) => manifest.input && slotsCovered(manifest.slots)(id),
+  )
   const added = adding.map((contribution) => contribution.manifest.input!['properties'])
   const input = manifest.input ?? offeredInput(manifest) ?? {}
   return {
@@ -232,7 +258,8 @@ function makeTool(name: string): Tool {
     view(raw) {
       names ??= agreed(tool)
       // `command.0` is a part of `command`.
-      const nameOf = (key: string) => names!.get(foldKey(key)) ?? names!.get(foldKey(key.replace(/\.\d{1,4}$/, ''))) ?? key
+      const nameOf = (key: string) =>
+        names!.get(foldKey(key)) ?? names!.get(foldKey(key.replace(/\.\d{1,4}$/, ''))) ?? key
       return Object.fromEntries(Object.entries(raw).map(([key, value]) => [nameOf(key), value]))
     },
   }
@@ -257,7 +284,8 @@ function agreed(tool: Tool): Map<string, string> {
  * A tool that nobody agreed to yet is known by its refusal only: what it says of itself reaches no model. One of another vocabulary can
  * be called and is not shown: a model is given one word for a thing.
  */
-export const isAdvertised = ({ refusal, primary, chosen }: Slot): boolean => primary.kind === 'action' && refusal?.name !== 'VT_PLUGIN_UNTRUSTED' && chosen
+export const isAdvertised = ({ refusal, primary, chosen }: Slot): boolean =>
+  primary.kind === 'action' && refusal?.name !== 'VT_PLUGIN_UNTRUSTED' && chosen
 /** The same for everybody: what belongs to a face is listed by that face. */
 export const isListed = (slot: Slot): boolean => isAdvertised(slot) && slot.info.audience === undefined
 
@@ -272,16 +300,20 @@ export function splitName({ tools, routes }: Registry, { info: { slot, tool, act
   return routes.get(name) === slot && !tools.has(name) && name.length <= 64 ? name : undefined
 }
 
-const onlyReads = ({ info: { effects } }: Slot): boolean => effects.length > 0 && effects.every((effect) => effect === 'read')
+const onlyReads = ({ info: { effects } }: Slot): boolean =>
+  effects.length > 0 && effects.every((effect) => effect === 'read')
 
 /** Returns the name under which an action is a tool of its own: each, or with `splitReads` one that reads in a tool that writes. */
 export function ownName(registry: Registry, splitReads: boolean | undefined, slot: Slot): string | undefined {
   if (slot.info.action === undefined) return undefined
-  const stands = registry.each || (splitReads && onlyReads(slot) && slotsOf(slot.tool).some(({ info }) => info.effects.includes('write')))
+  const stands =
+    registry.each ||
+    (splitReads && onlyReads(slot) && slotsOf(slot.tool).some(({ info }) => info.effects.includes('write')))
   return stands ? splitName(registry, slot) : undefined
 }
 
 /** The example of a slot as such a reader calls it. */
-export const exampleFor = (registry: Registry, splitReads: boolean | undefined, slot: Slot): string => (ownName(registry, splitReads, slot) ? exampleOf(slot.info, true) : slot.example)
+export const exampleFor = (registry: Registry, splitReads: boolean | undefined, slot: Slot): string =>
+  ownName(registry, splitReads, slot) ? exampleOf(slot.info, true) : slot.example
 
 export const slotsOf = (tool: Tool): Slot[] => (tool.only ? [tool.only] : [...tool.actions.values()])

@@ -39,8 +39,12 @@ export function inputShape(schema: Schema): InputShape {
     maxima: all.flatMap(([name, { maximum }]) => (typeof maximum === 'number' ? [[name, maximum] as const] : [])),
     sizes: all.flatMap(([name, { 'x-max-bytes': most }]) => (typeof most === 'number' ? [[name, most] as const] : [])),
     // What somebody else wrote is filled in over there.
-    defaults: (schema['x-foreign'] ? [] : all).flatMap(([name, schema]) => (schema['default'] === undefined ? [] : [[name, deepFreeze(schema['default'])] as const])),
-    paths: all.flatMap(([name, schema]) => (toText(formatOf(schema)).startsWith('workspace-') ? [[name, toText(formatOf(schema))] as const] : [])),
+    defaults: (schema['x-foreign'] ? [] : all).flatMap(([name, schema]) =>
+      schema['default'] === undefined ? [] : [[name, deepFreeze(schema['default'])] as const],
+    ),
+    paths: all.flatMap(([name, schema]) =>
+      toText(formatOf(schema)).startsWith('workspace-') ? [[name, toText(formatOf(schema))] as const] : [],
+    ),
     types: new Map(all.map(([name, schema]) => [name, typesOf(schema)])),
     nullable: new Set(all.flatMap(([name, one]) => (takesNull(one, schema) ? [name] : []))),
     open: others !== false || patternProperties !== undefined,
@@ -51,7 +55,9 @@ export function inputShape(schema: Schema): InputShape {
 /** A property as the first of the parts that a schema is made of says it. */
 function inParts(schema: Schema, name: string): Schema | undefined {
   const parts = [schema['allOf'], schema['anyOf'], schema['oneOf']].flat().filter(isObject)
-  const found = parts.map(({ properties }) => (isObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined))
+  const found = parts.map(({ properties }) =>
+    isObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined,
+  )
   return found.find(isObject)
 }
 
@@ -60,7 +66,8 @@ function takesNull(schema: unknown, root: Schema, depth = 0): boolean {
   const takes = (one: unknown): boolean => takesNull(one, root, depth + 1)
   const { type, enum: choices, $ref, anyOf, oneOf, allOf } = schema
   if (type !== undefined && ![type].flat().includes('null')) return false
-  if ((Array.isArray(choices) && !choices.includes(null)) || ('const' in schema && schema['const'] !== null)) return false
+  if ((Array.isArray(choices) && !choices.includes(null)) || ('const' in schema && schema['const'] !== null))
+    return false
   if (typeof $ref === 'string' && !takes(referredPart(root, $ref))) return false
   if (Array.isArray(allOf) && !allOf.every(takes)) return false
   return [anyOf, oneOf].every((choice) => !Array.isArray(choice) || choice.some(takes))
@@ -70,7 +77,11 @@ function takesNull(schema: unknown, root: Schema, depth = 0): boolean {
 function formatOf(schema: Schema | undefined): unknown {
   if (!schema) return undefined
   const choices = [schema['anyOf'] ?? schema['oneOf'] ?? []].flat() as Schema[]
-  return schema['format'] ?? formatOf(schema['items'] as Schema | undefined) ?? choices.map(formatOf).find((format) => format !== undefined)
+  return (
+    schema['format'] ??
+    formatOf(schema['items'] as Schema | undefined) ??
+    choices.map(formatOf).find((format) => format !== undefined)
+  )
 }
 
 const known = new WeakMap<SlotInfo, Map<string, string[]>>()

@@ -4,7 +4,10 @@ import { foldKey } from './shape.js'
 
 /** The tool's name as models decorate it: quotes and the prefixes of function-calling wires go. */
 export const toolName = (name: string): string =>
-  name.trim().replace(/^(["'`])(.*)\1$/s, '$2').replace(/^(functions\.|tools\.|mcp__vtcode__)+/, '')
+  name
+    .trim()
+    .replace(/^(["'`])(.*)\1$/s, '$2')
+    .replace(/^(functions\.|tools\.|mcp__vtcode__)+/, '')
 
 /** The names of one slot: its own, and those of aliases that lead to it. */
 export type Spellings = Pick<SlotInfo, 'names' | 'aliases'>
@@ -35,18 +38,32 @@ function collect(registry: NamedSlots): ReadonlyMap<string, Spellings> {
   const aliases = new Map(all.map(({ slot, lost }) => [slot.info.slot, new Set(lost)]))
   for (const { slot, names } of all) {
     // An alias with cases may lead to several slots; its name speaks about all of them.
-    for (const target of targetsOf(slot.primary.manifest.alias ?? {})) aliases.set(target, new Set([...(aliases.get(target) ?? []), ...names]))
+    for (const target of targetsOf(slot.primary.manifest.alias ?? {}))
+      aliases.set(target, new Set([...(aliases.get(target) ?? []), ...names]))
   }
-  return new Map(all.map(({ slot: { info }, names }) => [info.slot, { names, aliases: [...(aliases.get(info.slot) ?? [])].filter((name) => !names.includes(name)) }]))
+  return new Map(
+    all.map(({ slot: { info }, names }) => [
+      info.slot,
+      { names, aliases: [...(aliases.get(info.slot) ?? [])].filter((name) => !names.includes(name)) },
+    ]),
+  )
 }
 
 /** The names by which a slot is called, and those that its manifest says and another has. */
-function ownNames({ slots, tools, routes }: NamedSlots, { info: { slot, tool, action }, primary: { manifest } }: Slot): { names: string[]; lost: string[] } {
+function ownNames(
+  { slots, tools, routes }: NamedSlots,
+  { info: { slot, tool, action }, primary: { manifest } }: Slot,
+): { names: string[]; lost: string[] } {
   const routed = [...(action === undefined ? [] : [`${tool}_${action}`]), ...(manifest.aliases ?? [])]
   const words = new Map((manifest.infer?.synonyms ?? []).map((word) => [`${tool}/${word}`, word]))
   const leads = (name: string) => routes.get(name) === slot && !slots.has(name) && !tools.has(name)
   const means = (word: string) => tools.get(tool)?.words.get(foldKey(word))?.info.slot === slot
-  const names = new Set([slot, tool, ...routed.filter(leads), ...[...words].flatMap(([name, word]) => (means(word) ? [name] : []))])
+  const names = new Set([
+    slot,
+    tool,
+    ...routed.filter(leads),
+    ...[...words].flatMap(([name, word]) => (means(word) ? [name] : [])),
+  ])
   return { names: [...names], lost: [...routed, ...words.keys()].filter((name) => !names.has(name)) }
 }
 
@@ -58,4 +75,5 @@ export const concerns = (name: string, { names, aliases }: Spellings): boolean =
   [name, undecorated(name)].some((one) => names.includes(one) || aliases.includes(one))
 
 /** Whether a name is one of the slot's own, rather than that of an alias, which may stand for a part of it. */
-export const isOwnName = (name: string, { names }: Spellings): boolean => names.includes(name) || names.includes(undecorated(name))
+export const isOwnName = (name: string, { names }: Spellings): boolean =>
+  names.includes(name) || names.includes(undecorated(name))

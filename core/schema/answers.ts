@@ -21,10 +21,20 @@ async function made(schema: Schema, plugin: string): Promise<OutputCheck> {
   const check = await compile(schema, `the output of ${plugin}`)
   return (output) => {
     const [issue] = check(output)
-    if (issue) throw problem('VT_PLUGIN_RESULT', { plugin, problem: `its \`output\` does not take what it answered. ${issue.problem.replace(/\.$/, '')}` }, { details: { path: issue.field, problem: issue.problem } })
+    if (issue)
+      throw problem(
+        'VT_PLUGIN_RESULT',
+        { plugin, problem: `its \`output\` does not take what it answered. ${issue.problem.replace(/\.$/, '')}` },
+        { details: { path: issue.field, problem: issue.problem } },
+      )
   }
 }
 
 /** What names its properties and says nothing of others has no others. */
 const closed = (schema: Schema): Schema =>
-  schema['properties'] && !['additionalProperties', 'unevaluatedProperties', 'patternProperties', 'allOf', 'anyOf', 'oneOf', '$ref'].some((key) => key in schema) ? { ...schema, additionalProperties: false } : schema
+  schema['properties'] &&
+  !['additionalProperties', 'unevaluatedProperties', 'patternProperties', 'allOf', 'anyOf', 'oneOf', '$ref'].some(
+    (key) => key in schema,
+  )
+    ? { ...schema, additionalProperties: false }
+    : schema

@@ -3,7 +3,14 @@ import type { ValidateFunction } from 'ajv'
 import type { Schema } from '../shapes/index.js'
 import { load, programFile, sha256 } from '../system/index.js'
 
-export const ajvOptions = { strict: false, allErrors: true, verbose: true, validateSchema: false, validateFormats: true, logger: false } as const
+export const ajvOptions = {
+  strict: false,
+  allErrors: true,
+  verbose: true,
+  validateSchema: false,
+  validateFormats: true,
+  logger: false,
+} as const
 /** The text that may be given to a pattern: a longer one fits none. */
 export const most_matched = 65_536
 /** No program can be given anything else, and no policy can judge it. */
@@ -26,19 +33,29 @@ export function builtCheck(schema: Schema): ValidateFunction | undefined {
 
 /** A check as a script of the program. It needs no file of the compiler's: to find that one would take longer than to check. */
 async function checkScript(check: string): Promise<string> {
-  const { default: { default: ucs2length } } = await import('ajv/dist/runtime/ucs2length.js')
-  const alone = check.replaceAll('require("ajv/dist/runtime/ucs2length")', () => `{ default: ${ucs2length.toString()} }`)
+  const {
+    default: { default: ucs2length },
+  } = await import('ajv/dist/runtime/ucs2length.js')
+  const alone = check.replaceAll(
+    'require("ajv/dist/runtime/ucs2length")',
+    () => `{ default: ${ucs2length.toString()} }`,
+  )
   return `(function (exports, require) {exports.made = (pattern, formats) => { const module = {};\n${alone}\nreturn module.exports }\n})\n`
 }
 
 /** The check of a schema as a script, for the build; none where it asks for formats that are not ours. */
 export async function buildCheck(schema: Schema): Promise<string | undefined> {
-  const [{ Ajv2020, _ }, { default: standalone }] = await Promise.all([import('ajv/dist/2020.js'), import('ajv/dist/standalone/index.js')])
+  const [{ Ajv2020, _ }, { default: standalone }] = await Promise.all([
+    import('ajv/dist/2020.js'),
+    import('ajv/dist/standalone/index.js'),
+  ])
   const regExp = Object.assign(regexOf, { code: 'pattern' })
   const ajv = new Ajv2020({ ...ajvOptions, code: { regExp, optimize: false, source: true, formats: _`formats` } })
   for (const ours of judgedElsewhere) ajv.addFormat(ours, true)
   ajv.addFormat('command', isCommand)
-  const strange = [...JSON.stringify(schema).matchAll(/"format":"([^"]*)"/g)].some(([, name]) => !(name! in ajv.formats))
+  const strange = [...JSON.stringify(schema).matchAll(/"format":"([^"]*)"/g)].some(
+    ([, name]) => !(name! in ajv.formats),
+  )
   if (strange) return undefined
   return checkScript(standalone.default(ajv, ajv.compile(schema)))
 }

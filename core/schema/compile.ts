@@ -23,25 +23,38 @@ export async function compile(schema: Schema, id = 'a schema'): Promise<Check> {
     const built = builtCheck(schema)
     validate = built ? outcomeOf(built) : (await (compiler ??= load()))(schema)
   } catch (error) {
-    throw error instanceof Error && error.name.startsWith('VT_') ? error : problem('VT_SCHEMA_INVALID', { id, reason: String((error as Error).message) })
+    throw error instanceof Error && error.name.startsWith('VT_')
+      ? error
+      : problem('VT_SCHEMA_INVALID', { id, reason: String((error as Error).message) })
   }
   return (value) => {
     const over = excess(value)
-    if (over) throw problem('VT_INPUT_TOO_LARGE', { size: `${over.steps} steps to check against the schema of ${id}`, limit: `${over.limit}` })
+    if (over)
+      throw problem('VT_INPUT_TOO_LARGE', {
+        size: `${over.steps} steps to check against the schema of ${id}`,
+        limit: `${over.limit}`,
+      })
     const errors = validate(value)
     return errors === true ? [] : issuesOf(errors)
   }
 }
 
 async function load(): Promise<Compile> {
-  const [{ Ajv2020 }, formats, { RE2JS }] = await Promise.all([import('ajv/dist/2020.js'), import('ajv-formats'), import('re2js')])
+  const [{ Ajv2020 }, formats, { RE2JS }] = await Promise.all([
+    import('ajv/dist/2020.js'),
+    import('ajv-formats'),
+    import('re2js'),
+  ])
   // A pattern of a plugin's schema runs on every call, so it has to run in linear time.
   const linear = Object.assign(
     (pattern: string) => {
       try {
         const regex = RE2JS.compile(pattern)
         // ajv keeps one regex per pattern text.
-        return { test: (text: string) => text.length <= most_matched && regex.matcher(text).find(), toString: () => pattern }
+        return {
+          test: (text: string) => text.length <= most_matched && regex.matcher(text).find(),
+          toString: () => pattern,
+        }
       } catch (error) {
         throw problem('VT_SCHEMA_PATTERN', { pattern, reason: String((error as Error).message) })
       }
@@ -60,4 +73,7 @@ async function load(): Promise<Compile> {
   }
 }
 
-const outcomeOf = (validate: ValidateFunction): ReturnType<Compile> => (value) => validate(value) || (validate.errors ?? [])
+const outcomeOf =
+  (validate: ValidateFunction): ReturnType<Compile> =>
+  (value) =>
+    validate(value) || (validate.errors ?? [])

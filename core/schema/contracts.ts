@@ -14,15 +14,39 @@ export function readContract(name: Contract | 'thread_event.1.json'): Schema {
 /** Checks a document against one of our schemas; `known` are the keys that its top may have where the schema does not list them in one place. */
 export function conform(name: Contract, value: unknown, known?: readonly string[]): ContractFault[] {
   // Compiling a schema takes longer than starting Node, so the build compiles it.
-  const validate = requireLibrary(programFile(`manifests/schema/_${name.slice(0, -'.json'.length)}.cjs`)) as ValidateFunction
+  const validate = requireLibrary(
+    programFile(`manifests/schema/_${name.slice(0, -'.json'.length)}.cjs`),
+  ) as ValidateFunction
   return validate(value) ? [] : faultsOf(validate.errors ?? [], known).slice(0, 8)
 }
 
 /** The check of a schema as a script, for the build. */
 export async function compileContract(name: Contract): Promise<string> {
-  const [{ Ajv2020 }, { default: standalone }] = await Promise.all([import('ajv/dist/2020.js'), import('ajv/dist/standalone/index.js')])
-  const ajv = new Ajv2020({ strict: true, strictRequired: false, allErrors: true, verbose: true, logger: false, inlineRefs: false, code: { source: true } })
-  ajv.addVocabulary(['x-workspace', 'x-merge', 'x-tightens', 'x-unlimited', 'x-free-value', 'x-keeps-own', 'x-one-author', 'x-moved', 'x-fired', 'x-said-by'])
+  const [{ Ajv2020 }, { default: standalone }] = await Promise.all([
+    import('ajv/dist/2020.js'),
+    import('ajv/dist/standalone/index.js'),
+  ])
+  const ajv = new Ajv2020({
+    strict: true,
+    strictRequired: false,
+    allErrors: true,
+    verbose: true,
+    logger: false,
+    inlineRefs: false,
+    code: { source: true },
+  })
+  ajv.addVocabulary([
+    'x-workspace',
+    'x-merge',
+    'x-tightens',
+    'x-unlimited',
+    'x-free-value',
+    'x-keeps-own',
+    'x-one-author',
+    'x-moved',
+    'x-fired',
+    'x-said-by',
+  ])
   // A provider has the same schema in a manifest and in the settings.
   if (name === 'manifest.1.json') ajv.addSchema(readContract('config.1.json'))
   return standalone.default(ajv, ajv.compile(readContract(name)))
@@ -33,11 +57,16 @@ let ways: Record<string, string[]> = {}
 /** The keys a manifest of each kind may have, from the schema. */
 export function keysOf(): Record<string, string[]> {
   if (keys) return keys
-  const defs = readContract('manifest.1.json')['$defs'] as Record<string, { properties: Record<string, Schema>; oneOf?: { required: string[] }[] }>
+  const defs = readContract('manifest.1.json')['$defs'] as Record<
+    string,
+    { properties: Record<string, Schema>; oneOf?: { required: string[] }[] }
+  >
   const common = defs['common']!.properties
   const kinds = common['kind']!['enum'] as string[]
   ways = Object.fromEntries(kinds.map((kind) => [kind, (defs[kind]!.oneOf ?? []).map(({ required: [way] }) => way!)]))
-  keys = Object.fromEntries(kinds.map((kind) => [kind, [...Object.keys(common), ...Object.keys(defs[kind]!.properties)]]))
+  keys = Object.fromEntries(
+    kinds.map((kind) => [kind, [...Object.keys(common), ...Object.keys(defs[kind]!.properties)]]),
+  )
   return keys
 }
 /** The keys of which a manifest of a kind has exactly one: they select the adapter or the module. */
@@ -45,7 +74,8 @@ export const waysOf = (kind: Kind): string[] => (keysOf(), ways[kind] ?? [])
 
 /** Whether manifests give a key a meaning of their own, so that no adapter may take it. */
 export const isTaken = (key: string | undefined): boolean =>
-  Object.values(keysOf()).flat().includes(key!) && !(['action', 'policy', 'compactor'] as const).some((kind) => key !== 'alias' && waysOf(kind).includes(key!))
+  Object.values(keysOf()).flat().includes(key!) &&
+  !(['action', 'policy', 'compactor'] as const).some((kind) => key !== 'alias' && waysOf(kind).includes(key!))
 
 /** The keys of an action that an adapter can serve, whether or not that adapter is installed. */
 export function dataKeys(manifest: Manifest): string[] {

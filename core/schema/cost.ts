@@ -5,9 +5,21 @@ const most = { checks: 100_000, steps: 10_000_000, repeated: 10_000, levels: 64 
 /** How deep a value is at least, however simple: a schema that costs too much for it can check nothing. */
 const usual_depth = 2
 
-const here = { one: ['not', 'if', 'then', 'else'], list: ['allOf', 'anyOf', 'oneOf'], map: ['dependentSchemas', 'dependencies'] }
+const here = {
+  one: ['not', 'if', 'then', 'else'],
+  list: ['allOf', 'anyOf', 'oneOf'],
+  map: ['dependentSchemas', 'dependencies'],
+}
 const below = {
-  one: ['items', 'additionalItems', 'contains', 'additionalProperties', 'propertyNames', 'unevaluatedItems', 'unevaluatedProperties'],
+  one: [
+    'items',
+    'additionalItems',
+    'contains',
+    'additionalProperties',
+    'propertyNames',
+    'unevaluatedItems',
+    'unevaluatedProperties',
+  ],
   list: ['items', 'prefixItems'],
   map: ['properties', 'patternProperties'],
 }
@@ -113,7 +125,8 @@ function tooDeep(schema: Schema): string | undefined {
     if (depth > most.levels) return `is nested more than ${most.levels} levels deep`
     for (const [key, item] of Object.entries(part)) {
       if ((key === '$dynamicRef' || key === '$recursiveRef') && typeof item === 'string') return `has ${key}`
-      if (key === '$ref' && typeof item === 'string' && referredPart(schema, item) === undefined) return `refers to ${item.slice(0, 200)}, which is not a part of it`
+      if (key === '$ref' && typeof item === 'string' && referredPart(schema, item) === undefined)
+        return `refers to ${item.slice(0, 200)}, which is not a part of it`
       rest.push({ part: item, depth: depth + 1 })
     }
   }
@@ -129,7 +142,8 @@ function sizeOf(value: unknown): { parts: number; depth: number } {
     const { part, depth } = next
     parts++
     deepest = Math.max(deepest, depth)
-    if (typeof part === 'object' && part !== null) for (const item of Object.values(part)) rest.push({ part: item, depth: depth + 1 })
+    if (typeof part === 'object' && part !== null)
+      for (const item of Object.values(part)) rest.push({ part: item, depth: depth + 1 })
   }
   return { parts, depth: deepest }
 }

@@ -18,9 +18,14 @@ export function faultsOf(errors: readonly ErrorObject[], known: readonly string[
   // Every kind of a value reports errors; these become one fault.
   const places = choices.filter((choice) => !isRequired(choice)).map(({ instancePath }) => instancePath)
   const outer = [...new Set(places)].filter((place) => !places.some((other) => place.startsWith(`${other}/`)))
-  const groups = outer.map((place) => errors.filter(({ instancePath }) => instancePath === place || instancePath.startsWith(`${place}/`)))
+  const groups = outer.map((place) =>
+    errors.filter(({ instancePath }) => instancePath === place || instancePath.startsWith(`${place}/`)),
+  )
   const branches = choices.filter(isRequired).map(({ schemaPath }) => `${schemaPath}/`)
-  const alone = errors.filter((error) => !groups.some((group) => group.includes(error)) && !branches.some((branch) => error.schemaPath.startsWith(branch)))
+  const alone = errors.filter(
+    (error) =>
+      !groups.some((group) => group.includes(error)) && !branches.some((branch) => error.schemaPath.startsWith(branch)),
+  )
   return [...alone.map((error) => [error]), ...groups.flatMap(deepest)].flatMap((alike): ContractFault[] => {
     const [error] = alike as [ErrorObject]
     const problem = faultText(alike, known)
@@ -29,13 +34,19 @@ export function faultsOf(errors: readonly ErrorObject[], known: readonly string[
 }
 
 /** The keys and indexes that lead to the value an error is about. */
-export const stepsOf = ({ instancePath }: ErrorObject): string[] => instancePath.split('/').slice(1).map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+export const stepsOf = ({ instancePath }: ErrorObject): string[] =>
+  instancePath
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
 
 /** The text of one fault; `alike` are the equal errors of several kinds. */
 function faultText(alike: ErrorObject[], known: readonly string[]): string | undefined {
   const [error] = alike as [ErrorObject]
   const { keyword, params, schema, data, propertyName } = error
-  const field = [...error.instancePath.split('/').slice(1), ...(propertyName === undefined ? [] : [propertyName])].join('.')
+  const field = [...error.instancePath.split('/').slice(1), ...(propertyName === undefined ? [] : [propertyName])].join(
+    '.',
+  )
   const subject = field ? `'${field}'` : 'The file'
   switch (keyword) {
     case 'if':
@@ -54,7 +65,9 @@ function faultText(alike: ErrorObject[], known: readonly string[]): string | und
     case 'oneOf': {
       const keys = (schema as Schema[]).flatMap((branch) => branch['required'] as string[])
       const present = keys.filter((key) => Object.hasOwn(data as object, key))
-      return present.length > 1 ? `${present.join(' and ')} exclude each other.` : `One of ${keys.join(', ')} is needed.`
+      return present.length > 1
+        ? `${present.join(' and ')} exclude each other.`
+        : `One of ${keys.join(', ')} is needed.`
     }
     case 'pattern':
       return `${subject} is ${quote(data)}, which does not match ${params['pattern']}`
@@ -78,7 +91,10 @@ function strangeKey(alike: ErrorObject[], field: string, known: readonly string[
   const [error] = alike as [ErrorObject]
   const { keyword, parentSchema } = error
   const [key] = extra(error) as [string]
-  const valid = keyword === 'additionalProperties' ? alike.flatMap(({ parentSchema: one }) => Object.keys((one?.['properties'] as JsonObject) ?? {})) : known
+  const valid =
+    keyword === 'additionalProperties'
+      ? alike.flatMap(({ parentSchema: one }) => Object.keys((one?.['properties'] as JsonObject) ?? {}))
+      : known
   // When another rule of the kind fails, ajv counts the keys of that kind as unevaluated too.
   if (keyword === 'unevaluatedProperties' && valid.includes(key)) return undefined
   const moved = (parentSchema?.['x-moved'] as Record<string, string> | undefined)?.[key]
@@ -92,7 +108,9 @@ function deepest(group: ErrorObject[]): ErrorObject[][] {
   const depth = ({ instancePath }: ErrorObject) => instancePath.split('/').length
   const most = Math.max(...group.map(depth))
   const last = group.filter((error) => depth(error) === most)
-  const telling = [/^(?!type$|required$|anyOf$|oneOf$)/, /^required$/, /^type$/].map((kind) => last.filter(({ keyword }) => kind.test(keyword))).find(({ length }) => length > 0)
+  const telling = [/^(?!type$|required$|anyOf$|oneOf$)/, /^required$/, /^type$/]
+    .map((kind) => last.filter(({ keyword }) => kind.test(keyword)))
+    .find(({ length }) => length > 0)
   const alike = new Map<string, ErrorObject[]>()
   for (const error of telling ?? []) {
     const key = JSON.stringify([error.instancePath, error.keyword, extra(error)])
@@ -102,22 +120,32 @@ function deepest(group: ErrorObject[]): ErrorObject[][] {
 }
 
 /** Alternatives that differ only in their required key. */
-const isRequired = (choice: ErrorObject): boolean => (choice.schema as Schema[]).every((branch) => Object.keys(branch).join() === 'required')
+const isRequired = (choice: ErrorObject): boolean =>
+  (choice.schema as Schema[]).every((branch) => Object.keys(branch).join() === 'required')
 
 /** The key that an error names, if it names one. */
-export const extra = ({ params, propertyName }: ErrorObject): string[] => [propertyName ?? params['additionalProperty'] ?? params['unevaluatedProperty'] ?? []].flat()
+export const extra = ({ params, propertyName }: ErrorObject): string[] =>
+  [propertyName ?? params['additionalProperty'] ?? params['unevaluatedProperty'] ?? []].flat()
 
 /** "has 0 items, 1 to 3 allowed": both ends of a range, so that one refusal teaches all of it. */
 export function outOfRange({ keyword, data, parentSchema = {} }: ErrorObject): string | undefined {
   const [, kind] = /^m(?:in|ax)(Length|Items)$/.exec(keyword) ?? []
   if (kind === undefined) return undefined
   const { [`min${kind}`]: least, [`max${kind}`]: most } = parentSchema as Record<string, number | undefined>
-  const range = most === undefined ? `at least ${least}` : least === undefined ? `at most ${most}` : `${least} to ${most} allowed`
-  return kind === 'Length' ? `is ${[...(data as string)].length} characters, ${range}` : `has ${(data as unknown[]).length} items, ${range}`
+  const range =
+    most === undefined ? `at least ${least}` : least === undefined ? `at most ${most}` : `${least} to ${most} allowed`
+  return kind === 'Length'
+    ? `is ${[...(data as string)].length} characters, ${range}`
+    : `has ${(data as unknown[]).length} items, ${range}`
 }
 
 const words: Record<string, string> = {
-  object: 'an object', array: 'a list', string: 'text', number: 'a number', integer: 'a whole number', boolean: 'true or false',
+  object: 'an object',
+  array: 'a list',
+  string: 'text',
+  number: 'a number',
+  integer: 'a whole number',
+  boolean: 'true or false',
 }
 const wanted = (types: unknown[]): string => [...new Set(types.flat())].map((type) => words[String(type)]).join(' or ')
 const quote = (value: unknown): string => (typeof value === 'string' ? `'${value.slice(0, 80)}'` : kindOf(value))

@@ -21,13 +21,19 @@ export function issuesOf(errors: readonly ErrorObject[]): Issue[] {
   for (const error of errors) {
     // Branches of anyOf/oneOf that only ask for a field are one issue: "Missing 'a' or 'b'".
     const branch = /^(.*\/(?:anyOf|oneOf))\/\d+\/required$/.exec(error.schemaPath)
-    if (branch && error.keyword === 'required') alternatives.set(branch[1]!, [...(alternatives.get(branch[1]!) ?? []), error.params['missingProperty']])
+    if (branch && error.keyword === 'required')
+      alternatives.set(branch[1]!, [...(alternatives.get(branch[1]!) ?? []), error.params['missingProperty']])
   }
   for (const error of errors) {
     const at = error.schemaPath
     if ([...alternatives.keys()].some((path) => at.startsWith(`${path}/`))) continue
     const group = alternatives.get(at)
-    if (group) issues.push({ code: 'VT_INPUT_MISSING', field: group.join(' or '), problem: `Missing ${group.map((f) => `'${f}'`).join(' or ')}.` })
+    if (group)
+      issues.push({
+        code: 'VT_INPUT_MISSING',
+        field: group.join(' or '),
+        problem: `Missing ${group.map((f) => `'${f}'`).join(' or ')}.`,
+      })
     else if (error.keyword !== 'if' && !/\/(anyOf|oneOf)\/\d+\//.test(at)) issues.push(issueOf(error))
   }
   const seen = new Set<string>()
@@ -38,11 +44,14 @@ export function issuesOf(errors: readonly ErrorObject[]): Issue[] {
 /** What a branch of a choice takes, as far as one word says it. */
 function kindNeeded({ type, minItems, const: only, minimum }: Schema): string {
   if (only !== undefined) return JSON.stringify(only)
-  if (type === 'array' && minItems !== undefined) return minItems === 1 ? 'array that is not empty' : `array of at least ${toText(minItems)}`
+  if (type === 'array' && minItems !== undefined)
+    return minItems === 1 ? 'array that is not empty' : `array of at least ${toText(minItems)}`
   return [type ?? (minimum === undefined ? 'another value' : `at least ${toText(minimum)}`)].flat().join(' or ')
 }
 
-const unfit: Record<string, string> = { command: 'has a NUL character or half of a surrogate pair; no program can be given that' }
+const unfit: Record<string, string> = {
+  command: 'has a NUL character or half of a surrogate pair; no program can be given that',
+}
 
 function issueOf(error: ErrorObject): Issue {
   const path = stepsOf(error)
@@ -65,7 +74,11 @@ function issueOf(error: ErrorObject): Issue {
     }
     case 'dependentRequired': {
       const name = String(params['missingProperty'])
-      return { code: 'VT_INPUT_MISSING', field: name, problem: `Missing '${name}', needed with '${params['property']}'.` }
+      return {
+        code: 'VT_INPUT_MISSING',
+        field: name,
+        problem: `Missing '${name}', needed with '${params['property']}'.`,
+      }
     }
     case 'additionalProperties':
     case 'unevaluatedProperties': {
@@ -77,7 +90,9 @@ function issueOf(error: ErrorObject): Issue {
       return invalid(`is ${got}; allowed: ${allowed.join(', ')}`, { allowed })
     }
     case 'const':
-      return invalid(`is ${got}; allowed: ${JSON.stringify(params['allowedValue'])}`, { allowed: [params['allowedValue']] })
+      return invalid(`is ${got}; allowed: ${JSON.stringify(params['allowedValue'])}`, {
+        allowed: [params['allowedValue']],
+      })
     case 'type':
       return invalid(`is ${got}; needed: ${[params['type']].flat().join(' or ')}`)
     case 'not':

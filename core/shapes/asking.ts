@@ -35,14 +35,32 @@ export interface ClientRequest {
 }
 
 /** Line ends of others make no lines of a question. */
-const line = (text: string): string => visibleLine(text.split('\n').map((part) => part.trim()).filter(Boolean).join(' '))
+const line = (text: string): string =>
+  visibleLine(
+    text
+      .split('\n')
+      .map((part) => part.trim())
+      .filter(Boolean)
+      .join(' '),
+  )
 
 /** Questions as a person may see them; an answer names the labels that the asker gave. */
 export function visibleAsker(ask: Asker | undefined): Asker | undefined {
   if (!ask) return undefined
   return async (questions, signal) => {
     const answers = await ask(questions.map(shown), signal)
-    return answers && Object.fromEntries(Object.entries(answers).map(([id, answer]) => [id, given(answer, questions.find((one) => one.id === id))]))
+    return (
+      answers &&
+      Object.fromEntries(
+        Object.entries(answers).map(([id, answer]) => [
+          id,
+          given(
+            answer,
+            questions.find((one) => one.id === id),
+          ),
+        ]),
+      )
+    )
   }
 }
 
@@ -50,7 +68,9 @@ const shown = ({ header, question, options, focus_area, analysis_hints, ...rest 
   ...rest,
   header: line(header),
   question: line(question),
-  ...(options && { options: labelsOf(options).map((label, index) => ({ label, description: line(options[index]!.description) })) }),
+  ...(options && {
+    options: labelsOf(options).map((label, index) => ({ label, description: line(options[index]!.description) })),
+  }),
   ...(focus_area !== undefined && { focus_area: line(focus_area) }),
   ...(analysis_hints && { analysis_hints: analysis_hints.map(line) }),
 })
@@ -75,8 +95,17 @@ function given(answer: Answers[string], { options = [] }: Partial<Question> = {}
 export function visibleClient(client: Client | undefined): Client | undefined {
   if (!client) return undefined
   const { capabilities, state } = client
-  const told = (request: ClientRequest): ClientRequest => (request.params ? { ...request, params: visibleTexts(request.params) as JsonObject } : request)
-  return { capabilities, state, request: async (requests, left) => client.request(Object.fromEntries(Object.entries(requests).map(([name, request]) => [name, told(request)])), left) }
+  const told = (request: ClientRequest): ClientRequest =>
+    request.params ? { ...request, params: visibleTexts(request.params) as JsonObject } : request
+  return {
+    capabilities,
+    state,
+    request: async (requests, left) =>
+      client.request(
+        Object.fromEntries(Object.entries(requests).map(([name, request]) => [name, told(request)])),
+        left,
+      ),
+  }
 }
 
 const exact = new Set(['enum', 'const', 'default', 'data', 'uri'])
@@ -86,5 +115,10 @@ function visibleTexts(value: unknown, named = false): unknown {
   if (typeof value === 'string') return visible(value)
   if (Array.isArray(value)) return value.map((item) => visibleTexts(item))
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, !named && exact.has(key) ? item : visibleTexts(item, key === 'properties' && !named)]))
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [
+      key,
+      !named && exact.has(key) ? item : visibleTexts(item, key === 'properties' && !named),
+    ]),
+  )
 }

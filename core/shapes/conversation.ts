@@ -47,10 +47,16 @@ export interface ConversationServices {
 }
 
 /** Makes the services for one call of `slot`: `signal` aborts with the call, `ask` puts questions to its user. */
-export type OpenConversation = (call: { slot: string; signal: AbortSignal; ask: Asker | undefined }) => ConversationServices
+export type OpenConversation = (call: {
+  slot: string
+  signal: AbortSignal
+  ask: Asker | undefined
+}) => ConversationServices
 
 /** Names of the services and of their actions. */
-export const CONVERSATION_ACTIONS: { readonly [Name in keyof ConversationServices]: readonly (keyof ConversationServices[Name] & string)[] } = {
+export const CONVERSATION_ACTIONS: {
+  readonly [Name in keyof ConversationServices]: readonly (keyof ConversationServices[Name] & string)[]
+} = {
   tracker: ['create', 'update', 'add', 'list'],
   plan: ['propose'],
   schedule: ['create', 'list', 'delete'],
@@ -59,10 +65,16 @@ export const CONVERSATION_ACTIONS: { readonly [Name in keyof ConversationService
 }
 
 /** Builds a conversation from one function that takes the service, the action and the input. */
-export function createConversation(perform: (service: string, action: string, input: JsonObject) => Promise<Result>): ConversationServices {
+export function createConversation(
+  perform: (service: string, action: string, input: JsonObject) => Promise<Result>,
+): ConversationServices {
   const services = Object.entries(CONVERSATION_ACTIONS).map(([service, actions]) => [
     service,
-    Object.freeze(Object.fromEntries(actions.map((action) => [action, (input: JsonObject = {}) => perform(service, action, input)]))),
+    Object.freeze(
+      Object.fromEntries(
+        actions.map((action) => [action, (input: JsonObject = {}) => perform(service, action, input)]),
+      ),
+    ),
   ])
   return Object.freeze(Object.fromEntries(services)) as ConversationServices
 }

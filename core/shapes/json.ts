@@ -16,18 +16,26 @@ export function toJson(whole: unknown, { depth = 64, bytes = 4 * 1_048_576 } = {
   }
   const copy = (value: unknown, room: number): unknown => {
     spend(8)
-    if (typeof value === 'string') return spend(value.length), value
-    if (value === null || typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))) return value
+    if (typeof value === 'string') return (spend(value.length), value)
+    if (value === null || typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value)))
+      return value
     if (typeof value !== 'object') throw notJson(value, whole)
     if (room === 0) throw problem('VT_INPUT_INVALID', { problem: `The data is nested more than ${depth} levels deep.` })
-    if (Array.isArray(value)) return Object.freeze(value.map((item) => (item === undefined ? null : copy(item, room - 1))))
+    if (Array.isArray(value))
+      return Object.freeze(value.map((item) => (item === undefined ? null : copy(item, room - 1))))
     requirePlain(value)
     const result: JsonObject = {}
     for (const key of Object.keys(value)) {
       const item = (value as JsonObject)[key]
       if (item === undefined) continue
       spend(key.length)
-      if (key === '__proto__') Object.defineProperty(result, key, { value: copy(item, room - 1), enumerable: true, configurable: true, writable: true })
+      if (key === '__proto__')
+        Object.defineProperty(result, key, {
+          value: copy(item, room - 1),
+          enumerable: true,
+          configurable: true,
+          writable: true,
+        })
       else result[key] = copy(item, room - 1)
     }
     return Object.freeze(result)
@@ -97,6 +105,10 @@ export function jsonSize(value: unknown): number {
 /** How much longer the JSON of a value is than that of an earlier form, `except` left out. */
 export function jsonGrowth(before: object, after: object, except: string): number {
   const sizeOf = (one: object, other: object): number =>
-    Object.entries(one).reduce((sum, [key, value]) => (key === except || value === (other as JsonObject)[key] ? sum : sum + key.length + 4 + jsonSize(value)), 0)
+    Object.entries(one).reduce(
+      (sum, [key, value]) =>
+        key === except || value === (other as JsonObject)[key] ? sum : sum + key.length + 4 + jsonSize(value),
+      0,
+    )
   return sizeOf(after, before) - sizeOf(before, after)
 }

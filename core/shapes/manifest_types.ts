@@ -1,6 +1,15 @@
 import type { Effect, JsonObject, Mode, Schema } from './types.js'
 
-export type Kind = 'action' | 'policy' | 'compactor' | 'surface' | 'adapter' | 'provider' | 'resource' | 'prompt' | 'hooks'
+export type Kind =
+  | 'action'
+  | 'policy'
+  | 'compactor'
+  | 'surface'
+  | 'adapter'
+  | 'provider'
+  | 'resource'
+  | 'prompt'
+  | 'hooks'
 export type Stage = 'override' | 'primary' | 'fallback'
 export type Layer = 'builtin' | 'admin' | 'user' | 'workspace' | 'call'
 
@@ -150,7 +159,15 @@ export interface Contribution {
   /** The hash of the bytes that the manifest was read from: consent to its files is consent to those. */
   readonly read?: string
 }
-export type State = 'active' | 'standby' | 'shadowed' | 'inactive' | 'untrusted' | 'unlocked' | 'invalid' | 'quarantined'
+export type State =
+  | 'active'
+  | 'standby'
+  | 'shadowed'
+  | 'inactive'
+  | 'untrusted'
+  | 'unlocked'
+  | 'invalid'
+  | 'quarantined'
 export interface ContributionInfo {
   id: string
   kind: Kind | 'unknown'

@@ -4,7 +4,8 @@ export type Json = null | boolean | number | string | Json[] | { [key: string]: 
 export type JsonObject = Record<string, unknown>
 
 /** Whether it is what JSON calls an object. */
-export const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Returns the properties whose value is defined, for a place where `undefined` is no value. */
 export const definedOnly = <T extends object>(all: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
@@ -44,7 +45,12 @@ export interface Call<Input = JsonObject> {
   readonly session: string
   /** When it began, in milliseconds since the epoch. */
   readonly at: number
-  readonly caller: { readonly surface: string; readonly depth: number; readonly alias?: string; readonly sandbox?: 'strict' | 'none' }
+  readonly caller: {
+    readonly surface: string
+    readonly depth: number
+    readonly alias?: string
+    readonly sandbox?: 'strict' | 'none'
+  }
   /** What is left of the rights, of the kernel's and of each call that this one is a part of: all of them hold. */
   readonly only?: readonly RightsLeft[] | undefined
 }
@@ -104,8 +110,16 @@ export type Result<Output = JsonObject> = Success<Output> | Failure
 export interface Slots {}
 type SlotId = keyof Slots & string
 type ToolWithActions = SlotId extends infer Id ? (Id extends `${infer Tool}/${string}` ? Tool : never) : never
-type ActionOf<Tool extends string> = SlotId extends infer Id ? (Id extends `${Tool}/${infer Action}` ? Action : never) : never
-type Side<Id, Name extends 'input' | 'output'> = Id extends SlotId ? (Slots[Id] extends Record<Name, infer Shape extends JsonObject> ? Shape : JsonObject) : JsonObject
+type ActionOf<Tool extends string> = SlotId extends infer Id
+  ? Id extends `${Tool}/${infer Action}`
+    ? Action
+    : never
+  : never
+type Side<Id, Name extends 'input' | 'output'> = Id extends SlotId
+  ? Slots[Id] extends Record<Name, infer Shape extends JsonObject>
+    ? Shape
+    : JsonObject
+  : JsonObject
 /** By the name of a tool with its action in the input, or by the id of a slot; any other name, spelling or input is called untyped. */
 export interface CallTool<Untyped extends unknown[], Rest extends unknown[] = []> {
   <Tool extends ToolWithActions, Action extends string & ActionOf<Tool>>(

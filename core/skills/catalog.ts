@@ -10,7 +10,11 @@ const SHORTEST = 120
  * A tool whose property says `x-values: skills` as a model is shown it: the catalogue ends its description, and few enough names are an
  * enum. Without any skill there is no such tool. `speak` puts the names of tools in the words of whoever is shown this.
  */
-export function withSkills(tool: ToolInfo, { skills, settings }: { skills(): Skills; settings: Pick<Settings, 'skills'> }, speak: (text: string) => string): ToolInfo | undefined {
+export function withSkills(
+  tool: ToolInfo,
+  { skills, settings }: { skills(): Skills; settings: Pick<Settings, 'skills'> },
+  speak: (text: string) => string,
+): ToolInfo | undefined {
   const properties = (tool.input['properties'] ?? {}) as Record<string, Schema>
   const [name, schema] = Object.entries(properties).find(([, property]) => property['x-values'] === 'skills') ?? []
   if (name === undefined || schema === undefined) return tool
@@ -18,12 +22,19 @@ export function withSkills(tool: ToolInfo, { skills, settings }: { skills(): Ski
   if (catalogue.length === 0) return undefined
   const { 'x-values': _, ...plain } = schema
   const named: JsonObject = catalogue.length <= FEW ? { ...plain, enum: catalogue.map(({ name }) => name) } : plain
-  return { ...tool, description: `${tool.description}\n${catalogueText(catalogue, settings.skills.catalog_max_chars, speak)}`, input: { ...tool.input, properties: { ...properties, [name]: named } } }
+  return {
+    ...tool,
+    description: `${tool.description}\n${catalogueText(catalogue, settings.skills.catalog_max_chars, speak)}`,
+    input: { ...tool.input, properties: { ...properties, [name]: named } },
+  }
 }
 
 /** One line a skill, at most `budget` characters: descriptions are shortened first, then skills left out and counted. */
 function catalogueText(skills: readonly Skill[], budget: number, speak: (text: string) => string): string {
-  const lines = skills.map(({ name, description, when_to_use }) => [name, `${description} ${when_to_use ?? ''}`.replace(/\s+/g, ' ').trim()] as const)
+  const lines = skills.map(
+    ({ name, description, when_to_use }) =>
+      [name, `${description} ${when_to_use ?? ''}`.replace(/\s+/g, ' ').trim()] as const,
+  )
   let room = Math.max(...lines.map(([, text]) => text.length))
   const size = () => lines.reduce((sum, [name, text]) => sum + name.length + Math.min(text.length, room) + 5, 0)
   while (room > SHORTEST && size() > budget) room = Math.max(SHORTEST, Math.floor(room * 0.9))

@@ -15,20 +15,35 @@ export function findSkills(locations: SkillLocations, cache: SkillCache = new Ma
   identify(finding.all)
   for (const skill of finding.all) {
     const pattern = settings.disable.find((pattern) => wildcard(pattern)(skill.id) || wildcard(pattern)(skill.name))
-    if (pattern !== undefined) Object.assign(skill, { state: 'inactive', reason: `taken away by '${pattern}' in skills.disable` })
+    if (pattern !== undefined)
+      Object.assign(skill, { state: 'inactive', reason: `taken away by '${pattern}' in skills.disable` })
   }
   const isTrusted = (skill: Skill) => skill.layer !== 'workspace' || trusted(skill.folder)
   if (settings.workspace === 'trusted') {
     for (const skill of finding.all) {
-      if (skill.state === 'active' && !isTrusted(skill)) Object.assign(skill, { state: 'untrusted', reason: 'it comes with the workspace and is not trusted; see `vtcode trust`' })
+      if (skill.state === 'active' && !isTrusted(skill))
+        Object.assign(skill, {
+          state: 'untrusted',
+          reason: 'it comes with the workspace and is not trusted; see `vtcode trust`',
+        })
     }
   }
   settle(finding, isTrusted)
   // A plugin that was changed brings nothing.
-  const used = roots.filter(({ off, layer }) => off === undefined && (layer !== 'workspace' || settings.workspace !== 'off'))
-  const instructions = used.flatMap(({ prefix: plugin, layer, beside }) => (beside?.instructions ?? []).map((file) => ({ plugin, layer, file })))
-  const agents = used.flatMap(({ prefix: plugin, beside }) => (beside?.agents ?? []).map((agent) => ({ plugin, ...agent })))
-  return Object.freeze({ ...indexOf(finding, settings.pin), instructions: deepFreeze(instructions), agents: deepFreeze(agents) })
+  const used = roots.filter(
+    ({ off, layer }) => off === undefined && (layer !== 'workspace' || settings.workspace !== 'off'),
+  )
+  const instructions = used.flatMap(({ prefix: plugin, layer, beside }) =>
+    (beside?.instructions ?? []).map((file) => ({ plugin, layer, file })),
+  )
+  const agents = used.flatMap(({ prefix: plugin, beside }) =>
+    (beside?.agents ?? []).map((agent) => ({ plugin, ...agent })),
+  )
+  return Object.freeze({
+    ...indexOf(finding, settings.pin),
+    instructions: deepFreeze(instructions),
+    agents: deepFreeze(agents),
+  })
 }
 
 /** Ids name exactly one: the second of a name in one place also says the folder that it lies in. */
@@ -58,14 +73,27 @@ function settle(finding: SkillScan, isTrusted: (skill: Skill) => boolean): void 
     for (const loser of rivals) {
       if (loser === winner) continue
       const first = finding.all.indexOf(loser) < finding.all.indexOf(winner)
-      if (loser.body === undefined && digest(winner.folder) !== undefined && digest(loser.folder) === digest(winner.folder)) {
+      if (
+        loser.body === undefined &&
+        digest(winner.folder) !== undefined &&
+        digest(loser.folder) === digest(winner.folder)
+      ) {
         winner.also_at = [...winner.also_at, loser.folder]
         finding.all.splice(finding.all.indexOf(loser), 1)
         continue
       }
-      const reason = first ? 'a skill of the workspace takes no name of another layer until you agree to it with `vtcode trust`' : `${winner.id} comes first`
+      const reason = first
+        ? 'a skill of the workspace takes no name of another layer until you agree to it with `vtcode trust`'
+        : `${winner.id} comes first`
       Object.assign(loser, { state: 'shadowed', reason })
-      finding.diagnostics.push(report('VT_SKILL_SHADOWED', { name, winner: winner.id, loser: loser.id, reason }, [winner.file, loser.file], 'warning'))
+      finding.diagnostics.push(
+        report(
+          'VT_SKILL_SHADOWED',
+          { name, winner: winner.id, loser: loser.id, reason },
+          [winner.file, loser.file],
+          'warning',
+        ),
+      )
     }
   }
 }
@@ -88,5 +116,11 @@ function indexOf({ all, skipped, diagnostics }: SkillScan, pins: string[]): Omit
   const offered = usable.filter(({ state, hidden }) => state === 'active' && !hidden)
   const pinned = new Set(pins.flatMap((pin) => offered.find(({ name, id }) => name === pin || id === pin) ?? []))
   const catalogue = [...pinned, ...offered.filter((skill) => !pinned.has(skill))]
-  return { all: deepFreeze(all), skipped: deepFreeze(skipped), diagnostics: deepFreeze(diagnostics), find: (name: string) => byName.get(name), catalogue: deepFreeze(catalogue) }
+  return {
+    all: deepFreeze(all),
+    skipped: deepFreeze(skipped),
+    diagnostics: deepFreeze(diagnostics),
+    find: (name: string) => byName.get(name),
+    catalogue: deepFreeze(catalogue),
+  }
 }

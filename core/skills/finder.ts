@@ -15,7 +15,12 @@ export interface Finder extends Omit<SkillLocations, 'cwd' | 'settings' | 'decla
 }
 
 /** Finds the skills on first use; a start that needs no skills searches none. */
-export function skillFinder({ loaded, trust, lockVerifier, ...locations }: Finder): (how?: { fresh?: boolean }) => Skills {
+export function skillFinder({
+  loaded,
+  trust,
+  lockVerifier,
+  ...locations
+}: Finder): (how?: { fresh?: boolean }) => Skills {
   const cache: SkillCache = new Map()
   let found: Skills | undefined
   const declaredBy = (index: number) => loaded.origins.find(({ path }) => path === `skills.roots.${index}`)
@@ -29,16 +34,34 @@ export function skillFinder({ loaded, trust, lockVerifier, ...locations }: Finde
   return ({ fresh = false } = {}) => {
     if (!fresh && found) return found
     const plugins = locations.plugins.map((plugin) => ({ ...plugin, ...faultOf(plugin, lockVerifier) }))
-    return (found = findSkills({ ...locations, plugins, cwd: process.cwd(), settings: loaded.settings.skills, declaredBy, trusted }, cache))
+    return (found = findSkills(
+      { ...locations, plugins, cwd: process.cwd(), settings: loaded.settings.skills, declaredBy, trusted },
+      cache,
+    ))
   }
 }
 
 /** Disables the skills of a plugin whose files differ from those that the user agreed to; a plugin without skills is not read for that. */
-function faultOf({ root, skills }: SkillLocations['plugins'][number], lockVerifier: LockVerifier): { fault?: Diagnostic } {
+function faultOf(
+  { root, skills }: SkillLocations['plugins'][number],
+  lockVerifier: LockVerifier,
+): { fault?: Diagnostic } {
   const error = skills || existsSync(join(root, 'skills')) ? lockVerifier.fault(root) : undefined
   return error ? { fault: fromError(error, root) } : {}
 }
 
 /** The skill folders that are watched. */
-export const skillLocations = ({ workspace, home, user }: { workspace: string; home: string; user: string }): string[] =>
-  [home, ...[workspace, user].flatMap((folder) => [join(folder, '.agents'), join(folder, '.claude')]), join(workspace, '.vtcode')].map((folder) => join(folder, 'skills'))
+export const skillLocations = ({
+  workspace,
+  home,
+  user,
+}: {
+  workspace: string
+  home: string
+  user: string
+}): string[] =>
+  [
+    home,
+    ...[workspace, user].flatMap((folder) => [join(folder, '.agents'), join(folder, '.claude')]),
+    join(workspace, '.vtcode'),
+  ].map((folder) => join(folder, 'skills'))

@@ -59,7 +59,13 @@ function parse(block: string): Fields {
   guard(block, yaml.Lexer)
   const engine = {
     parse(source: string): object {
-      const tree = yaml.parseDocument(source, { schema: 'failsafe', uniqueKeys: true, prettyErrors: false, logLevel: 'error', stringKeys: true })
+      const tree = yaml.parseDocument(source, {
+        schema: 'failsafe',
+        uniqueKeys: true,
+        prettyErrors: false,
+        logLevel: 'error',
+        stringKeys: true,
+      })
       const lines = (offset: number) => source.slice(0, offset).split('\n').length
       const [error] = tree.errors
       if (error) throw new FrontmatterError(`${error.message.replace(/\.+$/, '')}.`, lines(error.pos[0]))
@@ -82,7 +88,12 @@ const deny = (): never => {
   throw new Error('Only YAML is read as front matter')
 }
 // gray-matter runs JavaScript front matter unless each of its names is taken away.
-const denied = Object.fromEntries(['js', 'javascript', 'json', 'coffee', 'coffeescript', 'cson', 'toml'].map((name) => [name, { parse: deny, stringify: deny }]))
+const denied = Object.fromEntries(
+  ['js', 'javascript', 'json', 'coffee', 'coffeescript', 'cson', 'toml'].map((name) => [
+    name,
+    { parse: deny, stringify: deny },
+  ]),
+)
 
 const MAX_MARKS = 2000
 
@@ -91,7 +102,8 @@ const MAX_MARKS = 2000
  * indentation; most blocks have too little of either to be looked at closely.
  */
 function guard(source: string, Lexer: typeof import('yaml').Lexer): void {
-  if (source.split(/[\n:,]/, MAX_MARKS + 1).length > MAX_MARKS) throw new FrontmatterError(`The front matter holds more than ${MAX_MARKS} lines, keys and items.`, 2)
+  if (source.split(/[\n:,]/, MAX_MARKS + 1).length > MAX_MARKS)
+    throw new FrontmatterError(`The front matter holds more than ${MAX_MARKS} lines, keys and items.`, 2)
   if (source.split(/[[{]/, 65).length <= 64 && !/^[ \-?:\t]{201}/m.test(source)) return
   try {
     checkNesting(source, Lexer, '')
@@ -102,4 +114,7 @@ function guard(source: string, Lexer: typeof import('yaml').Lexer): void {
 
 /** Lines like `key: text with: colon`, `key: @name` or `key: [one] [other]`, which YAML refuses and people write, with their value quoted. */
 const quoteValues = (block: string): string =>
-  block.replace(/^([A-Za-z][\w-]*):[ \t]+(?!["'|>{&*!])((?!\[).*: .*|(?!\[).*:|[@`].*|\[[^\][\n]*\][ \t]*[^\s#,].*)$/gm, (_, key: string, value: string) => `${key}: ${JSON.stringify(value.trimEnd())}`)
+  block.replace(
+    /^([A-Za-z][\w-]*):[ \t]+(?!["'|>{&*!])((?!\[).*: .*|(?!\[).*:|[@`].*|\[[^\][\n]*\][ \t]*[^\s#,].*)$/gm,
+    (_, key: string, value: string) => `${key}: ${JSON.stringify(value.trimEnd())}`,
+  )

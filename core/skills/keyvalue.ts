@@ -5,7 +5,8 @@ const key = '([A-Za-z][A-Za-z0-9_-]{0,63}):'
 // Words that YAML takes as they stand: they begin with a letter or digit, hold neither ': ' nor ' #', and end in neither ':' nor a blank.
 const words = '[A-Za-z0-9](?:(?!: | #)[^\\n])*(?<![: ])'
 const value = `("[^"\\\\\\n]*"|'[^'\\n]*'|${words})`
-const strange = /[\u0000-\u0009\u000b-\u001f\u007f-\u00a0\u2028\u2029\ufeff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/
+const strange =
+  /[\u0000-\u0009\u000b-\u001f\u007f-\u00a0\u2028\u2029\ufeff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/
 const line = new RegExp(`${key} ${value}(?:\\n|$)`, 'y')
 const text = new RegExp(`${key} ([>|])-\\n((?: +[^ \\n](?:[^\\n]*[^ \\n])?(?:\\n|$))+)`, 'y')
 const map = new RegExp(`${key}\\n((?: +${key} ${value}(?:\\n|$))+)`, 'y')
@@ -25,7 +26,11 @@ export function readKeyValues(block: string): Fields | undefined {
     const match = take(line, at) ?? take(text, at) ?? take(map, at)
     if (!match) return undefined
     const [whole, name, first] = match as unknown as [string, string, string]
-    const read = whole.startsWith(`${name}: `) ? (/^[>|]$/.test(first) ? unfold(match[3]!, first) : bare(first)) : entries(first)
+    const read = whole.startsWith(`${name}: `)
+      ? /^[>|]$/.test(first)
+        ? unfold(match[3]!, first)
+        : bare(first)
+      : entries(first)
     if (read === undefined || !put(fields, name, read)) return undefined
     at += whole.length
   }

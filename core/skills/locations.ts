@@ -52,7 +52,12 @@ export function rootsOf(locations: SkillLocations, diagnostics: Diagnostic[]): R
     roots.push(...found.folders.map((path): Root => ({ path, ...all })))
     texts.push({ path: root, ...all, texts: found.texts, beside: found })
   }
-  roots.push({ path: programFile('skills'), layer: 'builtin', prefix: 'builtin', ...(!settings.bundled && { off: 'skills.bundled is off' }) })
+  roots.push({
+    path: programFile('skills'),
+    layer: 'builtin',
+    prefix: 'builtin',
+    ...(!settings.bundled && { off: 'skills.bundled is off' }),
+  })
   return [...existingRoots(roots, own, locations.workspace, diagnostics), ...texts]
 }
 
@@ -86,13 +91,20 @@ function existingRoots(
     const path = asked.get(root.path)
     if (path === undefined || real.has(path) || (root.layer === 'workspace' && mine.has(path))) continue
     if (root.layer === 'workspace' && !inside(workspace, path)) {
-      diagnostics.push(report('VT_SKILL_ROOT', { path: root.path, problem: 'leads out of the workspace' }, [root.path], 'warning'))
+      diagnostics.push(
+        report('VT_SKILL_ROOT', { path: root.path, problem: 'leads out of the workspace' }, [root.path], 'warning'),
+      )
     } else if (root.layer !== 'admin' || ownedByRoot(path, diagnostics)) real.set(path, { ...root, path })
   }
   return real.values()
 }
 
-function root(entry: string, index: number, { workspace, user, declaredBy }: SkillLocations, diagnostics: Diagnostic[]): Root | undefined {
+function root(
+  entry: string,
+  index: number,
+  { workspace, user, declaredBy }: SkillLocations,
+  diagnostics: Diagnostic[],
+): Root | undefined {
   const { layer = 'call', file = '' } = declaredBy(index) ?? {}
   const base = isAbsolute(file) ? dirname(file) : workspace
   const path = resolve(base, entry.startsWith('~/') ? join(user, entry.slice(2)) : entry)

@@ -31,7 +31,8 @@ export function parseSkill(bytes: Uint8Array, file: string): SkillReading {
 /** As `parseSkill`, from the first bytes of a file that may be longer. */
 export function parseHead(bytes: Uint8Array, file: string, whole: boolean): SkillReading {
   const diagnostics: Diagnostic[] = []
-  const say = (code: Code, values: Values, line: number) => void diagnostics.push(report(code, values, [`${file}:${line}`], 'warning'))
+  const say = (code: Code, values: Values, line: number) =>
+    void diagnostics.push(report(code, values, [`${file}:${line}`], 'warning'))
   try {
     const { text, bom } = decodeSkill(bytes, whole)
     if (bom) say('VT_SKILL_MENDED', { problem: 'The file begins with a byte order mark.' }, 1)
@@ -39,9 +40,25 @@ export function parseHead(bytes: Uint8Array, file: string, whole: boolean): Skil
     const head = text.slice(0, text.length - body.length)
     let lines: Map<string, number> | undefined
     const line = (key: string) => (lines ??= linesOfKeys(head)).get(key) ?? 2
-    if (repaired) say('VT_SKILL_MENDED', { problem: 'A value with a colon, with @ or ` at its beginning, or with more behind a bracket is not quoted, which YAML does not allow.' }, 2)
-    const split = head.slice(3).replace(/\n---[ \t]*\n?$/, '').indexOf('---')
-    if (split !== -1) say('VT_SKILL_SPLIT', { line: text.slice(0, split + 3).split('\n').length }, text.slice(0, split + 3).split('\n').length)
+    if (repaired)
+      say(
+        'VT_SKILL_MENDED',
+        {
+          problem:
+            'A value with a colon, with @ or ` at its beginning, or with more behind a bracket is not quoted, which YAML does not allow.',
+        },
+        2,
+      )
+    const split = head
+      .slice(3)
+      .replace(/\n---[ \t]*\n?$/, '')
+      .indexOf('---')
+    if (split !== -1)
+      say(
+        'VT_SKILL_SPLIT',
+        { line: text.slice(0, split + 3).split('\n').length },
+        text.slice(0, split + 3).split('\n').length,
+      )
     return { skill: skillOf(fields, basename(folderOf(file)), line, say), body, diagnostics }
   } catch (error) {
     if (!(error instanceof FrontmatterError)) throw error
@@ -55,13 +72,23 @@ export function parseCommand(bytes: Uint8Array, file: string, name: string): Ski
   const diagnostics: Diagnostic[] = []
   try {
     const { text: whole } = decodeSkill(bytes, true)
-    const { fields, body }: { fields: Fields; body: string } = /^---[ \t]*\n/.test(whole) ? readFrontmatter(whole) : { fields: {}, body: whole }
-    const first = body.split('\n').map((line) => line.replace(/^#+\s*/, '').trim()).find(Boolean)
+    const { fields, body }: { fields: Fields; body: string } = /^---[ \t]*\n/.test(whole)
+      ? readFrontmatter(whole)
+      : { fields: {}, body: whole }
+    const first = body
+      .split('\n')
+      .map((line) => line.replace(/^#+\s*/, '').trim())
+      .find(Boolean)
     const declared = { ...fields, name, description: text(fields['description'])?.trim() || first }
-    const skill = skillOf(declared, name, () => 2, (code, values, line) => {
-      // Its format has keys of its own.
-      if (code !== 'VT_SKILL_KEY') diagnostics.push(report(code, values, [`${file}:${line}`], 'warning'))
-    })
+    const skill = skillOf(
+      declared,
+      name,
+      () => 2,
+      (code, values, line) => {
+        // Its format has keys of its own.
+        if (code !== 'VT_SKILL_KEY') diagnostics.push(report(code, values, [`${file}:${line}`], 'warning'))
+      },
+    )
     return { skill, body, diagnostics }
   } catch (error) {
     if (!(error instanceof FrontmatterError)) throw error
@@ -73,7 +100,8 @@ function splitText(text: string, whole: boolean): ReturnType<typeof readFrontmat
   try {
     return readFrontmatter(text)
   } catch (error) {
-    if (!whole && error instanceof FrontmatterError && /not closed/.test(error.message)) throw new FrontmatterError(`The front matter is not closed within ${skillLimits.head / 1024} KiB.`, 1)
+    if (!whole && error instanceof FrontmatterError && /not closed/.test(error.message))
+      throw new FrontmatterError(`The front matter is not closed within ${skillLimits.head / 1024} KiB.`, 1)
     throw error
   }
 }
@@ -104,7 +132,8 @@ function skillOf(fields: Fields, folder: string, line: (key: string) => number, 
     if (fields[key] !== undefined && value === undefined) shape(key, 'is not text and was left out')
     return value?.trim() ? cleaned(value, 1024) : undefined
   }
-  if (description.length > 1024 && Array.from(description).length > 1024) shape('description', 'is longer than 1,024 characters and was cut')
+  if (description.length > 1024 && Array.from(description).length > 1024)
+    shape('description', 'is longer than 1,024 characters and was cut')
   const hidden = yes.test(text(fields['disable-model-invocation']) ?? '')
   const invocable = text(fields['user-invocable'])
   const skill: { -readonly [K in keyof SkillText]: SkillText[K] } = {
@@ -115,7 +144,12 @@ function skillOf(fields: Fields, folder: string, line: (key: string) => number, 
     hidden,
     prompt: invocable === undefined || yes.test(invocable),
   }
-  for (const [key, field] of [['license', 'license'], ['compatibility', 'compatibility'], ['when_to_use', 'when_to_use'], ['argument_hint', 'argument-hint']] as const) {
+  for (const [key, field] of [
+    ['license', 'license'],
+    ['compatibility', 'compatibility'],
+    ['when_to_use', 'when_to_use'],
+    ['argument_hint', 'argument-hint'],
+  ] as const) {
     const value = field === 'argument-hint' ? (hintOf(fields[field]) ?? optional(field)) : optional(field)
     if (value !== undefined) skill[key] = value
   }
@@ -140,7 +174,9 @@ const honoured = new Set(['disable-model-invocation', 'user-invocable', 'argumen
 
 /** `[pr-number]` is meant as it stands, and no list. */
 const hintOf = (value: unknown): string | undefined =>
-  Array.isArray(value) && value.length > 0 && value.every((word) => typeof word === 'string') ? cleaned(`[${value.join(', ')}]`, 1024) : undefined
+  Array.isArray(value) && value.length > 0 && value.every((word) => typeof word === 'string')
+    ? cleaned(`[${value.join(', ')}]`, 1024)
+    : undefined
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 const cleaned = (value: string, most: number): string => {
   const text = withoutInvisible(value).trim()
@@ -152,19 +188,36 @@ const cleaned = (value: string, most: number): string => {
 /** The declared name where it equals that of the folder, else that of the folder. Throws `Fault`. */
 function nameOf(declared: unknown, folder: string, line: () => number, say: Say): string {
   // The name that nearly every skill has is found good without tables of all the world's letters.
-  if (declared === folder && folder.length <= 64 && /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(folder) && !reserved.test(folder)) return folder
+  if (declared === folder && folder.length <= 64 && /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(folder) && !reserved.test(folder))
+    return folder
   const name = text(declared)?.trim().normalize('NFKC')
-  if (name !== undefined && dangerous(name)) throw new FrontmatterError(`The name ${JSON.stringify(name.slice(0, 64))} cannot be used: it holds separators or invisible characters, or is reserved.`, line())
+  if (name !== undefined && dangerous(name))
+    throw new FrontmatterError(
+      `The name ${JSON.stringify(name.slice(0, 64))} cannot be used: it holds separators or invisible characters, or is reserved.`,
+      line(),
+    )
   const own = folder.normalize('NFKC')
   if (!name) return byFolder('is missing', '')
-  if (name !== own) return byFolder(valid(name) ? 'is not that of the folder' : 'is not made of lower-case letters, digits and single hyphens', name)
+  if (name !== own)
+    return byFolder(
+      valid(name) ? 'is not that of the folder' : 'is not made of lower-case letters, digits and single hyphens',
+      name,
+    )
   return valid(name) ? name : byFolder('is not made of at most 64 lower-case letters, digits and single hyphens', name)
 
   /** A folder such as `transformers.js` is no name: then what is declared, or what of the folder may stand in one. */
   function byFolder(problem: string, declared: string): string {
     const known = [own, declared, own.replaceAll(/[._]+/g, '-')].find((one) => valid(one) && !dangerous(one))
-    if (known === undefined || dangerous(own)) throw new FrontmatterError(`The name ${JSON.stringify(declared.slice(0, 64))} ${problem}, and the folder '${own}' is no name either.`, line())
-    say('VT_SKILL_NAME', { name: JSON.stringify(Array.from(declared).slice(0, 64).join('')), problem, folder: known }, line())
+    if (known === undefined || dangerous(own))
+      throw new FrontmatterError(
+        `The name ${JSON.stringify(declared.slice(0, 64))} ${problem}, and the folder '${own}' is no name either.`,
+        line(),
+      )
+    say(
+      'VT_SKILL_NAME',
+      { name: JSON.stringify(Array.from(declared).slice(0, 64).join('')), problem, folder: known },
+      line(),
+    )
     return known
   }
 }
@@ -172,7 +225,8 @@ function nameOf(declared: unknown, folder: string, line: () => number, say: Say)
 const valid = (name: string): boolean =>
   Array.from(name).length <= 64 && name === name.toLowerCase() && /^[\p{L}\p{N}]+(?:-[\p{L}\p{N}]+)*$/u.test(name)
 const reserved = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i
-const dangerous = (name: string): boolean => /[/\\\p{Cc}\p{Cf}\u2028\u2029]/u.test(name) || /^\.{1,2}$/.test(name) || reserved.test(name)
+const dangerous = (name: string): boolean =>
+  /[/\\\p{Cc}\p{Cf}\u2028\u2029]/u.test(name) || /^\.{1,2}$/.test(name) || reserved.test(name)
 
 function metadataOf(value: unknown, shape: (key: string, problem: string) => void): Record<string, string> {
   if (value === undefined || value === '') return {}
@@ -181,13 +235,21 @@ function metadataOf(value: unknown, shape: (key: string, problem: string) => voi
     return {}
   }
   const entries = Object.entries(value).slice(0, 64)
-  return Object.fromEntries(entries.map(([key, item]) => [key, cleaned(typeof item === 'string' ? item : JSON.stringify(item), 1024)]))
+  return Object.fromEntries(
+    entries.map(([key, item]) => [key, cleaned(typeof item === 'string' ? item : JSON.stringify(item), 1024)]),
+  )
 }
 
 /** Words such as `Bash(git log:*)`, which keep their blanks in parentheses. */
 function toolsOf(value: unknown, shape: (key: string, problem: string) => void): string[] {
   const words = Array.isArray(value) ? value.filter((item) => typeof item === 'string').join(' ') : (text(value) ?? '')
-  if (value !== undefined && typeof value !== 'string') shape('allowed-tools', Array.isArray(value) ? 'is a list; the open format has words with blanks between them' : 'is not text and was left out')
+  if (value !== undefined && typeof value !== 'string')
+    shape(
+      'allowed-tools',
+      Array.isArray(value)
+        ? 'is a list; the open format has words with blanks between them'
+        : 'is not text and was left out',
+    )
   return (words.slice(0, 4096).match(/[^\s,()]+(?:\([^)]*\))?/g) ?? []).slice(0, 128).map((word) => cleaned(word, 256))
 }
 
@@ -202,4 +264,7 @@ function linesOfKeys(head: string): Map<string, number> {
 }
 
 const folderOf = (file: string): string => file.slice(0, Math.max(file.lastIndexOf('/'), file.lastIndexOf('\\')))
-const refused = (problem: string, file: string, line = 1): SkillReading => ({ body: '', diagnostics: [report('VT_SKILL_INVALID', { problem }, [`${file}:${line}`])] })
+const refused = (problem: string, file: string, line = 1): SkillReading => ({
+  body: '',
+  diagnostics: [report('VT_SKILL_INVALID', { problem }, [`${file}:${line}`])],
+})

@@ -1,4 +1,14 @@
-import { closeSync, constants, lstatSync, openSync, readdirSync, readFileSync, readSync, realpathSync, statSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  realpathSync,
+  statSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { report, type Diagnostic } from '../shapes/index.js'
 import { inside } from '../system/index.js'
@@ -23,7 +33,8 @@ export const bounds = { depth: 4, folders: 2000, skills: 10_000, ms: 2000, wait:
 /** Searches a root, nearest folders first, and no folder of a skill further. */
 export function scanRoot(root: Root, finding: SkillScan, cache: SkillCache): void {
   if (root.texts) {
-    for (const { body, file, ...skill } of root.texts) add(root, root.path, { skill, body, diagnostics: [] }, finding, file, body)
+    for (const { body, file, ...skill } of root.texts)
+      add(root, root.path, { skill, body, diagnostics: [] }, finding, file, body)
     return
   }
   const known = root.layer === 'builtin' ? catalogued(root.path) : undefined
@@ -116,7 +127,8 @@ function within(root: Root, path: string, finding: SkillScan): string | undefine
   const real = realOf(path)
   if (real === undefined || !statSync(real).isDirectory()) return undefined
   if (inside(root.path, real)) return real
-  if (statSync(join(real, 'SKILL.md'), { throwIfNoEntry: false })) skip(finding, path, `The link leads out of ${root.path}.`)
+  if (statSync(join(real, 'SKILL.md'), { throwIfNoEntry: false }))
+    skip(finding, path, `The link leads out of ${root.path}.`)
   return undefined
 }
 
@@ -129,7 +141,8 @@ function visit(root: Root, folder: string, { name, link }: Named, finding: Skill
     const { version, bytes, whole } = head(real)
     const known = cache.get(file)
     // What follows the front matter is read when the skill is loaded.
-    const reading = known && known.version === version ? known.reading : { ...parseHead(bytes(), file, whole), body: '' }
+    const reading =
+      known && known.version === version ? known.reading : { ...parseHead(bytes(), file, whole), body: '' }
     if (version) cache.set(file, { version, reading })
     add(root, folder, reading, finding, file)
   } catch (error) {
@@ -142,7 +155,10 @@ function head(file: string): { version: string; whole: boolean; bytes: () => Buf
   const stats = lstatSync(file, { bigint: true })
   if (!stats.isFile()) throw new Error('it is not a regular file')
   if (stats.size > skillLimits.bytes) throw new Error(`it is larger than ${skillLimits.bytes / 1024} KiB`)
-  const version = Date.now() - Number(stats.mtimeMs) > 2000 ? `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}` : ''
+  const version =
+    Date.now() - Number(stats.mtimeMs) > 2000
+      ? `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`
+      : ''
   const bytes = () => {
     const fd = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
     try {
@@ -160,7 +176,14 @@ function skip(finding: SkillScan, path: string, reason: string): void {
   finding.diagnostics.push(report('VT_SKILL_INVALID', { problem: `${path}: ${reason}` }, [path]))
 }
 
-function add(root: Root, folder: string, { skill, diagnostics }: SkillReading, finding: SkillScan, file = join(folder, 'SKILL.md'), body?: string): void {
+function add(
+  root: Root,
+  folder: string,
+  { skill, diagnostics }: SkillReading,
+  finding: SkillScan,
+  file = join(folder, 'SKILL.md'),
+  body?: string,
+): void {
   finding.diagnostics.push(...diagnostics)
   if (!skill) {
     const { message, files } = diagnostics.at(-1)!
@@ -169,14 +192,31 @@ function add(root: Root, folder: string, { skill, diagnostics }: SkillReading, f
   }
   const { layer, prefix, off } = root
   const scope = layer === 'builtin' ? 'bundled' : layer === 'workspace' ? 'workspace' : 'user'
-  finding.all.push({ ...skill, id: `${prefix}:${skill.name}`, layer, scope, folder, file, also_at: [], state: 'active', ...(body !== undefined && { body }), ...(off !== undefined && { state: 'inactive', reason: off }) })
+  finding.all.push({
+    ...skill,
+    id: `${prefix}:${skill.name}`,
+    layer,
+    scope,
+    folder,
+    file,
+    also_at: [],
+    state: 'active',
+    ...(body !== undefined && { body }),
+    ...(off !== undefined && { state: 'inactive', reason: off }),
+  })
 }
 
 /** The bundled skills as the build read them, so that a start parses none. */
 function catalogued(path: string): { folder: string; reading: SkillReading }[] | undefined {
   try {
-    const found = JSON.parse(readFileSync(join(path, '_catalogue.json'), 'utf8')) as { name: string; skill: SkillReading['skill'] }[]
-    return found.map(({ name, skill }) => ({ folder: join(path, name), reading: { skill: skill!, body: '', diagnostics: [] } }))
+    const found = JSON.parse(readFileSync(join(path, '_catalogue.json'), 'utf8')) as {
+      name: string
+      skill: SkillReading['skill']
+    }[]
+    return found.map(({ name, skill }) => ({
+      folder: join(path, name),
+      reading: { skill: skill!, body: '', diagnostics: [] },
+    }))
   } catch {
     return undefined
   }
@@ -184,10 +224,18 @@ function catalogued(path: string): { folder: string; reading: SkillReading }[] |
 
 /** Reads all bundled skills for the catalogue. Throws with file and line. */
 export function compileSkills(path: string): { name: string; skill: SkillReading['skill'] }[] {
-  const names = readdirSync(path, { withFileTypes: true }).filter((entry) => entry.isDirectory()).map(({ name }) => name).sort()
+  const names = readdirSync(path, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name)
+    .sort()
   return names.map((name) => {
-    const { skill, diagnostics } = parseHead(readFileSync(join(path, name, 'SKILL.md')), join(path, name, 'SKILL.md'), true)
-    if (!skill || diagnostics.length > 0) throw new Error(diagnostics.map(({ files, message }) => `${files.join(', ')}: ${message}`).join('\n'))
+    const { skill, diagnostics } = parseHead(
+      readFileSync(join(path, name, 'SKILL.md')),
+      join(path, name, 'SKILL.md'),
+      true,
+    )
+    if (!skill || diagnostics.length > 0)
+      throw new Error(diagnostics.map(({ files, message }) => `${files.join(', ')}: ${message}`).join('\n'))
     return { name, skill }
   })
 }

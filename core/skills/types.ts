@@ -15,7 +15,11 @@ export interface PackageSkills {
 export type PackageAgent = Pick<Skill, 'name' | 'description' | 'file'>
 /** Something that a plugin in use brings. */
 export type Brought<T> = T & { readonly plugin: string }
-export type PackageText = Pick<Skill, 'name' | 'description' | 'metadata' | 'allowed_tools' | 'hidden' | 'prompt' | 'file'> & Partial<Pick<Skill, 'argument_hint'>> & { readonly body: string }
+export type PackageText = Pick<
+  Skill,
+  'name' | 'description' | 'metadata' | 'allowed_tools' | 'hidden' | 'prompt' | 'file'
+> &
+  Partial<Pick<Skill, 'argument_hint'>> & { readonly body: string }
 
 /** A folder with a `SKILL.md`, https://agentskills.io/specification: what is known of it without loading it. */
 export interface Skill {

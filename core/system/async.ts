@@ -11,7 +11,8 @@ export function withTimeout<T>(work: Promise<T>, ms: number, late: () => Error):
   })
 }
 
-export const isPromise = <T>(value: T | Promise<T>): value is Promise<T> => typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
+export const isPromise = <T>(value: T | Promise<T>): value is Promise<T> =>
+  typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
 
 /** Tells a value, at once where nothing has to be waited for: a promise costs more than most of what policies and compactors do. Contract: it does not reject, `tell` does not throw. */
 export function whenKnown<T>(value: T | Promise<T>, tell: (value: T) => void): void {
@@ -20,10 +21,19 @@ export function whenKnown<T>(value: T | Promise<T>, tell: (value: T) => void): v
 }
 
 /** What `done` makes of what some work comes to, at once where it is no promise; what `failed` makes of an error, or of no end after `ms` milliseconds. */
-export function outcomeWithin<T, R>(work: () => T | Promise<T>, ms: number, done: (value: T) => R, failed: (error: unknown) => R): R | Promise<R> {
+export function outcomeWithin<T, R>(
+  work: () => T | Promise<T>,
+  ms: number,
+  done: (value: T) => R,
+  failed: (error: unknown) => R,
+): R | Promise<R> {
   try {
     const begun = work()
-    return isPromise(begun) ? withTimeout(Promise.resolve(begun), ms, () => new Error('it does not answer')).then(done).catch(failed) : done(begun)
+    return isPromise(begun)
+      ? withTimeout(Promise.resolve(begun), ms, () => new Error('it does not answer'))
+          .then(done)
+          .catch(failed)
+      : done(begun)
   } catch (error) {
     return failed(error)
   }

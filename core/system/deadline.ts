@@ -16,11 +16,14 @@ const longest_ms = 2 ** 31 - 1
 export function deadline(ms: number, outer?: AbortSignal): Deadline {
   const stop = new AbortController()
   let expired = false
-  const timer = setTimeout(() => {
-    expired = !stop.signal.aborted
-    stop.abort(new DOMException('The time is over.', 'TimeoutError'))
-    release()
-  }, Math.min(ms, longest_ms))
+  const timer = setTimeout(
+    () => {
+      expired = !stop.signal.aborted
+      stop.abort(new DOMException('The time is over.', 'TimeoutError'))
+      release()
+    },
+    Math.min(ms, longest_ms),
+  )
   const follow = (): void => {
     stop.abort(outer!.reason)
     release()

@@ -5,8 +5,17 @@ export { errno, systemRefusal } from './errno.js'
 export { type CompiledFile, freshlyCompiled, load, takeCompiled } from './load.js'
 export { decodeName, encodeName, foldedNames, inside, normalizePath, segments, shownPath } from './path_text.js'
 export {
-  endWithUs, environment, findProgram, isProcessRunning, isProgram, leaderEnded, processStart, searchPath,
-  signalGroup, start, watchGroup,
+  endWithUs,
+  environment,
+  findProgram,
+  isProcessRunning,
+  isProgram,
+  leaderEnded,
+  processStart,
+  searchPath,
+  signalGroup,
+  start,
+  watchGroup,
 } from './process.js'
 export { importOwn, programFile, requireLibrary, version } from './program_files.js'
 export { byBytes, homeOf, realPathOf, type Seal, sealOf, sha256, userOf } from './seal.js'

@@ -21,7 +21,14 @@ interface CompiledScript {
   /** V8 had to compile it. */
   fresh: boolean
 }
-type Body = (exports: object, require: (name: string) => unknown, module: { exports: object }, filename: string, dirname: string, importModule: (name: string) => Promise<unknown>) => void
+type Body = (
+  exports: object,
+  require: (name: string) => unknown,
+  module: { exports: object },
+  filename: string,
+  dirname: string,
+  importModule: (name: string) => Promise<unknown>,
+) => void
 
 const running = new Map<string, Running>()
 let known: ReadonlyMap<string, CompiledFile> = new Map()

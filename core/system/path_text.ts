@@ -47,7 +47,7 @@ export function encodeName(name: Buffer): string {
   const text = name.toString()
   if (!text.includes('\\x') && isUtf8(name)) return text
   let result = ''
-  for (let at = 0; at < name.length; ) {
+  for (let at = 0; at < name.length;) {
     const char = name.subarray(at, at + width(name[at]!))
     if (!isUtf8(char)) result += `\\x${name[at++]!.toString(16)}`
     else {
@@ -72,7 +72,9 @@ export function decodeName(name: string): string | Buffer {
  * that Windows drops at the end, and our own folders and git's by their short names and streams too (`GIT~1`, `.git::$INDEX_ALLOCATION`).
  */
 export function foldedNames(path: string): string[] {
-  const shown = /^[\x20-\x7e]*$/.test(path) ? path : path.normalize('NFKC').replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+  const shown = /^[\x20-\x7e]*$/.test(path)
+    ? path
+    : path.normalize('NFKC').replace(/\p{Default_Ignorable_Code_Point}/gu, '')
   return shown.toLowerCase().split('/').map(asOnWindows)
 }
 
@@ -92,7 +94,8 @@ const canonical = (name: string): string => {
 
 const width = (lead: number): number => (lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4)
 
-const invalid = (path: string, what: string) => problem('VT_INPUT_INVALID', { problem: `The path '${shownPath(path)}' ${what}.` })
+const invalid = (path: string, what: string) =>
+  problem('VT_INPUT_INVALID', { problem: `The path '${shownPath(path)}' ${what}.` })
 
 function refuseUnusable(path: string): void {
   if (path === '') throw problem('VT_INPUT_INVALID', { problem: "The path is empty; '.' is the workspace itself." })

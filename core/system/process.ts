@@ -9,7 +9,9 @@ import { watcherScript } from './watcher_script.js'
 
 /** Folders where programs are looked for: those of PATH, without relative ones and without anything of the workspace, by whatever name. */
 export function searchPath(path: string | undefined, workspace: string): string[] {
-  return (path ?? '').split(delimiter).filter((folder) => isAbsolute(folder) && ![folder, realPathOf(folder)].some((one) => inside(workspace, one)))
+  return (path ?? '')
+    .split(delimiter)
+    .filter((folder) => isAbsolute(folder) && ![folder, realPathOf(folder)].some((one) => inside(workspace, one)))
 }
 
 /** The absolute path of a program by its bare name. */
@@ -31,7 +33,9 @@ const inherited = /^(PATH|HOME|USER|LOGNAME|LANG|LC_.*|TZ|TMPDIR|SystemRoot|ComS
 
 /** The variables of our environment that a child may see. */
 export function environment(env: Record<string, string | undefined> = process.env): Record<string, string> {
-  const known = Object.entries(env).filter((entry): entry is [string, string] => inherited.test(entry[0]) && entry[1] !== undefined)
+  const known = Object.entries(env).filter(
+    (entry): entry is [string, string] => inherited.test(entry[0]) && entry[1] !== undefined,
+  )
   return { ...Object.fromEntries(known), TERM: 'dumb', NO_COLOR: '1', VTCODE: '1' }
 }
 
@@ -40,7 +44,11 @@ export function environment(env: Record<string, string | undefined> = process.en
  * are thrown. It is for sessions, engines and servers, which are hot or long-lived. A short program that is not hot runs by execa, which kills no
  * group (sindresorhus/execa#96) and waits beyond its own time limit for any process that holds a pipe; `runShort` of the plugins adds both.
  */
-export function start({ file, args, cwd, env }: Launch, stdio: StdioOptions, lifetime: Lifetime = 'ours'): ChildProcess {
+export function start(
+  { file, args, cwd, env }: Launch,
+  stdio: StdioOptions,
+  lifetime: Lifetime = 'ours',
+): ChildProcess {
   // Most starts of ours start no program, and do without what Node needs for one.
   const { spawn } = process.getBuiltinModule('node:child_process')
   const child = spawn(file, args, { cwd, env, detached: lifetime !== 'shared', stdio, windowsHide: true })
@@ -100,7 +108,13 @@ function drop(pid: number): void {
 
 function begin(): void {
   const { spawn } = process.getBuiltinModule('node:child_process')
-  const child = spawn('/bin/sh', ['-c', watcherScript], { cwd: '/', env: { PATH: '/usr/bin:/bin' }, detached: true, stdio: ['pipe', 'ignore', 'ignore'], windowsHide: true })
+  const child = spawn('/bin/sh', ['-c', watcherScript], {
+    cwd: '/',
+    env: { PATH: '/usr/bin:/bin' },
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+    windowsHide: true,
+  })
   watcher = child
   const forget = (): void => {
     if (watcher === child) watcher = undefined

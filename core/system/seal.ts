@@ -1,4 +1,16 @@
-import { closeSync, constants, fstatSync, linkSync, lstatSync, openSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  linkSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+} from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { writeStateSync } from './state_file.js'
@@ -11,12 +23,24 @@ export const sha256 = (data: string | Uint8Array, form: 'hex' | 'base64' | 'base
 export const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
 
 /** Where the settings, plugins, keys and the trust store of the user live. */
-export function homeOf({ home, env = process.env }: { home?: string | undefined; env?: Readonly<Record<string, string | undefined>> | undefined }): string {
+export function homeOf({
+  home,
+  env = process.env,
+}: {
+  home?: string | undefined
+  env?: Readonly<Record<string, string | undefined>> | undefined
+}): string {
   return env['VTCODE_HOME'] ?? join(userOf({ home, env }), '.vtcode')
 }
 
 /** What `~` stands for. */
-export const userOf = ({ home, env = process.env }: { home?: string | undefined; env?: Readonly<Record<string, string | undefined>> | undefined }): string => home ?? env['HOME'] ?? homedir()
+export const userOf = ({
+  home,
+  env = process.env,
+}: {
+  home?: string | undefined
+  env?: Readonly<Record<string, string | undefined>> | undefined
+}): string => home ?? env['HOME'] ?? homedir()
 
 /** Where a path leads, through links; of what is not there, the names behind what is. */
 export function realPathOf(path: string): string {
@@ -48,7 +72,11 @@ export interface Seal {
 export function sealOf(home: string, workspace: string): Seal {
   const markIn = (scope: string, sort: string, place: string, text: string): string => {
     const { createHmac } = process.getBuiltinModule('node:crypto')
-    return createHmac('sha256', keyOf(home)).update(JSON.stringify([scope, sort, place])).update(text).digest('hex').slice(0, 32)
+    return createHmac('sha256', keyOf(home))
+      .update(JSON.stringify([scope, sort, place]))
+      .update(text)
+      .digest('hex')
+      .slice(0, 32)
   }
   const mark: Seal['mark'] = (sort, place, text) => markIn(workspace, sort, place, text)
   return {
@@ -56,12 +84,17 @@ export function sealOf(home: string, workspace: string): Seal {
     userMark: (sort, place, text) => markIn('', sort, place, text),
     nameMark: (sort, name) => mark(sort, 'name', name).slice(0, 12),
     write(sort, place, value) {
-      const text = JSON.stringify(value).replace(/[\u007f-\u009f\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      const text = JSON.stringify(value).replace(
+        /[\u007f-\u009f\u2028\u2029]/g,
+        (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+      )
       return `${text.slice(0, -1)},"seal":"${mark(sort, place, text)}"}`
     },
     read(sort, place, text) {
       const [, body, said] = /^(.*),"seal":"([0-9a-f]{32})"\}\n?$/s.exec(text) ?? []
-      return body === undefined || said !== mark(sort, place, `${body}}`) ? undefined : (JSON.parse(`${body}}`) as object)
+      return body === undefined || said !== mark(sort, place, `${body}}`)
+        ? undefined
+        : (JSON.parse(`${body}}`) as object)
     },
   }
 }
@@ -98,7 +131,8 @@ function sweepDrafts(home: string): void {
     for (const name of readdirSync(home)) {
       if (!/^approvals\.key\.\d+\.[0-9a-f]{8}(?:\.\d+)?$/.test(name)) continue
       const stats = lstatSync(join(home, name), { throwIfNoEntry: false })
-      if (stats && !stats.isDirectory() && Date.now() - stats.mtimeMs > DRAFT_MS) rmSync(join(home, name), { force: true })
+      if (stats && !stats.isDirectory() && Date.now() - stats.mtimeMs > DRAFT_MS)
+        rmSync(join(home, name), { force: true })
     }
   } catch {
     // A home that cannot be listed keeps them; nothing reads them.

@@ -1,4 +1,15 @@
-import { closeSync, constants, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 
@@ -21,7 +32,9 @@ const draftOf = (file: string, several: boolean): string => `${file}.${process.p
 export function makeFolder(folder: string, mode?: number): void {
   const missing: string[] = []
   for (let at = resolve(folder); !madeOne(at, mode); at = dirname(at)) missing.push(at)
-  for (const at of missing.reverse()) if (!madeOne(at, mode)) throw Object.assign(new Error(`ENOENT: no folder can be made at '${at}'`), { code: 'ENOENT', path: at })
+  for (const at of missing.reverse())
+    if (!madeOne(at, mode))
+      throw Object.assign(new Error(`ENOENT: no folder can be made at '${at}'`), { code: 'ENOENT', path: at })
 }
 
 /** Is the folder there now? No: one above it is missing. */
@@ -36,14 +49,18 @@ function madeOne(folder: string, mode?: number): boolean {
 }
 
 /** Replaces a state file in one step and makes its folder: after a crash the file is the old one or the new one, never a part of it. */
-export function writeStateSync(file: string, data: string | Uint8Array, { mode = 0o600, durable = true }: StateOptions = {}): void {
+export function writeStateSync(
+  file: string,
+  data: string | Uint8Array,
+  { mode = 0o600, durable = true }: StateOptions = {},
+): void {
   const draft = draftOf(file, false)
   rmSync(draft, { force: true })
   const fd = openWith(draft)
   try {
     try {
       const bytes = typeof data === 'string' ? Buffer.from(data) : data
-      for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at)
+      for (let at = 0; at < bytes.length;) at += writeSync(fd, bytes, at)
       if (durable) fsyncSync(fd)
     } finally {
       closeSync(fd)
@@ -73,7 +90,11 @@ export function writeStateSync(file: string, data: string | Uint8Array, { mode =
 }
 
 /** The same without blocking the rest of the process. */
-export async function writeState(file: string, data: string | Uint8Array, { mode = 0o600, durable = true }: StateOptions = {}): Promise<void> {
+export async function writeState(
+  file: string,
+  data: string | Uint8Array,
+  { mode = 0o600, durable = true }: StateOptions = {},
+): Promise<void> {
   const draft = draftOf(file, true)
   await rm(draft, { force: true })
   const handle = await open(draft, fresh, mode).catch(async (error: unknown) => {
@@ -107,5 +128,6 @@ export function keepNewest(folder: string, most: number): void {
   const names = readdirSync(folder)
   if (names.length <= most) return
   const age = (name: string): number => statSync(join(folder, name)).mtimeMs
-  for (const name of names.sort((a, b) => age(a) - age(b)).slice(0, names.length - most)) rmSync(join(folder, name), { recursive: true, force: true })
+  for (const name of names.sort((a, b) => age(a) - age(b)).slice(0, names.length - most))
+    rmSync(join(folder, name), { recursive: true, force: true })
 }

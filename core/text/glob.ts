@@ -11,10 +11,10 @@ export function matchSequence<P, T>(
   let at = 0
   let star = -1
   let resume = 0
-  for (let index = 0; index < items.length; ) {
+  for (let index = 0; index < items.length;) {
     if (at < pattern.length && any(pattern[at]!)) [star, at, resume] = [at, at + 1, index]
     else if (at < pattern.length && one(pattern[at]!, items[index]!)) [at, index] = [at + 1, index + 1]
-    else if (star >= 0) [at, index] = [star + 1, resume += 1]
+    else if (star >= 0) [at, index] = [star + 1, (resume += 1)]
     else return false
   }
   while (at < pattern.length && any(pattern[at]!)) at += 1
@@ -25,7 +25,13 @@ export function matchSequence<P, T>(
  * Follows every place in the pattern at once, item for item: `ends` is told after each of them whether the pattern as far as it goes, or a
  * part of it, matches what came so far. So neither a pattern of stars nor a long text takes longer than the product of the two lengths.
  */
-function followPattern<P, T>(pattern: readonly P[], items: readonly T[], any: (element: P) => boolean, one: (element: P, item: T) => boolean, ends: (places: Uint8Array, isLast: boolean) => boolean): boolean {
+function followPattern<P, T>(
+  pattern: readonly P[],
+  items: readonly T[],
+  any: (element: P) => boolean,
+  one: (element: P, item: T) => boolean,
+  ends: (places: Uint8Array, isLast: boolean) => boolean,
+): boolean {
   let places = new Uint8Array(pattern.length + 1)
   places[0] = 1
   for (let index = 0; index < items.length; index += 1) {
@@ -48,12 +54,20 @@ function followPattern<P, T>(pattern: readonly P[], items: readonly T[], any: (e
 }
 
 /** Whether the whole pattern matches some beginning of the items. */
-const matchesBeginning = <P, T>(pattern: readonly P[], items: readonly T[], any: (element: P) => boolean, one: (element: P, item: T) => boolean): boolean =>
-  followPattern(pattern, items, any, one, (places) => places[pattern.length] === 1)
+const matchesBeginning = <P, T>(
+  pattern: readonly P[],
+  items: readonly T[],
+  any: (element: P) => boolean,
+  one: (element: P, item: T) => boolean,
+): boolean => followPattern(pattern, items, any, one, (places) => places[pattern.length] === 1)
 
 /** Whether some beginning of the pattern matches all items. */
-export const isBegunBy = <P, T>(pattern: readonly P[], items: readonly T[], any: (element: P) => boolean, one: (element: P, item: T) => boolean): boolean =>
-  followPattern(pattern, items, any, one, (places, isLast) => isLast && places.indexOf(1, 1) > 0)
+export const isBegunBy = <P, T>(
+  pattern: readonly P[],
+  items: readonly T[],
+  any: (element: P) => boolean,
+  one: (element: P, item: T) => boolean,
+): boolean => followPattern(pattern, items, any, one, (places, isLast) => isLast && places.indexOf(1, 1) > 0)
 
 type Token = '*' | ((char: string) => boolean)
 
@@ -61,14 +75,20 @@ type Token = '*' | ((char: string) => boolean)
 export function wildcard(pattern: string, classes = false): (text: string) => boolean {
   if (!/[*?[\\]/.test(pattern)) return (text) => text === pattern
   const tokens: Token[] = []
-  for (let rest = pattern; rest; ) {
+  for (let rest = pattern; rest;) {
     const set = classes ? /^\[([!^]?)(\]?[^\]]*)\]/.exec(rest) : null
     const escaped = classes && rest[0] === '\\' && rest.length > 1
     const char = escaped ? rest[1]! : String.fromCodePoint(rest.codePointAt(0)!)
     tokens.push(set ? inSet(set[2]!, set[1] !== '') : tokenOf(char, classes, escaped))
     rest = rest.slice(set ? set[0].length : escaped ? 2 : char.length)
   }
-  return (text) => matchSequence(tokens, [...text], (token) => token === '*', (token, char) => token !== '*' && token(char))
+  return (text) =>
+    matchSequence(
+      tokens,
+      [...text],
+      (token) => token === '*',
+      (token, char) => token !== '*' && token(char),
+    )
 }
 
 function tokenOf(char: string, classes: boolean, escaped: boolean): Token {
@@ -77,7 +97,9 @@ function tokenOf(char: string, classes: boolean, escaped: boolean): Token {
 }
 
 function inSet(members: string, negated: boolean): (char: string) => boolean {
-  const ranges = [...members.matchAll(/(.)-(.)|(.)/gsu)].map(([, from, to, only]) => [from ?? only!, to ?? only!] as const)
+  const ranges = [...members.matchAll(/(.)-(.)|(.)/gsu)].map(
+    ([, from, to, only]) => [from ?? only!, to ?? only!] as const,
+  )
   return (char) => ranges.some(([from, to]) => from <= char && char <= to) !== negated
 }
 
@@ -95,8 +117,16 @@ export function pathPattern(pattern: string, machine?: { root: string; home: str
   const anchored = pattern.replace(/^\.?\//, '')
   const segments = anchored.replace(/\/$/, '').split('/')
   const bare = anchored === pattern && segments.length === 1
-  const elements = [...(bare ? ['**'] : []), ...segments].map((segment) => (segment === '**' ? segment : wildcard(segment, true)))
-  return (path) => matchesBeginning(elements, path.split('/'), (element) => element === '**', (element, part) => typeof element === 'function' && element(part))
+  const elements = [...(bare ? ['**'] : []), ...segments].map((segment) =>
+    segment === '**' ? segment : wildcard(segment, true),
+  )
+  return (path) =>
+    matchesBeginning(
+      elements,
+      path.split('/'),
+      (element) => element === '**',
+      (element, part) => typeof element === 'function' && element(part),
+    )
 }
 
 /** A host name; a leading `*.` means subdomains only, any other `*` stays inside one label. */

@@ -1,4 +1,5 @@
-const privateKey = (inside: string, end: string): RegExp => new RegExp(`-----BEGIN [A-Z ]*PRIVATE KEY-----${inside}*?(?:-----END [A-Z ]*PRIVATE KEY-----|${end})`)
+const privateKey = (inside: string, end: string): RegExp =>
+  new RegExp(`-----BEGIN [A-Z ]*PRIVATE KEY-----${inside}*?(?:-----END [A-Z ]*PRIVATE KEY-----|${end})`)
 
 /** Formats of secrets that identify themselves. A value is replaced by the name of its format, never shown in part. */
 const formats: Record<string, RegExp> = {
@@ -16,7 +17,13 @@ const formats: Record<string, RegExp> = {
   json_web_token: /\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}/,
 }
 const names = Object.keys(formats)
-const together = (all: Record<string, RegExp>): RegExp => new RegExp(Object.values(all).map(({ source }) => `(${source})`).join('|'), 'g')
+const together = (all: Record<string, RegExp>): RegExp =>
+  new RegExp(
+    Object.values(all)
+      .map(({ source }) => `(${source})`)
+      .join('|'),
+    'g',
+  )
 const secret = together(formats)
 /** In JSON the quotation mark ends a string, and with it a key that has no end. */
 const secretInJson = together({ ...formats, private_key: privateKey('[^"]', '(?="|$)') })
@@ -34,12 +41,14 @@ export const looksSecret = (name: string): boolean => named.test(name)
 /** From now on this value is replaced by its name wherever it appears; a very short value is not, because ordinary words would contain it. */
 export function keepSecret(value: string, name: string): void {
   // Records are JSON, which may escape the value.
-  for (const spelt of [value, JSON.stringify(value).slice(1, -1)]) if (spelt.length >= 6) values.set(spelt, name.replace(/[^\w.:-]+/g, '_').slice(0, 64))
+  for (const spelt of [value, JSON.stringify(value).slice(1, -1)])
+    if (spelt.length >= 6) values.set(spelt, name.replace(/[^\w.:-]+/g, '_').slice(0, 64))
 }
 
 /** The same for what an environment holds under such names; a short one may be a word. */
 export function keepSecretsOf(env: Readonly<Record<string, string | undefined>>): void {
-  for (const [name, value] of Object.entries(env)) if (named.test(name) && value && value.length >= 12) keepSecret(value, name)
+  for (const [name, value] of Object.entries(env))
+    if (named.test(name) && value && value.length >= 12) keepSecret(value, name)
 }
 
 /** The replacement for a secret of `size` characters. */
@@ -51,7 +60,8 @@ export const sameSize: Mark = (name, size) => `[${name}]`.slice(0, size).padEnd(
 /** The text without the known secret values; a text that merely resembles a secret stays. */
 export function withoutValues(text: string, mark: Mark = plain): string {
   let clean = text
-  for (const [value, name] of values) if (clean.includes(value)) clean = clean.replaceAll(value, mark(`redacted:${name}`, value.length))
+  for (const [value, name] of values)
+    if (clean.includes(value)) clean = clean.replaceAll(value, mark(`redacted:${name}`, value.length))
   return clean
 }
 
@@ -65,16 +75,38 @@ function withoutFormats(text: string, mark: Mark, after = '', shown = text, form
   let at = 0
   for (const match of (after + shown).matchAll(format)) {
     const from = match.index - after.length
-    clean += text.slice(at, from) + mark(`redacted:${names[match.slice(1).findIndex((group) => group !== undefined)]}`, match[0].length)
+    clean +=
+      text.slice(at, from) +
+      mark(`redacted:${names[match.slice(1).findIndex((group) => group !== undefined)]}`, match[0].length)
     at = from + match[0].length
   }
   return clean + text.slice(at)
 }
 
-const beginnings = ['AKIA', 'ASIA', 'ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_', 'github_pat_', 'glpat-', 'sk-', 'xox', 'AIza', 'rk_', 'sk_', 'npm_', 'pypi-', 'eyJ']
+const beginnings = [
+  'AKIA',
+  'ASIA',
+  'ghp_',
+  'gho_',
+  'ghu_',
+  'ghs_',
+  'ghr_',
+  'github_pat_',
+  'glpat-',
+  'sk-',
+  'xox',
+  'AIza',
+  'rk_',
+  'sk_',
+  'npm_',
+  'pypi-',
+  'eyJ',
+]
 const begun = new RegExp(`\\b(?:${beginnings.join('|')})`)
 /** What may become such a beginning; a key's is not bound to begin a word. */
-const beginning = new RegExp(`(?<!\\w)(?:${beginnings.flatMap((sign) => [...sign].slice(1).map((_, at) => sign.slice(0, at + 1))).join('|')})$|-{1,5}$|-----B(?:E(?:G(?:IN?)?)?)?$`)
+const beginning = new RegExp(
+  `(?<!\\w)(?:${beginnings.flatMap((sign) => [...sign].slice(1).map((_, at) => sign.slice(0, at + 1))).join('|')})$|-{1,5}$|-----B(?:E(?:G(?:IN?)?)?)?$`,
+)
 const longestBeginning = 12
 const header = /-----BEGIN [A-Z ]*-{0,4}$/
 
@@ -84,16 +116,27 @@ const header = /-----BEGIN [A-Z ]*-{0,4}$/
  */
 export function settled(raw: string, after = '', json = false): number {
   // Formats are looked for behind the values that are left out by then; in their places stands what is no part of a format.
-  const text = plainJson(withoutValues(raw, (_, size) => '['.repeat(size)), json)
-  const found = signs.test(text) ? [...(after + text).matchAll(json ? secretInJson : secret)].map(({ index, 0: { length } }) => ({ from: index - after.length, to: index - after.length + length })) : []
+  const text = plainJson(
+    withoutValues(raw, (_, size) => '['.repeat(size)),
+    json,
+  )
+  const found = signs.test(text)
+    ? [...(after + text).matchAll(json ? secretInJson : secret)].map(({ index, 0: { length } }) => ({
+        from: index - after.length,
+        to: index - after.length + length,
+      }))
+    : []
   let cut = text.length
   for (const value of values.keys()) cut = Math.min(cut, startOfValue(raw, value))
   // What stands before the beginning of a format is no beginning itself, since it goes on otherwise: it is not looked at again.
-  for (let at = -1, begins = -1; at !== cut; ) {
+  for (let at = -1, begins = -1; at !== cut;) {
     at = cut
     const across = found.find(({ from, to }) => from < at && (to > at || to === text.length))
     if (begins !== at) begins = startOfFormat(text.slice(0, at), after)
-    cut = Math.max(0, Math.min(at, begins, across?.from ?? at, startAcross(raw, at), json ? startOfEscape(raw, at) : at))
+    cut = Math.max(
+      0,
+      Math.min(at, begins, across?.from ?? at, startAcross(raw, at), json ? startOfEscape(raw, at) : at),
+    )
   }
   return cut
 }
@@ -117,7 +160,8 @@ function startOfFormat(text: string, after: string): number {
 
 const escape = /\\(?:u[\da-fA-F]{4}|[^u])/g
 /** JSON in which an escape is no letter, unit for unit: behind `\\n` a word begins. */
-const plainJson = (text: string, json: boolean): string => (json && text.includes('\\') ? text.replace(escape, ({ length }) => '['.repeat(length)) : text)
+const plainJson = (text: string, json: boolean): string =>
+  json && text.includes('\\') ? text.replace(escape, ({ length }) => '['.repeat(length)) : text
 
 /** Where an escape begins that a place of JSON stands in the middle of, or that is not whole there; else that place. */
 function startOfEscape(text: string, cut: number): number {
@@ -137,7 +181,8 @@ function startOfEnd(text: string, kind: RegExp): number {
 
 /** Where the end of a text begins that is the beginning of a value. */
 function startOfValue(text: string, value: string): number {
-  for (let at = Math.max(0, text.length - value.length + 1); (at = text.indexOf(value[0]!, at)) !== -1; at++) if (value.startsWith(text.slice(at))) return at
+  for (let at = Math.max(0, text.length - value.length + 1); (at = text.indexOf(value[0]!, at)) !== -1; at++)
+    if (value.startsWith(text.slice(at))) return at
   return text.length
 }
 
@@ -172,14 +217,24 @@ export class GrowingText {
 
   /** What can be told by now and was not taken yet; with `whole` all of it. */
   take(whole = false): string {
-    if (!whole && (this.fresh === '' || (this.looked.length > alwaysLooked && this.fresh.length * 2 < this.looked.length))) return ''
+    if (
+      !whole &&
+      (this.fresh === '' || (this.looked.length > alwaysLooked && this.fresh.length * 2 < this.looked.length))
+    )
+      return ''
     const text = this.looked + this.fresh
     let cut = whole ? text.length : settled(text, this.after, this.json)
     if (!whole && cut === text.length && /[\ud800-\udbff]/.test(text.at(-1) ?? '')) cut -= 1
     this.looked = text.slice(cut)
     this.fresh = ''
     const named = withoutValues(text.slice(0, cut))
-    const clean = withoutFormats(named, plain, this.after, plainJson(named, this.json), this.json ? secretInJson : secret)
+    const clean = withoutFormats(
+      named,
+      plain,
+      this.after,
+      plainJson(named, this.json),
+      this.json ? secretInJson : secret,
+    )
     if (named !== '') this.after = /\w/.test(plainJson(named, this.json).at(-1)!) ? '_' : ''
     return clean
   }

@@ -22,11 +22,15 @@ export function likest(name: string, known: Iterable<string>, most: number): str
     return (2 * [...own].filter((pair) => wanted.has(pair)).length) / (own.size + wanted.size) + (isTail ? 0.5 : 0)
   }
   const ranked = [...new Set(known)].map((one) => ({ one, score: likeness(one) }))
-  return ranked.sort((a, b) => b.score - a.score || (a.one < b.one ? -1 : 1)).slice(0, most).map(({ one }) => one)
+  return ranked
+    .sort((a, b) => b.score - a.score || (a.one < b.one ? -1 : 1))
+    .slice(0, most)
+    .map(({ one }) => one)
 }
 
 /** Its neighbouring letters; of a name as long as nobody's those of its beginning. */
-const pairs = (name: string): Set<string> => new Set(Array.from(`^${name.slice(0, 80).toLowerCase()}`, (letter, at) => letter + (name[at] ?? '').toLowerCase()))
+const pairs = (name: string): Set<string> =>
+  new Set(Array.from(`^${name.slice(0, 80).toLowerCase()}`, (letter, at) => letter + (name[at] ?? '').toLowerCase()))
 
 /** Levenshtein distance in UTF-16 units, exact up to 2; more is 3. */
 function distance(a: string, b: string): number {

@@ -15,12 +15,19 @@ export const visibleText = (text: string): string => visible(text.replaceAll('\r
 export function visibleProgress(update: unknown): { done?: number; total?: number; text?: string } {
   const { done, total, text } = (typeof update === 'object' && update !== null ? update : {}) as Record<string, unknown>
   const isFigure = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value)
-  return { ...(isFigure(done) && { done }), ...(isFigure(total) && { total }), ...(typeof text === 'string' && { text: visibleText(text.slice(0, longestProgress)) }) }
+  return {
+    ...(isFigure(done) && { done }),
+    ...(isFigure(total) && { total }),
+    ...(typeof text === 'string' && { text: visibleText(text.slice(0, longestProgress)) }),
+  }
 }
 const longestProgress = 65_536
 
 /** The same within a JSON document, as its own escapes: what is parsed stays what it was. */
-export const visibleJson = (document: string): string => escaped(document, (_, char) => Array.from({ length: char.length }, (_, at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, '0')}`).join(''))
+export const visibleJson = (document: string): string =>
+  escaped(document, (_, char) =>
+    Array.from({ length: char.length }, (_, at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, '0')}`).join(''),
+  )
 
 /** The same left out, for texts of manifests and skills: nobody misses there what nobody sees. */
 export const withoutInvisible = (text: string): string => escaped(text, () => '')
@@ -31,7 +38,9 @@ export function shortLine(text: string, most: number): string {
   if (line.length <= most) return line
   const points = Array.from(line)
   const head = Math.ceil(most / 2)
-  return points.length <= most ? line : `${points.slice(0, head).join('')} … (${points.length} characters) … ${points.slice(head - most).join('')}`
+  return points.length <= most
+    ? line
+    : `${points.slice(0, head).join('')} … (${points.length} characters) … ${points.slice(head - most).join('')}`
 }
 
 /** Text of others within a template: what looks like the name of a tool there is rendered by nobody. */
@@ -41,7 +50,9 @@ const templated = /\{(?=(?:slot|tool|field):)/g
 /** Text of others in a block of a prompt that ends where we end it: a mark of the same name in it opens and closes nothing. */
 export function block(name: string, content: string, attributes: Readonly<Record<string, string>> = {}): string {
   const inner = visibleText(content).replace(new RegExp(`<(?=\\s*(?:/\\s*)?${name}\\b)`, 'gi'), '&lt;')
-  const shown = Object.entries(attributes).map(([key, value]) => ` ${key}="${visibleLine(value).replaceAll('"', '&quot;').replaceAll('<', '&lt;')}"`)
+  const shown = Object.entries(attributes).map(
+    ([key, value]) => ` ${key}="${visibleLine(value).replaceAll('"', '&quot;').replaceAll('<', '&lt;')}"`,
+  )
   return `<${name}${shown.join('')}>\n${inner}\n</${name}>`
 }
 
@@ -62,7 +73,24 @@ function escaped(text: string, escape: (point: number, char: string) => string):
 }
 
 const picture = /\p{Extended_Pictographic}[\ufe0f\u{1f3fb}-\u{1f3ff}]?$/u
-const cursive = ['Arabic', 'Syriac', 'Mongolian', 'Nko', 'Devanagari', 'Bengali', 'Gurmukhi', 'Gujarati', 'Oriya', 'Tamil', 'Telugu', 'Kannada', 'Malayalam', 'Sinhala', 'Khmer', 'Myanmar']
+const cursive = [
+  'Arabic',
+  'Syriac',
+  'Mongolian',
+  'Nko',
+  'Devanagari',
+  'Bengali',
+  'Gurmukhi',
+  'Gujarati',
+  'Oriya',
+  'Tamil',
+  'Telugu',
+  'Kannada',
+  'Malayalam',
+  'Sinhala',
+  'Khmer',
+  'Myanmar',
+]
 const joining = `[${cursive.map((script) => `\\p{Script=${script}}`).join('')}]`
 // Tables of characters take long to look up, and hardly any text asks for these.
 let withinWord: { before: RegExp; behind: RegExp } | undefined

@@ -1,4 +1,15 @@
-import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { problem } from '../shapes/index.js'
@@ -31,7 +42,8 @@ export function copyOf(home: string, agreed: AgreedFiles): string {
 }
 
 /** Where a file of agreed files lies in their copy. */
-export const inCopy = (copy: string, { root }: AgreedFiles, file: string): string => join(copy, relative(root, inside(root, file) ? file : realpathSync(file)))
+export const inCopy = (copy: string, { root }: AgreedFiles, file: string): string =>
+  join(copy, relative(root, inside(root, file) ? file : realpathSync(file)))
 
 let temporary: string | undefined
 
@@ -40,7 +52,12 @@ function shelfIn(home: string): string {
   try {
     makeFolder(shelf, 0o700)
     const { uid, mode } = lstatSync(shelf)
-    if ((process.getuid === undefined || uid === process.getuid()) && (mode & 0o022) === 0 && lstatSync(shelf).isDirectory()) return realpathSync(shelf)
+    if (
+      (process.getuid === undefined || uid === process.getuid()) &&
+      (mode & 0o022) === 0 &&
+      lstatSync(shelf).isDirectory()
+    )
+      return realpathSync(shelf)
   } catch {
     // A home that cannot be written keeps no copy: this process has one for itself.
   }
@@ -64,7 +81,8 @@ function make(shelf: string, folder: string, { root, tree, only }: AgreedFiles):
   removeOld(shelf)
   const draft = mkdtempSync(join(shelf, '.draft-'))
   try {
-    if (readTree(root, { only, into: draft }).digest !== tree.digest) throw problem('VT_FILE_STALE', { path: root }, { details: { files: [root] } })
+    if (readTree(root, { only, into: draft }).digest !== tree.digest)
+      throw problem('VT_FILE_STALE', { path: root }, { details: { files: [root] } })
     rmSync(folder, { recursive: true, force: true })
     renameSync(draft, folder)
   } catch (error) {

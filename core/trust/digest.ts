@@ -31,10 +31,12 @@ export interface TrustItem {
 }
 
 /** Whether a contribution of the workspace runs code or connects. Contributions from the settings were agreed to with them. */
-export const needsConsent = (contribution: Contribution): boolean => contribution.layer === 'workspace' && !contribution.said && runsCode(contribution)
+export const needsConsent = (contribution: Contribution): boolean =>
+  contribution.layer === 'workspace' && !contribution.said && runsCode(contribution)
 
 /** Every action does, by a module or by an adapter. */
-export const runsCode = ({ kind, manifest }: Contribution): boolean => kind === 'action' || ['module', 'provider', 'hooks'].some((key) => key in manifest)
+export const runsCode = ({ kind, manifest }: Contribution): boolean =>
+  kind === 'action' || ['module', 'provider', 'hooks'].some((key) => key in manifest)
 
 /**
  * Returns the item of a contribution: the folder of its plugin as a whole, or a loose manifest with its code and the
@@ -89,7 +91,11 @@ export function requireCovered(contribution: Contribution, agreed: AgreedFiles):
   const { files, sentences } = findStarted(root, programs)
   const paths = Object.values(files).map((real) => relative(root, real))
   const path = paths.find((one) => !Object.hasOwn(agreed.tree.files, one))
-  if (path !== undefined) throw refuse(`${id} starts ${path}, which could change without anybody being asked; such a program lies in another folder.`, file)
+  if (path !== undefined)
+    throw refuse(
+      `${id} starts ${path}, which could change without anybody being asked; such a program lies in another folder.`,
+      file,
+    )
   return { starts: { ...programs, files }, ...notes(sentences) }
 }
 
@@ -133,7 +139,12 @@ export function itemForSkill(
 
 /** The digest of a set of items, whatever their order. */
 export const digestOf = (items: readonly TrustItem[]): string =>
-  sha256(items.map(({ id, digest }) => `${id}\0${digest}\n`).sort(byBytes).join(''))
+  sha256(
+    items
+      .map(({ id, digest }) => `${id}\0${digest}\n`)
+      .sort(byBytes)
+      .join(''),
+  )
 
 interface Covered {
   workspace: string
@@ -169,10 +180,14 @@ function requireFile(workspace: string, file: string): string[] {
   return found
 }
 
-const notes = (uncovered: string[]): Pick<TrustItem, 'uncovered'> => (uncovered.length > 0 ? { uncovered: [...new Set(uncovered)] } : {})
+const notes = (uncovered: string[]): Pick<TrustItem, 'uncovered'> =>
+  uncovered.length > 0 ? { uncovered: [...new Set(uncovered)] } : {}
 
 /** An item with further sentences about what nobody can show of it beforehand. */
-export const withSentences = (item: TrustItem, sentences: readonly string[] = []): TrustItem => ({ ...item, ...notes([...sentences, ...(item.uncovered ?? [])]) })
+export const withSentences = (item: TrustItem, sentences: readonly string[] = []): TrustItem => ({
+  ...item,
+  ...notes([...sentences, ...(item.uncovered ?? [])]),
+})
 
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`

@@ -26,7 +26,9 @@ export async function importForeign(path: string, how: Loading = {}): Promise<un
   if (!/\.m?ts$/.test(file)) return byNode()
   const byCompiler = async (): Promise<unknown> => (await compilerFor(file, how)).import(file)
   // Node warns of its TypeScript and keeps what a module imports, which is no matter in a process for agreed code. What it cannot load, such as enums or a name without its ending, is compiled.
-  return how.alone && (process.features as { typescript?: string | false }).typescript ? byNode().catch(byCompiler) : byCompiler()
+  return how.alone && (process.features as { typescript?: string | false }).typescript
+    ? byNode().catch(byCompiler)
+    : byCompiler()
 }
 
 /** What compiles and loads a foreign file in TypeScript. */

@@ -42,16 +42,30 @@ const MAX_BYTES = 16 * 1_048_576
 export function readInstalled(folder: string): Record<string, Installed> {
   const file = lockOf(folder)
   if (!existsSync(file)) return {}
-  const unusable = (problem_: string) => problem('VT_PLUGIN_LOCK', { id: file, problem: problem_, way: 'Fix it, or delete it and add the plugins again.' }, { details: { files: [file] } })
+  const unusable = (problem_: string) =>
+    problem(
+      'VT_PLUGIN_LOCK',
+      { id: file, problem: problem_, way: 'Fix it, or delete it and add the plugins again.' },
+      { details: { files: [file] } },
+    )
   try {
-    const { version, plugins } = JSON.parse(readBytes(file, { limit: MAX_BYTES }).toString('utf8')) as { version?: unknown; plugins?: unknown }
+    const { version, plugins } = JSON.parse(readBytes(file, { limit: MAX_BYTES }).toString('utf8')) as {
+      version?: unknown
+      plugins?: unknown
+    }
     if (version !== 1 || typeof plugins !== 'object' || plugins === null) throw new Error('it is no lock of version 1')
     const entries = Object.entries(plugins as Record<string, Installed>)
     // An entry is named as its folder is; a repository ships a lock too, and would name a place elsewhere.
     const strange = entries.find(([name]) => !isFolderName(name))
     if (strange) throw new Error(`its entry '${strange[0]}' is no name of a folder`)
     const texts = (source: PluginSource): boolean => Object.values(source).every((value) => typeof value === 'string')
-    const broken = entries.find(([, entry]) => typeof entry?.source?.type !== 'string' || !texts(entry.source) || typeof entry.files !== 'object' || (entry.source.type !== 'link' && typeof entry.tree !== 'string'))
+    const broken = entries.find(
+      ([, entry]) =>
+        typeof entry?.source?.type !== 'string' ||
+        !texts(entry.source) ||
+        typeof entry.files !== 'object' ||
+        (entry.source.type !== 'link' && typeof entry.tree !== 'string'),
+    )
     if (broken) throw new Error(`its entry '${broken[0]}' has no source, files or tree`)
     return Object.assign(Object.create(null) as object, Object.fromEntries(entries))
   } catch (error) {
@@ -93,7 +107,15 @@ export interface LockVerifier {
 }
 
 /** The plugin folders, each with its lock; a `sealed` folder contains only installed plugins. */
-function pluginFolders({ home, user, workspace }: { home: string; user: string; workspace: string }): { folder: string; lock: string; sealed: boolean }[] {
+function pluginFolders({
+  home,
+  user,
+  workspace,
+}: {
+  home: string
+  user: string
+  workspace: string
+}): { folder: string; lock: string; sealed: boolean }[] {
   // A link in the place of one of these folders is the user's own choice, here as in the search for plugins.
   const real = (folder: string) => (existsSync(folder) ? realpathSync(folder) : folder)
   return [
@@ -113,8 +135,12 @@ function guardsIn(places: readonly Place[], lockAt: LockAt): { name: string; roo
     const entries = lockAt(lock)
     if (entries instanceof VtError) return []
     const others = places.filter((place) => place.lock === lock)
-    const owns = (name: string) => existsSync(join(folder, name)) || (others[0] === places[index] && !others.some((place) => existsSync(join(place.folder, name))))
-    return Object.entries(entries).flatMap(([name, { guards }]) => (guards && owns(name) ? [{ name, root: join(folder, name) }] : []))
+    const owns = (name: string) =>
+      existsSync(join(folder, name)) ||
+      (others[0] === places[index] && !others.some((place) => existsSync(join(place.folder, name))))
+    return Object.entries(entries).flatMap(([name, { guards }]) =>
+      guards && owns(name) ? [{ name, root: join(folder, name) }] : [],
+    )
   })
 }
 
@@ -144,7 +170,17 @@ function locksOnce(): (folder: string) => Record<string, Installed> | VtError {
 }
 
 /** `whole` hashes listed plugins completely too, for a surface that reports faults. */
-export function openLockVerifier({ home, user, workspace, whole = false }: { home: string; user: string; workspace: string; whole?: boolean }): LockVerifier {
+export function openLockVerifier({
+  home,
+  user,
+  workspace,
+  whole = false,
+}: {
+  home: string
+  user: string
+  workspace: string
+  whole?: boolean
+}): LockVerifier {
   const places = pluginFolders({ home, user, workspace })
   const lockAt = locksOnce()
   const checked = new Map<string, VtError | Tree>()
@@ -155,14 +191,20 @@ export function openLockVerifier({ home, user, workspace, whole = false }: { hom
     if (!place) return undefined
     const lock = lockAt(place.lock)
     if (lock instanceof VtError) return lock
-    return lock[basename(root)] ?? (place.sealed ? broken(id, root, 'was not installed: its permissions were not accepted') : undefined)
+    return (
+      lock[basename(root)] ??
+      (place.sealed ? broken(id, root, 'was not installed: its permissions were not accepted') : undefined)
+    )
   }
   /** All files, compared once a generation; nothing for a linked plugin. */
   function treeOf(root: string, seal: Installed): VtError | Tree | undefined {
     if (seal.source.type === 'link') return undefined
     if (!checked.has(root)) {
       const now = changesOf(root, seal)
-      checked.set(root, typeof now === 'string' ? broken(basename(root), root, `is not what was installed: ${now}`) : now)
+      checked.set(
+        root,
+        typeof now === 'string' ? broken(basename(root), root, `is not what was installed: ${now}`) : now,
+      )
     }
     return checked.get(root)
   }
@@ -175,9 +217,11 @@ export function openLockVerifier({ home, user, workspace, whole = false }: { hom
       const { id, root, file } = contribution
       const seal = sealOf(id, root)
       // A plugin that runs nothing needs no consent.
-      if (seal === undefined || seal instanceof VtError) return runsCode(contribution) ? (seal as VtError | undefined) : undefined
+      if (seal === undefined || seal instanceof VtError)
+        return runsCode(contribution) ? (seal as VtError | undefined) : undefined
       if (whole) return tampering(root, seal)
-      if (seal.source.type === 'link' || seal.files[relative(root, file)] === (contribution.read ?? hashOf(file))) return undefined
+      if (seal.source.type === 'link' || seal.files[relative(root, file)] === (contribution.read ?? hashOf(file)))
+        return undefined
       return tampering(root, seal)
     },
     verify(contribution) {
@@ -219,7 +263,9 @@ function changesOf(root: string, { tree, files }: Installed): string | Tree {
   const changes = [
     ...were.filter((path) => path in now.files && now.files[path] !== files[path]).map((path) => `${path} was changed`),
     ...were.filter((path) => !(path in now.files)).map((path) => `${path} is gone`),
-    ...Object.keys(now.files).filter((path) => !Object.hasOwn(files, path)).map((path) => `${path} is new`),
+    ...Object.keys(now.files)
+      .filter((path) => !Object.hasOwn(files, path))
+      .map((path) => `${path} is new`),
   ]
   // An entry of before that names compiled modules too, which count no longer.
   if (changes.length === 0 && were.length < Object.keys(files).length) return now
@@ -228,9 +274,21 @@ function changesOf(root: string, { tree, files }: Installed): string | Tree {
 }
 
 const broken = (id: string, root: string, text: string): VtError =>
-  problem('VT_PLUGIN_LOCK', { id, problem: text, way: `Look at it and agree: \`vtcode plugins add --in-place ${root}\`; \`vtcode plugins update\` restores what was installed.` }, { details: { files: [root] } })
+  problem(
+    'VT_PLUGIN_LOCK',
+    {
+      id,
+      problem: text,
+      way: `Look at it and agree: \`vtcode plugins add --in-place ${root}\`; \`vtcode plugins update\` restores what was installed.`,
+    },
+    { details: { files: [root] } },
+  )
 
 function lost(name: string, root: string): VtError {
   const way = `\`vtcode plugins update ${name}\` restores it, \`vtcode plugins remove ${name}\` removes it.`
-  return problem('VT_PLUGIN_LOCK', { id: name, problem: 'is installed and its folder is gone', way }, { details: { files: [root] } })
+  return problem(
+    'VT_PLUGIN_LOCK',
+    { id: name, problem: 'is installed and its folder is gone', way },
+    { details: { files: [root] } },
+  )
 }

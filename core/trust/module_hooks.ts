@@ -27,7 +27,9 @@ export function copyAround(file: string, shelf?: string): string | undefined {
 const pathOf = (url: string): string | undefined => (url.startsWith('file:') ? fileURLToPath(url) : undefined)
 
 const notAgreed = (name: string): Error =>
-  Object.assign(new Error(`'${name}' is not among the files that were agreed to, and nothing else is loaded`), { code: 'ERR_MODULE_NOT_FOUND' })
+  Object.assign(new Error(`'${name}' is not among the files that were agreed to, and nothing else is loaded`), {
+    code: 'ERR_MODULE_NOT_FOUND',
+  })
 
 /** Whether a file may load another. The target decides where only agreed code runs: which file asks can be made up. */
 function mayLoad(parent: string, target: string, { alone }: Closing): boolean {
@@ -36,7 +38,11 @@ function mayLoad(parent: string, target: string, { alone }: Closing): boolean {
   return alone === undefined || to !== undefined || target.startsWith(alone.ours)
 }
 
-export async function resolve(specifier: string, context: { parentURL?: string }, next: (specifier: string, context: unknown) => Promise<Resolved>): Promise<Resolved> {
+export async function resolve(
+  specifier: string,
+  context: { parentURL?: string },
+  next: (specifier: string, context: unknown) => Promise<Resolved>,
+): Promise<Resolved> {
   const { names } = closing
   const url = Object.hasOwn(names, specifier) ? names[specifier] : undefined
   if (url) return { url, shortCircuit: true }

@@ -3,7 +3,8 @@ import { isObject } from '../shapes/index.js'
 import { fileIn } from './tree.js'
 
 /** Variables that stand for a folder which is known when consent is asked for. */
-const known = /^(?:PWD|workspace|plugin_root|workspaceFolder|(?:VTCODE|CLAUDE|GEMINI)_(?:WORKSPACE|PROJECT_DIR)|(?:CLAUDE_)?PLUGIN_ROOT|extensionPath|workspacePath)$/
+const known =
+  /^(?:PWD|workspace|plugin_root|workspaceFolder|(?:VTCODE|CLAUDE|GEMINI)_(?:WORKSPACE|PROJECT_DIR)|(?:CLAUDE_)?PLUGIN_ROOT|extensionPath|workspacePath)$/
 // Neither looks for the end of what never ends, so a long text of beginnings is read in one pass.
 const variable = /\{\$([\w.]+)\}|\$(?:\{([\w.:]*)|([A-Za-z_]\w*))/g
 const wholeVariable = /\{\$(\w+)\}|\$(?:\{(\w+)\}|([A-Za-z_]\w*))/g
@@ -12,7 +13,19 @@ const wholeVariable = /\{\$(\w+)\}|\$(?:\{(\w+)\}|([A-Za-z_]\w*))/g
 const MAX_WORDS = 10_000
 const MAX_PATH = 4_096
 /** Members of a value that is looked up when it is used. */
-const lookups = ['env', 'file', 'command', 'keychain', 'secret', 'option', 'input', 'join', 'default', 'timeout_secs', 'refresh_secs']
+const lookups = [
+  'env',
+  'file',
+  'command',
+  'keychain',
+  'secret',
+  'option',
+  'input',
+  'join',
+  'default',
+  'timeout_secs',
+  'refresh_secs',
+]
 
 /** Where the programs of an item are: `value` is searched for commands, whose words begin in one of `folders`. */
 export interface Programs {
@@ -51,7 +64,12 @@ export function findStarted(root: string, { value, folders }: Programs): Started
     return `It starts \`${words.join(' ').replaceAll(root, '.').slice(0, 200)}\` (${formatFiles([...new Set(covered)])})`
   })
   // An adapter of a third party may read a file that its manifest names.
-  add(textsOf(value).filter((text) => text.length < MAX_PATH).map(replaceFolders), folders)
+  add(
+    textsOf(value)
+      .filter((text) => text.length < MAX_PATH)
+      .map(replaceFolders),
+    folders,
+  )
   const limit = starts.length > 0 ? ['What a program starts or reads in turn cannot be listed'] : []
   return { files, sentences: [...new Set([...starts, ...limit, ...sentAway(value)])] }
 }
@@ -83,30 +101,53 @@ function sentAway(value: unknown): string[] {
   const [place] = isOneValue(url) ? textsOf(url) : []
   if (place !== undefined) {
     const names = namesIn(value)
-    return names.length === 0 ? below : [`It sends ${theirContent(names)} to ${hostIn(place) ?? place.slice(0, 200)}`, ...below]
+    return names.length === 0
+      ? below
+      : [`It sends ${theirContent(names)} to ${hostIn(place) ?? place.slice(0, 200)}`, ...below]
   }
   const program = command ?? run
   const names = [...new Set([...referencesOf([command, args, run, env]), ...textsOf(env).flatMap(variablesOf)])]
-  return isOneValue(program) && names.length > 0 ? [`It hands ${theirContent(names)} to the program \`${textsOf(command === undefined ? run : [command, args]).join(' ').slice(0, 200)}\``, ...below] : below
+  return isOneValue(program) && names.length > 0
+    ? [
+        `It hands ${theirContent(names)} to the program \`${textsOf(command === undefined ? run : [command, args])
+          .join(' ')
+          .slice(0, 200)}\``,
+        ...below,
+      ]
+    : below
 }
 
 /** The host of an address that is whole; one that is put together later is shown as it stands. */
-const hostIn = (address: string): string | undefined => (!/^[^/]*\/\/[^/?#]*[${}]/.test(address) && URL.canParse(address) ? new URL(address).host || undefined : undefined)
+const hostIn = (address: string): string | undefined =>
+  !/^[^/]*\/\/[^/?#]*[${}]/.test(address) && URL.canParse(address) ? new URL(address).host || undefined : undefined
 
 function theirContent(names: string[]): string {
   const [secrets, variables] = [names.filter((name) => name.includes(' ')), names.filter((name) => !name.includes(' '))]
-  const held = variables.length > 0 ? [`what ${variables.join(', ')} ${variables.length === 1 ? 'holds' : 'hold'} in your environment`] : []
+  const held =
+    variables.length > 0
+      ? [`what ${variables.join(', ')} ${variables.length === 1 ? 'holds' : 'hold'} in your environment`]
+      : []
   return [...held, ...secrets].join(' and ')
 }
-const namesIn = (value: unknown): string[] => [...new Set([...textsOf(value).flatMap(variablesOf), ...referencesOf(value)])]
+const namesIn = (value: unknown): string[] => [
+  ...new Set([...textsOf(value).flatMap(variablesOf), ...referencesOf(value)]),
+]
 
 /** A text, or what is looked up; no map of servers that has one of this name. */
 const isOneValue = (value: unknown): boolean =>
-  typeof value === 'string' || Array.isArray(value) || (isObject(value) && Object.keys(value).length > 0 && Object.entries(value).every(([key, item]) => lookups.includes(key) && !isObject(item)))
+  typeof value === 'string' ||
+  Array.isArray(value) ||
+  (isObject(value) &&
+    Object.keys(value).length > 0 &&
+    Object.entries(value).every(([key, item]) => lookups.includes(key) && !isObject(item)))
 
 /** The variables in a text, but those that stand for a folder. */
 const variablesOf = (text: string): string[] =>
-  [...text.matchAll(variable)].flatMap(([, ...names]) => (/^(?:env[:.])?(\w+)/.exec(names.find((name) => name !== undefined) ?? '')?.slice(1) ?? [])).filter((name) => !known.test(name))
+  [...text.matchAll(variable)]
+    .flatMap(
+      ([, ...names]) => /^(?:env[:.])?(\w+)/.exec(names.find((name) => name !== undefined) ?? '')?.slice(1) ?? [],
+    )
+    .filter((name) => !known.test(name))
 
 /** The variables and secrets that a value names as `{ env: NAME }` and `{ secret: KEY }`. */
 function referencesOf(value: unknown): string[] {
@@ -139,6 +180,10 @@ function commandsOf(value: unknown): StartedProgram[] {
   const { command, args, run, commands, env, cwd } = value as Record<string, unknown>
   const more = textsOf(env)
   const lines = isObject(commands) ? [] : textsOf(commands).map((line) => [line])
-  const own = [...(command === undefined ? [] : [[...textsOf(command), ...textsOf(args)]]), ...(run === undefined ? [] : [textsOf(run)]), ...lines].filter((words) => words.length > 0)
+  const own = [
+    ...(command === undefined ? [] : [[...textsOf(command), ...textsOf(args)]]),
+    ...(run === undefined ? [] : [textsOf(run)]),
+    ...lines,
+  ].filter((words) => words.length > 0)
   return [...own.map((words) => ({ words, more, cwd: typeof cwd === 'string' ? [cwd] : [] })), ...below]
 }

@@ -22,10 +22,17 @@ export function keepStanding(workspace: string, id: string, item: TrustItem): Tr
  * Throws VT_PLUGIN_UNTRUSTED where a command names other files, or other bytes, than the user agreed to: a command of a
  * contribution of the workspace, or of the parts of its settings with this key, such as `hooks`. Other layers may run.
  */
-export function requireStanding(workspace: string, { id, layer }: Pick<Contribution, 'id' | 'layer'>, key?: string): void {
+export function requireStanding(
+  workspace: string,
+  { id, layer }: Pick<Contribution, 'id' | 'layer'>,
+  key?: string,
+): void {
   if (layer !== 'workspace') return
   const here = kept.get(workspace) ?? new Map<string, TrustItem>()
-  const own = key === undefined && here.has(id) ? [id] : [...here.keys()].filter((one) => (key === undefined ? one.includes('#') : one.endsWith(`#${key}`)))
+  const own =
+    key === undefined && here.has(id)
+      ? [id]
+      : [...here.keys()].filter((one) => (key === undefined ? one.includes('#') : one.endsWith(`#${key}`)))
   for (const one of own) {
     const files = changedFiles(here.get(one)!)
     const changed = files.slice(0, 5).join(', ')

@@ -78,14 +78,16 @@ export function openTrust(options: TrustOptions): Trust {
       // A workspace without any consent costs a start nothing, however large its folders are.
       if (accepted.length === 0 && Object.keys(grants).length === 0) return new Map()
       const tree = treesOnce()
-      return new Map(contributions.flatMap((contribution) => {
-        try {
-          const item = itemFor(contribution, workspace, tree)
-          return isTrusted(item) ? [[contribution, keepStanding(workspace, contribution.id, item)]] : []
-        } catch {
-          return []
-        }
-      }))
+      return new Map(
+        contributions.flatMap((contribution) => {
+          try {
+            const item = itemFor(contribution, workspace, tree)
+            return isTrusted(item) ? [[contribution, keepStanding(workspace, contribution.id, item)]] : []
+          } catch {
+            return []
+          }
+        }),
+      )
     },
     accept(items) {
       if (digestOf(items) === env['VTCODE_TRUST']) accepted = items
@@ -130,7 +132,8 @@ function readStore(options: TrustOptions): Store {
   }
   if ((stat.mode & 0o020) !== 0) throw unusable(options, 'its group may write it')
   const store = JSON.parse(readBytes(file, { limit: 16 * 1_048_576 }).toString('utf8')) as Store | null
-  if (store?.version !== 1 || typeof (store.workspaces ?? undefined) !== 'object') throw unusable(options, 'it is not a trust store of version 1')
+  if (store?.version !== 1 || typeof (store.workspaces ?? undefined) !== 'object')
+    throw unusable(options, 'it is not a trust store of version 1')
   return store
 }
 
@@ -144,12 +147,19 @@ function changeStore(options: TrustOptions, here: string, edit: (grants: Grants)
   const after = { ...before }
   edit(after)
   noteConsents({ home, audit, workspace: realpathSync(workspace) }, before, after)
-  writeStateSync(fileOf(options), JSON.stringify({ ...store, workspaces: { ...store.workspaces, [here]: after } }, null, 2))
+  writeStateSync(
+    fileOf(options),
+    JSON.stringify({ ...store, workspaces: { ...store.workspaces, [here]: after } }, null, 2),
+  )
   return after
 }
 
 /** Notes consents outside the store before they count; without `audit` nothing. Throws VT_TRUST_STORE. */
-export function noteConsents({ home, audit, workspace }: Pick<TrustOptions, 'home' | 'audit' | 'workspace'>, before: Grants, after: Grants): void {
+export function noteConsents(
+  { home, audit, workspace }: Pick<TrustOptions, 'home' | 'audit' | 'workspace'>,
+  before: Grants,
+  after: Grants,
+): void {
   try {
     if (audit !== undefined) appendAll(resolve(home, audit), changesOf(before, after, workspace))
   } catch (error) {
@@ -162,8 +172,15 @@ function changesOf(before: Grants, after: Grants, workspace: string): string {
   const at = new Date().toISOString()
   const given = Object.entries(after).filter(([id, grant]) => before[id] !== grant)
   const taken = Object.entries(before).filter(([id]) => !Object.hasOwn(after, id))
-  const lines = [['granted', given], ['revoked', taken]] as const
-  return lines.flatMap(([event, changed]) => changed.map(([id, { title, digest }]) => `${JSON.stringify({ at, event, workspace, id, title, digest })}\n`)).join('')
+  const lines = [
+    ['granted', given],
+    ['revoked', taken],
+  ] as const
+  return lines
+    .flatMap(([event, changed]) =>
+      changed.map(([id, { title, digest }]) => `${JSON.stringify({ at, event, workspace, id, title, digest })}\n`),
+    )
+    .join('')
 }
 
 /** Adds lines to a file of the user's own, on disk when it returns; a link in its place is not followed. */

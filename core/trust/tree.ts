@@ -1,4 +1,14 @@
-import { existsSync, lstatSync, readdirSync, readlinkSync, realpathSync, statSync, symlinkSync, writeFileSync, type Stats } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+  type Stats,
+} from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { problem } from '../shapes/index.js'
 import { byBytes, inside, makeFolder, sha256 } from '../system/index.js'
@@ -7,7 +17,8 @@ import { readBytes } from '../documents/index.js'
 const MAX_ENTRIES = 20_000
 const MAX_BYTES = 256 * 1_048_576
 
-export const refuse = (text: string, file: string) => problem('VT_MANIFEST_LIMIT', { problem: text }, { details: { files: [file] } })
+export const refuse = (text: string, file: string) =>
+  problem('VT_MANIFEST_LIMIT', { problem: text }, { details: { files: [file] } })
 
 /** Everything that lies in a folder, by one hash and by path. */
 export interface Tree {
@@ -102,14 +113,19 @@ function requireLink(stat: Stats, file: string, root: string, outward = false): 
 function treeOf(records: [path: string, form: 'f' | 'l', hash: string][]): Tree {
   records.sort(([a], [b]) => byBytes(a, b))
   const lines = records.map(([path, form, hash]) => `${form}\0${path}\0${hash}\n`)
-  const named = ([path, form, hash]: (typeof records)[number]) => [path, `${form === 'l' ? 'link-' : ''}sha256-${Buffer.from(hash, 'hex').toString('base64')}`] as const
+  const named = ([path, form, hash]: (typeof records)[number]) =>
+    [path, `${form === 'l' ? 'link-' : ''}sha256-${Buffer.from(hash, 'hex').toString('base64')}`] as const
   return { digest: `tree1:sha256-${sha256(lines.join(''), 'base64')}`, files: Object.fromEntries(records.map(named)) }
 }
 
 /** Out of the files that count, by what the link says, and by where it ends today. */
 function leadsOut(root: string, link: string): boolean {
-  const isOut = (folder: string, target: string): boolean => !inside(folder, target) || isLeftOut(relative(folder, target))
-  return isOut(root, resolve(dirname(link), readlinkSync(link))) || (existsSync(link) && isOut(realpathSync(root), realpathSync(link)))
+  const isOut = (folder: string, target: string): boolean =>
+    !inside(folder, target) || isLeftOut(relative(folder, target))
+  return (
+    isOut(root, resolve(dirname(link), readlinkSync(link))) ||
+    (existsSync(link) && isOut(realpathSync(root), realpathSync(link)))
+  )
 }
 
 /** A copy that nobody writes by mistake. */

@@ -18,7 +18,11 @@ export function consentPlace(workspace: string, home: string): string {
   if (!above.endsWith(`/${worktreesFolder}`)) return workspace
   const origin = above.slice(0, -worktreesFolder.length - 1)
   try {
-    const note = sealOf(home, inodeOf(origin)).read(worktreeSeal, basename(real), readBytes(`${real}.json`, { limit: 65_536 }).toString())
+    const note = sealOf(home, inodeOf(origin)).read(
+      worktreeSeal,
+      basename(real),
+      readBytes(`${real}.json`, { limit: 65_536 }).toString(),
+    )
     return (note as { ino?: unknown } | undefined)?.ino === inodeOf(real) ? consentPlace(origin, home) : workspace
   } catch {
     // A folder that a repository brought has no note of ours.

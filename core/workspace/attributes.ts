@@ -2,7 +2,8 @@ import { findProgram, start } from '../system/index.js'
 
 // Node has no call for extended attributes and access lists. GNU's `cp` has them, on Linux, for the price of a process. Only the
 // system's own: PATH may name a folder of the workspace.
-let cp = process.platform === 'linux' ? findProgram('cp', ['/usr/bin', '/bin', '/run/current-system/sw/bin']) : undefined
+let cp =
+  process.platform === 'linux' ? findProgram('cp', ['/usr/bin', '/bin', '/run/current-system/sw/bin']) : undefined
 
 /**
  * Gives the open file `to` the mode, the access list and the extended attributes of the open file `from`. `false` if some could not

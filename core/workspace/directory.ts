@@ -1,4 +1,15 @@
-import { accessSync, closeSync, constants, existsSync, fstatSync, fsyncSync, lstatSync, openSync, realpathSync, type BigIntStats } from 'node:fs'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  lstatSync,
+  openSync,
+  realpathSync,
+  type BigIntStats,
+} from 'node:fs'
 import { join } from 'node:path'
 import { decodeName, errno } from '../system/index.js'
 
@@ -35,7 +46,8 @@ export function openRoot(root: string): Directory {
 export const statOf = (directory: Directory): BigIntStats => lstatSync(directory.at('.'), { bigint: true })
 
 /** A path that names an open file for other programs: through its descriptor where the system can, else as it was found. */
-export const reference = (fd: number, path: string | Buffer): string => (proc ? `/proc/${process.pid}/fd/${fd}` : path.toString())
+export const reference = (fd: number, path: string | Buffer): string =>
+  proc ? `/proc/${process.pid}/fd/${fd}` : path.toString()
 
 const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
 // Linux's O_PATH, which Node does not name: a descriptor that stands for a place without opening what is there.
@@ -118,7 +130,14 @@ class Named implements Directory {
   peek(name: string): DirectoryEntry | undefined {
     const path = this.at(name)
     const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false })
-    return stats && { stats, open: () => openChecked(path, stats), refuseReadonly: () => accessSync(path, constants.W_OK), close: () => {} }
+    return (
+      stats && {
+        stats,
+        open: () => openChecked(path, stats),
+        refuseReadonly: () => accessSync(path, constants.W_OK),
+        close: () => {},
+      }
+    )
   }
   openFile(name: string): { fd: number; stats: BigIntStats } | undefined {
     return regular(() => this.peek(name)?.open())

@@ -27,7 +27,12 @@ export function openSpot(spot: Spot, path: string): Handle {
 }
 
 /** A regular file that was opened at `place`. */
-function opened(path: string, resolved: string, place: string | Buffer, { fd, stats }: { fd: number; stats: BigIntStats }): Handle {
+function opened(
+  path: string,
+  resolved: string,
+  place: string | Buffer,
+  { fd, stats }: { fd: number; stats: BigIntStats },
+): Handle {
   const held = { fd, ref: reference(fd, place), close: () => closeSync(fd) }
   return new Opened(path, resolved, 'file', toStat(stats), held)
 }
@@ -72,7 +77,10 @@ function namesIn({ ref, fd }: Pick<Directory, 'ref' | 'fd'>, most: number): Name
   const entries = readdirSync(ref, { withFileTypes: true })
   // Bytes are slower.
   const named = entries.some(({ name }) => isInexact(name))
-    ? readdirSync(ref, { withFileTypes: true, encoding: 'buffer' }).map((entry) => ({ name: encodeName(entry.name), kind: entryKind(entry) }))
+    ? readdirSync(ref, { withFileTypes: true, encoding: 'buffer' }).map((entry) => ({
+        name: encodeName(entry.name),
+        kind: entryKind(entry),
+      }))
     : entries.map((entry) => ({ name: entry.name, kind: entryKind(entry) }))
   return named.sort(byName)
 }
@@ -86,7 +94,7 @@ function firstNamesIn(ref: string, most: number, encoding: 'utf8' | 'buffer' = '
     const named: string[] = []
     /** No name behind this one is among the first. */
     let last: string | undefined
-    for (let entry; (entry = folder.readSync()); ) {
+    for (let entry; (entry = folder.readSync());) {
       if (encoding === 'utf8' && isInexact(entry.name)) return firstNamesIn(ref, most, 'buffer')
       const name = encoding === 'utf8' ? entry.name : encodeName(entry.name as unknown as Buffer)
       if (last !== undefined && name > last) continue
@@ -96,10 +104,13 @@ function firstNamesIn(ref: string, most: number, encoding: 'utf8' | 'buffer' = '
       named.length = most
       last = named.at(-1)
     }
-    return named.sort().slice(0, most).map((text) => {
-      const end = text.indexOf('\0')
-      return { name: text.slice(0, end), kind: text.slice(end + 1) as EntryKind }
-    })
+    return named
+      .sort()
+      .slice(0, most)
+      .map((text) => {
+        const end = text.indexOf('\0')
+        return { name: text.slice(0, end), kind: text.slice(end + 1) as EntryKind }
+      })
   } finally {
     folder.closeSync()
   }

@@ -7,7 +7,10 @@ import { ownFolders } from './places.js'
  * Whether a rule `Read(path)` under `policy.deny` hides a path from tools, as given or as resolved; `undefined` when no rule does.
  * The permission policy refuses calls that name such a path; this keeps it out of what calls come upon: searches, lists, copies.
  */
-export function hiddenBy({ policy }: Pick<Settings, 'policy'>, { root, user: home }: { root: string; user: string }): ((path: string) => boolean) | undefined {
+export function hiddenBy(
+  { policy }: Pick<Settings, 'policy'>,
+  { root, user: home }: { root: string; user: string },
+): ((path: string) => boolean) | undefined {
   const patterns = policy.deny.flatMap((entry) => {
     const [, spec] = /^(?:Read|Grep|Glob)\((.+)\)$/s.exec((typeof entry === 'string' ? entry : entry.rule).trim()) ?? []
     return spec === undefined || spec === '*' ? [] : [pathPattern(spec, { root, home })]
@@ -16,7 +19,19 @@ export function hiddenBy({ policy }: Pick<Settings, 'policy'>, { root, user: hom
 }
 
 /** Of the home of this program, what is written to be read, and what a workspace keeps whose `.vtcode` it is. Everything else in it is the user's alone. */
-const readable = new Set(['agents.md', 'agents', 'plugins', 'plugins.lock.json', 'rules', 'skills', 'plans', 'tasks', 'tool-policy.json', '.gitignore', ...ownFolders])
+const readable = new Set([
+  'agents.md',
+  'agents',
+  'plugins',
+  'plugins.lock.json',
+  'rules',
+  'skills',
+  'plans',
+  'tasks',
+  'tool-policy.json',
+  '.gitignore',
+  ...ownFolders,
+])
 const ofWorkspace = /^config(\.local)?\.\w+$/
 
 /**
@@ -30,7 +45,12 @@ export function secretsWithin(root: string, home: string): ((path: string) => bo
   return (path) => {
     const names = [...above!, ...namesIn(path)]
     const first = names[way!.length]
-    return first !== undefined && way!.every((name, index) => names[index] === name) && !readable.has(first) && !ofWorkspace.test(first)
+    return (
+      first !== undefined &&
+      way!.every((name, index) => names[index] === name) &&
+      !readable.has(first) &&
+      !ofWorkspace.test(first)
+    )
   }
 }
 const namesIn = (path: string): string[] => foldedNames(path).filter((name) => name !== '' && name !== '.')

@@ -30,7 +30,12 @@ interface Planned {
 }
 
 /** Carries out all operations or none. Throws VT_FILE_STALE, VT_PATH_EXISTS, VT_PATCH_RECOVERY and whatever writing throws. */
-export async function transact(files: Files, whole: Files, operations: readonly Operation[], passCommit: CommitPoint): Promise<Written[]> {
+export async function transact(
+  files: Files,
+  whole: Files,
+  operations: readonly Operation[],
+  passCommit: CommitPoint,
+): Promise<Written[]> {
   await using _ = await files.holdJournal()
   await recoverAll(whole)
   const [only] = operations
@@ -102,9 +107,11 @@ async function carryOut(files: Files, operation: Operation): Promise<Written | u
 
 /** What puts a file back as it is now; one that is so still is left alone. */
 async function reversal(files: Files, { path, over }: Operation): Promise<() => Promise<unknown>> {
-  if (over === 'nothing') return () => files.remove(path).catch((error: unknown) => (isMissing(error) ? undefined : Promise.reject(error)))
+  if (over === 'nothing')
+    return () => files.remove(path).catch((error: unknown) => (isMissing(error) ? undefined : Promise.reject(error)))
   const bytes = over.bytes ?? (await files.read(path))
-  return async () => (await hashAt(files, path)) !== over.sha256 && files.write(path, bytes, 'anything', { mode: over.stat.mode })
+  return async () =>
+    (await hashAt(files, path)) !== over.sha256 && files.write(path, bytes, 'anything', { mode: over.stat.mode })
 }
 
 async function rollBack(undo: (() => Promise<unknown>)[]): Promise<string[]> {
@@ -165,7 +172,10 @@ async function recoverOne(files: Files, home: string): Promise<void> {
     // What is larger was not written by us, and is not read to find that out.
     const sizes = await Promise.all([`${home}/plan.json`, `${home}/commit`].map((path) => files.stat(path)))
     if (sizes.some((stat) => stat?.kind !== 'file' || stat.bytes > MAX_PLAN)) return files.setAside(home)
-    const [text, mark] = [(await files.read(`${home}/plan.json`)).toString(), (await files.read(`${home}/commit`)).toString()]
+    const [text, mark] = [
+      (await files.read(`${home}/plan.json`)).toString(),
+      (await files.read(`${home}/commit`)).toString(),
+    ]
     if (mark !== files.seal.mark('plan', home, text)) return files.setAside(home)
     const plan = JSON.parse(text) as Planned[]
     for (const { path } of plan) if (!(await isOurs(files, path))) throw unfinished(path, home)
@@ -176,14 +186,26 @@ async function recoverOne(files: Files, home: string): Promise<void> {
     for (const [index, { path, after, mode, staged }] of plan.entries()) {
       if (states[index] === after) continue
       if (staged === undefined) await named.remove(path)
-      else await named.write(path, await content(files, staged, after, path, home), 'anything', mode === undefined ? {} : { mode })
+      else
+        await named.write(
+          path,
+          await content(files, staged, after, path, home),
+          'anything',
+          mode === undefined ? {} : { mode },
+        )
     }
   }
   await files.remove(home, { recursive: true })
 }
 
 /** What was put aside for a file, if it is still that. */
-async function content(files: Files, staged: string, after: string | null, path: string, home: string): Promise<Buffer> {
+async function content(
+  files: Files,
+  staged: string,
+  after: string | null,
+  path: string,
+  home: string,
+): Promise<Buffer> {
   const bytes = await files.read(staged)
   if (sha256(bytes) !== after) throw unfinished(path, home)
   return bytes
@@ -210,7 +232,8 @@ async function hashAt(files: Files, path: string): Promise<string | null> {
     await using file = await files.openFile(path)
     const hash = createHash('sha256')
     const chunk = Buffer.allocUnsafe(Math.min(file.stat.bytes, 1024 * 1024))
-    for (let at = 0, piece; (piece = await file.read(at, chunk.length, chunk)).length > 0; at += piece.length) hash.update(piece)
+    for (let at = 0, piece; (piece = await file.read(at, chunk.length, chunk)).length > 0; at += piece.length)
+      hash.update(piece)
     return hash.digest('hex')
   } catch (error) {
     if (isMissing(error)) return null
@@ -219,7 +242,8 @@ async function hashAt(files: Files, path: string): Promise<string | null> {
 }
 
 async function ignored(files: Files): Promise<void> {
-  if (!(await files.stat(`${folder}/.gitignore`))) await files.write(`${folder}/.gitignore`, Buffer.from('*\n'), 'anything')
+  if (!(await files.stat(`${folder}/.gitignore`)))
+    await files.write(`${folder}/.gitignore`, Buffer.from('*\n'), 'anything')
 }
 
 const isMissing = (error: unknown): boolean => error instanceof VtError && error.code === 'VT_PATH_NOT_FOUND'

@@ -13,7 +13,12 @@ const usualPatienceMs = 20_000
  * Holds every key until disposed of: calls of this process queue up, other processes wait for it. Keys are taken in one order,
  * so that two holders never wait for each other. Throws VT_FILE_IO (retryable) when that takes too long, or the reason of `signal`.
  */
-export async function lock(keys: readonly string[], path: string, signal?: AbortSignal, patienceMs = usualPatienceMs): Promise<AsyncDisposable> {
+export async function lock(
+  keys: readonly string[],
+  path: string,
+  signal?: AbortSignal,
+  patienceMs = usualPatienceMs,
+): Promise<AsyncDisposable> {
   const held: (() => Promise<void>)[] = []
   const release = async (): Promise<void> => {
     for (const free of held.reverse()) await free()
@@ -53,14 +58,23 @@ const address = (key: string): string => {
   return process.platform === 'linux' ? `\0${name}` : join(tmpdir(), `${name}.sock`)
 }
 
-async function claim(key: string, path: string, signal: AbortSignal | undefined, patienceMs: number): Promise<() => Promise<void>> {
+async function claim(
+  key: string,
+  path: string,
+  signal: AbortSignal | undefined,
+  patienceMs: number,
+): Promise<() => Promise<void>> {
   const deadline = Date.now() + patienceMs
   const sweep = sweeper(address(key))
   for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
     const server = await listen(address(key))
     if (server) return () => new Promise((resolve) => server.close(() => resolve()))
     if (Date.now() > deadline)
-      throw problem('VT_FILE_IO', { path, reason: 'another process keeps writing it' }, { retryable: true, details: { errno: 'EBUSY' } })
+      throw problem(
+        'VT_FILE_IO',
+        { path, reason: 'another process keeps writing it' },
+        { retryable: true, details: { errno: 'EBUSY' } },
+      )
     await sweep()
     await sleep(pause * (0.5 + Math.random()), undefined, signal && { signal })
   }
@@ -99,7 +113,10 @@ function fileAt(path: string): string | undefined {
 
 function refuses(path: string): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = process.getBuiltinModule('node:net').connect(path, () => resolve(false)).once('error', (error) => resolve(errno(error) === 'ECONNREFUSED'))
+    const socket = process
+      .getBuiltinModule('node:net')
+      .connect(path, () => resolve(false))
+      .once('error', (error) => resolve(errno(error) === 'ECONNREFUSED'))
     socket.once('connect', () => socket.destroy())
   })
 }

@@ -38,13 +38,16 @@ export class JudgedPlaces {
 
   /** Whether the call named this place, one above it or one below. */
   knows(place: string): boolean {
-    return this.places.some(({ resolved, entry }) => [resolved, entry].some((known) => isWithin(place, known) || isWithin(known, place)))
+    return this.places.some(({ resolved, entry }) =>
+      [resolved, entry].some((known) => isWithin(place, known) || isWithin(known, place)),
+    )
   }
 
   /** Whether the call named this path itself, or a folder that it lies in; nothing is said of a call that named none. */
   names(path: string): boolean | undefined {
     if (this.places.length === 0) return undefined
-    for (let end = path.length; end > 0; end = path.lastIndexOf('/', end - 1)) if (this.entries.has(path.slice(0, end))) return true
+    for (let end = path.length; end > 0; end = path.lastIndexOf('/', end - 1))
+      if (this.entries.has(path.slice(0, end))) return true
     return this.entries.has('.') && !isReserved(path)
   }
 }
@@ -60,7 +63,14 @@ export function isReserved(path: string): boolean {
 /** The folders below `.vtcode/` in which only this program writes. */
 export const ownFolders = ['aside', 'journal', 'history', 'tmp', 'spool', 'sessions', 'approvals', 'worktrees']
 /** What only this program writes: never through a link, which a repository may bring. */
-export const isOwnState = (path: string): boolean => path.startsWith('.vtcode/') && ownFolders.includes(path.split('/')[1]!)
+export const isOwnState = (path: string): boolean =>
+  path.startsWith('.vtcode/') && ownFolders.includes(path.split('/')[1]!)
 
 export const turned = (path: string): VtError =>
-  problem('VT_FILE_STALE', { path: shownPath(path) }, { hint: 'It leads elsewhere than when the call was checked: a link or a folder on the way was changed. Look at it, then call again.' })
+  problem(
+    'VT_FILE_STALE',
+    { path: shownPath(path) },
+    {
+      hint: 'It leads elsewhere than when the call was checked: a link or a folder on the way was changed. Look at it, then call again.',
+    },
+  )

@@ -60,8 +60,13 @@ export class WorkspaceReading {
 
   /** Returns a view in which these paths and the folders above them are no links: a later link leads nowhere. */
   asNamed(paths: readonly string[]): this {
-    const ways = new Set(paths.flatMap((path) => segments(path).map((_, index, names) => names.slice(0, index + 1).join('/'))))
-    return this.holding([...ways].map((path) => ({ given: path, resolved: path, entry: path })), () => {})
+    const ways = new Set(
+      paths.flatMap((path) => segments(path).map((_, index, names) => names.slice(0, index + 1).join('/'))),
+    )
+    return this.holding(
+      [...ways].map((path) => ({ given: path, resolved: path, entry: path })),
+      () => {},
+    )
   }
 
   /** Whether the root was just looked at. */
@@ -78,7 +83,13 @@ export class WorkspaceReading {
       this.looked = true
       return queueMicrotask(() => (this.looked = false))
     }
-    throw problem('VT_FILE_STALE', { path: this.root }, { hint: 'The folder of the workspace was moved or replaced, and what has its name now is another one. Start the program anew.' })
+    throw problem(
+      'VT_FILE_STALE',
+      { path: this.root },
+      {
+        hint: 'The folder of the workspace was moved or replaced, and what has its name now is another one. Start the program anew.',
+      },
+    )
   }
 
   /**
@@ -171,7 +182,8 @@ export class WorkspaceReading {
     try {
       spot = this.walk(asked, false)
     } catch (error) {
-      if (error instanceof VtError && (error.code === 'VT_PATH_NOT_FOUND' || error.code === 'VT_PATH_NOT_DIRECTORY')) return undefined
+      if (error instanceof VtError && (error.code === 'VT_PATH_NOT_FOUND' || error.code === 'VT_PATH_NOT_DIRECTORY'))
+        return undefined
       throw error
     }
     const stat = spot.entry && toStat(spot.entry.stats)
@@ -200,7 +212,7 @@ export class WorkspaceReading {
     const names = directory.names()
     const shown = ({ name }: { name: string }) =>
       [directory.path, directory.resolved].every((folder) => this.shows(folder === '.' ? name : `${folder}/${name}`))
-    return this.isHidden ?? this.isSecret ? names.filter(shown) : names
+    return (this.isHidden ?? this.isSecret) ? names.filter(shown) : names
   }
 
   /** What the program keeps in the workspace it always finds; calls that name it are judged by the policies. */
@@ -221,8 +233,13 @@ export class WorkspaceReading {
   /** The refusal of a file that a rule hides, or that is the user's alone. */
   private unseen(path: string): VtError {
     const isSecret = this.isSecret && [path, this.resolve(path)].some(this.isSecret)
-    const byRule = { reason: `A rule of policy.deny hides '${shownPath(path)}' from tools.`, way: 'The user can change the rule.' }
-    return problem('VT_POLICY_DENIED', isSecret ? { reason: secretReason(path), way: secretWay } : byRule, { details: { not_applied: true } })
+    const byRule = {
+      reason: `A rule of policy.deny hides '${shownPath(path)}' from tools.`,
+      way: 'The user can change the rule.',
+    }
+    return problem('VT_POLICY_DENIED', isSecret ? { reason: secretReason(path), way: secretWay } : byRule, {
+      details: { not_applied: true },
+    })
   }
 
   protected walk(path: string, follow: boolean): Spot {
@@ -273,7 +290,8 @@ export class WorkspaceReading {
       try {
         const known = new Set(readdirSync(handle.ref).slice(0, 2000))
         const found: string[] = []
-        for (let one; found.length < 3 && (one = nearest(name, known)); known.delete(one)) found.push(parent ? `${parent}/${one}` : one)
+        for (let one; found.length < 3 && (one = nearest(name, known)); known.delete(one))
+          found.push(parent ? `${parent}/${one}` : one)
         return found
       } finally {
         void handle.close()

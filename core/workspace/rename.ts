@@ -11,7 +11,13 @@ import type { Spot } from './walk.js'
  * Moves `source` to `target`; a file takes no name that is in use unless it may replace what is there, which `spare` keeps until
  * the disk confirms the move and `after` is done. Throws EEXIST, and with all as it was whatever else goes wrong.
  */
-export function moveInto(source: Spot, target: Spot, replace: boolean, spare: Temp | undefined, after?: () => void): void {
+export function moveInto(
+  source: Spot,
+  target: Spot,
+  replace: boolean,
+  spare: Temp | undefined,
+  after?: () => void,
+): void {
   const [from, to] = [source.directory.at(source.name), target.directory.at(target.name)]
   const aside = spare && target.directory.at(spare.name)
   try {

@@ -59,7 +59,8 @@ export function noteTemps(folder: Directory, seal: Seal, path: string): void {
 }
 
 /** Ends this process's note, if nothing of it is left. */
-export const endNote = (folder: Directory, seal: Seal): void => attempt(() => !stuck && unlinkSync(folder.at(noteName(token, seal))))
+export const endNote = (folder: Directory, seal: Seal): void =>
+  attempt(() => !stuck && unlinkSync(folder.at(noteName(token, seal))))
 
 /** Removes what processes that are gone have noted in `folder` and left behind. `enter` stands in a directory by its path. */
 export function sweepTemps(folder: Directory, seal: Seal, enter: (path: string) => Directory): void {
@@ -69,7 +70,8 @@ export function sweepTemps(folder: Directory, seal: Seal, enter: (path: string) 
     if (!owner || owner === token || file !== noteName(owner, seal) || isProcessRunning(Number(pid))) continue
     attempt(() => {
       // A directory may be gone by now; the others are looked at all the same.
-      for (const line of noteText(folder, file).split('\n').filter(Boolean)) attempt(() => sweep(owner, enter(JSON.parse(line) as string)))
+      for (const line of noteText(folder, file).split('\n').filter(Boolean))
+        attempt(() => sweep(owner, enter(JSON.parse(line) as string)))
       unlinkSync(folder.at(file))
     })
   }
@@ -93,7 +95,8 @@ function noteText(folder: Directory, file: string): string {
 
 function sweep(owner: string, directory: Directory): void {
   try {
-    for (const name of list(directory)) if (name.startsWith(`${prefix}${owner}-`)) attempt(() => removeTree(directory, name))
+    for (const name of list(directory))
+      if (name.startsWith(`${prefix}${owner}-`)) attempt(() => removeTree(directory, name))
   } finally {
     directory.close()
   }

@@ -1,4 +1,18 @@
-import { closeSync, constants, createReadStream, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, readlinkSync, rmdirSync, symlinkSync, unlinkSync, type BigIntStats } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  createReadStream,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmdirSync,
+  symlinkSync,
+  unlinkSync,
+  type BigIntStats,
+} from 'node:fs'
 import { chmod, copyFile, writeFile } from 'node:fs/promises'
 import { problem, VtError } from '../shapes/index.js'
 import { encodeName, shownPath } from '../system/index.js'
@@ -6,7 +20,8 @@ import { reference, syncDirectory, type Directory, type DirectoryEntry } from '.
 import type { Extent } from './types.js'
 
 /** Names in a directory, as text that leads back to the same bytes. */
-export const list = (directory: Directory): string[] => readdirSync(directory.at('.'), { encoding: 'buffer' }).map(encodeName)
+export const list = (directory: Directory): string[] =>
+  readdirSync(directory.at('.'), { encoding: 'buffer' }).map(encodeName)
 
 /** How much lies at `name`. Throws VT_INPUT_TOO_LARGE above `most`, VT_PATH_PERMISSION where another file system is mounted inside. */
 export function measure(directory: Directory, name: string, path: string, most?: Extent): Extent {

@@ -40,7 +40,13 @@ function leaveAll(way: Way): void {
  * the root that a link may begin with. Throws VT_FILE_STALE where the way is not as `expected`, VT_PATH_OUTSIDE, VT_PATH_LOOP,
  * VT_PATH_NOT_FOUND, VT_PATH_NOT_DIRECTORY and the like.
  */
-export function walk(root: Directory, path: string, roots: readonly string[], follow: boolean, expected?: Expected): Spot {
+export function walk(
+  root: Directory,
+  path: string,
+  roots: readonly string[],
+  follow: boolean,
+  expected?: Expected,
+): Spot {
   const way: Way = { root, path, roots, stack: [], links: 0 }
   let todo = segments(path)
   try {
@@ -93,7 +99,8 @@ function arrive(way: Way, name: string, entry: DirectoryEntry | undefined, expec
 }
 
 /** How the place that a way has come to is called, and an entry in it. */
-const namesOf = ({ stack }: Way, name = '.'): string => [...stack.map((step) => step.name), name].filter((part) => part !== '.').join('/') || '.'
+const namesOf = ({ stack }: Way, name = '.'): string =>
+  [...stack.map((step) => step.name), name].filter((part) => part !== '.').join('/') || '.'
 
 /** What is left to walk through the link `name`; an absolute one begins at the root again. What is a link no more is looked at once more. */
 function linked(way: Way, name: string, rest: string[]): string[] {
@@ -111,7 +118,11 @@ function linked(way: Way, name: string, rest: string[]): string[] {
 }
 
 /** The names of a link's target; a final `/` or `.` stays, as it asks for a directory. */
-const steps = (target: string): string[] => target.replace(/\/$/, '/.').split('/').filter((name) => name !== '')
+const steps = (target: string): string[] =>
+  target
+    .replace(/\/$/, '/.')
+    .split('/')
+    .filter((name) => name !== '')
 
 const outside = (path: string) => problem('VT_PATH_OUTSIDE', { path: shownPath(path) })
 

@@ -53,7 +53,13 @@ const largestCopy = { entries: 20_000, bytes: 1024 ** 3 }
 class Confined extends WorkspaceReading implements OpenWorkspace {
   private readonly noted = new Set<string>()
 
-  constructor(root: string, roots: readonly [string, ...string[]], home: string, user: string, readonly foreign: Map<string, string>) {
+  constructor(
+    root: string,
+    roots: readonly [string, ...string[]],
+    home: string,
+    user: string,
+    readonly foreign: Map<string, string>,
+  ) {
     super(root, roots, home, user)
     this.inNotes((folder) => sweepTemps(folder, this.seal, (path) => this.stand(path)))
   }
@@ -61,7 +67,11 @@ class Confined extends WorkspaceReading implements OpenWorkspace {
   async lock(paths: readonly string[], signal?: AbortSignal): Promise<AsyncDisposable> {
     await this.recover()
     const asked = paths.map((path) => this.normalize(path))
-    return lock(asked.map((path) => this.keyOf(path)), shownPath(asked.join(', ')), signal)
+    return lock(
+      asked.map((path) => this.keyOf(path)),
+      shownPath(asked.join(', ')),
+      signal,
+    )
   }
 
   /** One key from the first change on: a key by what is there would be another one when the folder of the journal has been made. */
@@ -71,7 +81,12 @@ class Confined extends WorkspaceReading implements OpenWorkspace {
 
   write(path: string, bytes: Uint8Array, over: Over, how: { mode?: number } = {}): Promise<Written> {
     return this.into(path, true, async (spot, asked) => {
-      const { stat, lost } = await writeFile(spot, asked, { bytes, over, mode: how.mode, commit: () => this.committing(asked) })
+      const { stat, lost } = await writeFile(spot, asked, {
+        bytes,
+        over,
+        mode: how.mode,
+        commit: () => this.committing(asked),
+      })
       return { resolved: spot.resolved, stat, created: !spot.entry, lost }
     })
   }
@@ -98,12 +113,17 @@ class Confined extends WorkspaceReading implements OpenWorkspace {
     })
   }
 
-  async rename(from: string, to: string, { replace = false, aside = false }: { replace?: boolean; aside?: boolean } = {}): Promise<void> {
+  async rename(
+    from: string,
+    to: string,
+    { replace = false, aside = false }: { replace?: boolean; aside?: boolean } = {},
+  ): Promise<void> {
     await this.from(from, (source) => {
       this.refuseHidden(source)
       return this.into(to, false, async (target, asked) => {
         refuseTaken(target, replace, asked)
-        if (!aside && source.entry!.stats.isSymbolicLink()) this.refuseLink(readlinkSync(source.directory.at(source.name), 'utf8'), target)
+        if (!aside && source.entry!.stats.isSymbolicLink())
+          this.refuseLink(readlinkSync(source.directory.at(source.name), 'utf8'), target)
         this.committing(from)
         try {
           moveInto(source, target, replace, target.entry && this.tempBeside(target))
@@ -228,12 +248,26 @@ class Confined extends WorkspaceReading implements OpenWorkspace {
   }
 
   /** `after` belongs to it: where that fails there is no copy. `commit` comes when all but the name is there. */
-  private async copyInto(source: Spot, target: Spot, replace: boolean, after?: () => void, commit?: () => void): Promise<void> {
+  private async copyInto(
+    source: Spot,
+    target: Spot,
+    replace: boolean,
+    after?: () => void,
+    commit?: () => void,
+  ): Promise<void> {
     const temp = this.tempBeside(target)
     try {
-      await copyTree(source.directory, source.name, target.directory, temp.name, (text) => this.refuseLink(text, target))
+      await copyTree(source.directory, source.name, target.directory, temp.name, (text) =>
+        this.refuseLink(text, target),
+      )
       commit?.()
-      moveInto({ ...target, name: temp.name, entry: source.entry }, target, replace, target.entry && this.tempBeside(target), after)
+      moveInto(
+        { ...target, name: temp.name, entry: source.entry },
+        target,
+        replace,
+        target.entry && this.tempBeside(target),
+        after,
+      )
     } finally {
       temp.drop()
     }
@@ -295,5 +329,6 @@ class Confined extends WorkspaceReading implements OpenWorkspace {
 }
 
 function refuseRoot(path: string): void {
-  if (path === '.') throw problem('VT_INPUT_INVALID', { problem: "'.' is the workspace itself; name something inside it." })
+  if (path === '.')
+    throw problem('VT_INPUT_INVALID', { problem: "'.' is the workspace itself; name something inside it." })
 }

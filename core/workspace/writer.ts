@@ -1,5 +1,18 @@
 import { createHash } from 'node:crypto'
-import { closeSync, constants, fchmodSync, fchownSync, fstatSync, fsync, openSync, readSync, renameSync, unlinkSync, write, type BigIntStats } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
+  fsync,
+  openSync,
+  readSync,
+  renameSync,
+  unlinkSync,
+  write,
+  type BigIntStats,
+} from 'node:fs'
 import { problem } from '../shapes/index.js'
 import { shownPath } from '../system/index.js'
 import { copyAttributes } from './attributes.js'
@@ -37,7 +50,11 @@ export async function writeFile(spot: Spot, path: string, { bytes, over, mode, c
   const temp = tempIn(directory)
   try {
     // A new file gets what the umask leaves of 0644; another is private until it has the old mode.
-    const fd = openSync(directory.at(temp.name), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, old || mode !== undefined ? 0o600 : 0o644)
+    const fd = openSync(
+      directory.at(temp.name),
+      O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
+      old || mode !== undefined ? 0o600 : 0o644,
+    )
     try {
       const lost = old ? await takeOver(fd, old, over) : []
       const final = mode ?? (old && Number(old.stats.mode) & 0o7777)
@@ -102,7 +119,10 @@ function refuseChanged(entry: DirectoryEntry | undefined, seen: Version, path: s
 }
 
 const sameFile = (found: BigIntStats, seen: EntryStat): boolean =>
-  found.ino === seen.ino && found.dev === seen.dev && Number(found.size) === seen.bytes && found.mtimeNs === seen.mtime_ns
+  found.ino === seen.ino &&
+  found.dev === seen.dev &&
+  Number(found.size) === seen.bytes &&
+  found.mtimeNs === seen.mtime_ns
 
 /** Changed so lately that another change might carry the same time. */
 const young = (stats: BigIntStats): boolean => Date.now() - Number(stats.mtimeMs) < 100
@@ -112,7 +132,7 @@ function hashEntry(entry: DirectoryEntry): string {
   const chunk = Buffer.allocUnsafe(1024 * 1024)
   const fd = entry.open()
   try {
-    for (let bytes; (bytes = readSync(fd, chunk)) > 0; ) hash.update(chunk.subarray(0, bytes))
+    for (let bytes; (bytes = readSync(fd, chunk)) > 0;) hash.update(chunk.subarray(0, bytes))
   } finally {
     closeSync(fd)
   }
@@ -120,7 +140,7 @@ function hashEntry(entry: DirectoryEntry): string {
 }
 
 async function writeAll(fd: number, bytes: Uint8Array): Promise<void> {
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0; at < bytes.length;) {
     const length = Math.min(bytes.length - at, 16 * 1024 * 1024)
     at += (await writeSome(fd, bytes, at, length, at)).bytesWritten
   }

@@ -2,7 +2,18 @@ import { realpathSync } from 'node:fs'
 import { isAbsolute, resolve } from 'node:path'
 import { findProgram, isProgram, makeFolder, searchPath } from '../../core/system/index.js'
 import { toText } from '../../core/text/index.js'
-import { problem, VtError, type Adapter, type Call, type Context, type Contribution, type Handle, type JsonObject, type AdapterContext, type Schema } from '../../core/index.js'
+import {
+  problem,
+  VtError,
+  type Adapter,
+  type Call,
+  type Context,
+  type Contribution,
+  type Handle,
+  type JsonObject,
+  type AdapterContext,
+  type Schema,
+} from '../../core/index.js'
 import { requireStanding } from '../../core/trust/index.js'
 import { runProgram } from '../lib/process/index.js'
 import { Capture } from './command/capture.js'
@@ -21,7 +32,12 @@ const command: Adapter = (contribution, adapterContext) => {
     const values = valuesOf(contribution, call.input, adapterContext)
     const args = template.render(values)
     const file = programOf(template.program, contribution, context.workspace.root)
-    const env = await toolEnvironment(values, { contribution, adapterContext, input: call.input, signal: context.signal })
+    const env = await toolEnvironment(values, {
+      contribution,
+      adapterContext,
+      input: call.input,
+      signal: context.signal,
+    })
     makeFolder(values.plugin_data, 0o700)
     await using folder = await folderOf(settings, call, context)
     const stdout = new Capture(context, contribution.name, settings.max_output_bytes)
@@ -41,10 +57,20 @@ const command: Adapter = (contribution, adapterContext) => {
         stdout.take,
         stderr.take,
       )
-      if (!ended) throw problem('VT_PLUGIN_REQUIRES', { id: contribution.id, needs: `'${template.program}', which cannot be started` })
+      if (!ended)
+        throw problem('VT_PLUGIN_REQUIRES', {
+          id: contribution.id,
+          needs: `'${template.program}', which cannot be started`,
+        })
       if (ended.timed_out) throw problem('VT_CALL_TIMEOUT', { slot: call.slot, seconds: settings.timeout_secs })
       const took = Math.round(performance.now() - started)
-      return commandResult(settings, { exit_code: ended.exit_code, duration_ms: took, stdout: stdout.text(), stderr: stderr.text(), spooled: stdout.path ?? stderr.path })
+      return commandResult(settings, {
+        exit_code: ended.exit_code,
+        duration_ms: took,
+        stdout: stdout.text(),
+        stderr: stderr.text(),
+        spooled: stdout.path ?? stderr.path,
+      })
     } finally {
       await Promise.all([stdout.close(), stderr.close()])
     }
@@ -55,11 +81,19 @@ command.render = (contribution, input, adapterContext, slot) => {
   const { stdin, allow_dash } = commandSettings(manifest)
   const { program, render } = parseTemplate(manifest.run!, slot.input, allow_dash)
   const text = inputOf(stdin, input).input
-  return { argv: [program, ...render(valuesOf(contribution, input, adapterContext))], ...(text && { stdin: text.toString('utf8') }), env: manifest['env'] ?? {} }
+  return {
+    argv: [program, ...render(valuesOf(contribution, input, adapterContext))],
+    ...(text && { stdin: text.toString('utf8') }),
+    env: manifest['env'] ?? {},
+  }
 }
 export default command
 
-const valuesOf = (contribution: Contribution, input: Readonly<JsonObject>, adapterContext: AdapterContext): TemplateValues => ({
+const valuesOf = (
+  contribution: Contribution,
+  input: Readonly<JsonObject>,
+  adapterContext: AdapterContext,
+): TemplateValues => ({
   input,
   workspace: adapterContext.workspace,
   plugin_root: contribution.root,
@@ -91,10 +125,12 @@ function programOf(program: string, { id, root, layer }: Contribution, workspace
     if (found) return found
     throw missing(`the program '${program}', which is not on the search path`)
   }
-  if (isAbsolute(program) && layer === 'workspace') throw missing(`'${program}', but an absolute path counts in your own manifests only`)
+  if (isAbsolute(program) && layer === 'workspace')
+    throw missing(`'${program}', but an absolute path counts in your own manifests only`)
   const file = resolve(root, program)
   if (!isProgram(file)) throw missing(`'${program}', which is no executable file`)
-  if (!isAbsolute(program) && !realpathSync(file).startsWith(`${realpathSync(root)}/`)) throw missing(`'${program}', which is not inside the plugin`)
+  if (!isAbsolute(program) && !realpathSync(file).startsWith(`${realpathSync(root)}/`))
+    throw missing(`'${program}', which is not inside the plugin`)
   return file
 }
 
@@ -109,6 +145,7 @@ function inputOf(stdin: CommandSettings['stdin'], input: Readonly<JsonObject>): 
   const value = stdin.name === '$input' ? input : input[stdin.name]
   if (value === undefined) return {}
   const text = Buffer.from(stdin.json ? JSON.stringify(value) : toText(value))
-  if (text.length > 4 * 1024 * 1024) throw problem('VT_INPUT_TOO_LARGE', { size: `${text.length} bytes of standard input`, limit: '4 MiB' })
+  if (text.length > 4 * 1024 * 1024)
+    throw problem('VT_INPUT_TOO_LARGE', { size: `${text.length} bytes of standard input`, limit: '4 MiB' })
   return { input: text }
 }

@@ -14,7 +14,13 @@ const http: Adapter = (contribution, adapterContext) => {
   return async (call, context) => {
     const request = compose(settings, call.input)
     requireSafe(request.url, settings)
-    await authorize(request, settings, { contribution, adapterContext, field: 'http', input: call.input, signal: context.signal })
+    await authorize(request, settings, {
+      contribution,
+      adapterContext,
+      field: 'http',
+      input: call.input,
+      signal: context.signal,
+    })
     const page = await send(request, settings, web, context.signal).catch((error: unknown) => {
       throw failureOf(error, call.slot, settings)
     })
@@ -24,20 +30,40 @@ const http: Adapter = (contribution, adapterContext) => {
 http.render = (contribution, input) => {
   const { method, url, headers, body } = compose(httpSettings(contribution), input)
   const json = headers['content-type'] === 'application/json' && body !== undefined
-  return { request: { method, url: url.href, headers, ...(body !== undefined && { body: json ? (JSON.parse(body) as unknown) : body }) } }
+  return {
+    request: {
+      method,
+      url: url.href,
+      headers,
+      ...(body !== undefined && { body: json ? (JSON.parse(body) as unknown) : body }),
+    },
+  }
 }
 export default http
 
 function requireSafe(url: URL, settings: HttpSettings): void {
-  if (!isSafe(url, settings)) throw invalidHttp(`${url.origin} is plain http; \`network: { http: true }\` in a manifest of your own allows it.`)
+  if (!isSafe(url, settings))
+    throw invalidHttp(`${url.origin} is plain http; \`network: { http: true }\` in a manifest of your own allows it.`)
 }
 
 /** The rules of the fetcher for one manifest: what the user denies everywhere is denied here too. */
-function webOf({ network, redirects, timeout_secs, max_response_bytes }: HttpSettings, { settings }: AdapterContext): WebSettings {
-  return { ...settings.web, enabled: true, private_hosts: network.private ? ['*'] : [], fetch: { max_bytes: max_response_bytes, timeout_secs, max_redirects: redirects } }
+function webOf(
+  { network, redirects, timeout_secs, max_response_bytes }: HttpSettings,
+  { settings }: AdapterContext,
+): WebSettings {
+  return {
+    ...settings.web,
+    enabled: true,
+    private_hosts: network.private ? ['*'] : [],
+    fetch: { max_bytes: max_response_bytes, timeout_secs, max_redirects: redirects },
+  }
 }
 
-async function authorize({ url, headers }: Composed, { query, headers: declared, auth }: HttpSettings, asking: ValueScope): Promise<void> {
+async function authorize(
+  { url, headers }: Composed,
+  { query, headers: declared, auth }: HttpSettings,
+  asking: ValueScope,
+): Promise<void> {
   const typed = (values: JsonObject) => Object.entries(values).filter(([, value]) => typeof value === 'object')
   for (const [name, value] of typed(query)) {
     const text = await resolveValue(value, { ...asking, field: `http.query.${name}` })
@@ -48,16 +74,25 @@ async function authorize({ url, headers }: Composed, { query, headers: declared,
     if (text !== undefined) headers[name.toLowerCase()] = headerText(name, text)
   }
   if (!auth) return
-  const secret = await resolveValue(auth.type === 'basic' ? auth.password : auth.value, { ...asking, field: `http.auth.${auth.type === 'basic' ? 'password' : 'value'}` })
+  const secret = await resolveValue(auth.type === 'basic' ? auth.password : auth.value, {
+    ...asking,
+    field: `http.auth.${auth.type === 'basic' ? 'password' : 'value'}`,
+  })
   if (secret === undefined) return
   if (auth.type === 'bearer') headers['authorization'] = headerText('authorization', `Bearer ${secret}`)
-  else if (auth.type === 'basic') headers['authorization'] = `Basic ${Buffer.from(`${auth.username ?? ''}:${secret}`).toString('base64')}`
+  else if (auth.type === 'basic')
+    headers['authorization'] = `Basic ${Buffer.from(`${auth.username ?? ''}:${secret}`).toString('base64')}`
   else if (auth.name === undefined) throw invalidHttp(`http.auth of type ${auth.type} needs a name.`)
   else if (auth.type === 'header') headers[auth.name.toLowerCase()] = headerText(auth.name, secret)
   else url.searchParams.set(auth.name, secret)
 }
 
-async function send({ method, url, headers, body }: Composed, settings: HttpSettings, web: WebSettings, signal: AbortSignal): Promise<FetchedPage> {
+async function send(
+  { method, url, headers, body }: Composed,
+  settings: HttpSettings,
+  web: WebSettings,
+  signal: AbortSignal,
+): Promise<FetchedPage> {
   const { timeout_secs, max_response_bytes, redirects, retry } = settings
   const deadline = Date.now() + timeout_secs * 1000
   const attempts = method === 'GET' || method === 'HEAD' ? retry.attempts : 0
@@ -79,14 +114,20 @@ async function send({ method, url, headers, body }: Composed, settings: HttpSett
       signal,
     )
     const wait = Number(page.retry_after ?? attempt + 1)
-    if (attempt >= attempts || !retry.on.includes(page.status) || !(wait <= MAX_WAIT_SECS) || wait >= left) return finished(page, settings)
+    if (attempt >= attempts || !retry.on.includes(page.status) || !(wait <= MAX_WAIT_SECS) || wait >= left)
+      return finished(page, settings)
     await pause(wait * 1000, signal)
   }
 }
 
 function finished(page: FetchedPage, { max_response_bytes, status }: HttpSettings): FetchedPage {
-  if (page.location) throw failure('VT_HTTP_REDIRECT', `${page.url.host} sends the request on to ${page.location.origin}, another origin.`)
-  if (page.truncated && statusIn(status.ok, page.status)) throw failure('VT_HTTP_SIZE', `The answer is larger than ${max_response_bytes} bytes.`)
+  if (page.location)
+    throw failure(
+      'VT_HTTP_REDIRECT',
+      `${page.url.host} sends the request on to ${page.location.origin}, another origin.`,
+    )
+  if (page.truncated && statusIn(status.ok, page.status))
+    throw failure('VT_HTTP_SIZE', `The answer is larger than ${max_response_bytes} bytes.`)
   return page
 }
 
@@ -115,4 +156,5 @@ function failureOf(error: unknown, slot: string, { timeout_secs }: HttpSettings)
   return code === undefined ? error : failure(code, error.message, error.problem.details)
 }
 
-const failure = (code: string, message: string, details?: JsonObject): VtError => new VtError({ code, message, hint: '', retryable: code === 'VT_HTTP_NETWORK', ...(details && { details }) })
+const failure = (code: string, message: string, details?: JsonObject): VtError =>
+  new VtError({ code, message, hint: '', retryable: code === 'VT_HTTP_NETWORK', ...(details && { details }) })

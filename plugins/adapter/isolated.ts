@@ -15,7 +15,9 @@ const isolated: Adapter = async (contribution, adapterContext) => {
   const asked = (...args: unknown[]) => owner.call(contribution, file, 'default', args) as Promise<Result | undefined>
   // What an action throws is an answer like any other, and no better believed.
   const main = contribution.slot === undefined ? asked : (...args: unknown[]) => asked(...args).catch(answered)
-  return complete ? Object.assign(main, { complete: (...args: unknown[]) => owner.call(contribution, file, 'complete', args) }) : main
+  return complete
+    ? Object.assign(main, { complete: (...args: unknown[]) => owner.call(contribution, file, 'complete', args) })
+    : main
 }
 export default isolated
 

@@ -8,9 +8,16 @@ type Said = Pick<RuleSettings['policy'], 'deny' | 'ask' | 'commands'>
 const rules: Adapter<Policy> = (contribution, adapterContext) => {
   const declared = contribution.manifest['rules'] as Said
   const lifting = declared.commands?.find(({ verdict }) => verdict === 'allow')
-  if (lifting) throw problem('VT_MANIFEST_INVALID', { problem: `${contribution.id} allows commands (${lifting.id}); a policy only denies or asks, what is allowed stands in the settings.` })
-  const { deny, ask } = rulesOfSettings({ policy: { ...declared } }, 'ask', { root: adapterContext.workspace, user: userOf({ env: adapterContext.env }) })
-  const reasonOf = ({ text, reason }: Rule, word: string): string => reason ?? `The rule '${text}' of ${contribution.id} ${word} this.`
+  if (lifting)
+    throw problem('VT_MANIFEST_INVALID', {
+      problem: `${contribution.id} allows commands (${lifting.id}); a policy only denies or asks, what is allowed stands in the settings.`,
+    })
+  const { deny, ask } = rulesOfSettings({ policy: { ...declared } }, 'ask', {
+    root: adapterContext.workspace,
+    user: userOf({ env: adapterContext.env }),
+  })
+  const reasonOf = ({ text, reason }: Rule, word: string): string =>
+    reason ?? `The rule '${text}' of ${contribution.id} ${word} this.`
   const hint = `It is a rule of the policy ${contribution.id}, in ${contribution.file}.`
   return async (call, context) => {
     const facts = factsOf(call, context)

@@ -17,8 +17,19 @@ const shrink: Adapter<Compactor> = (contribution) => {
   const cover = covering(declared.redact ?? [], contribution.id)
   const cut = shortening(declared)
   return (result) => {
-    if (!result.ok) return { ...result, error: { ...result.error, message: cover(result.error.message), ...(result.error.details && { details: each(result.error.details, cover) }) } }
-    const output = (declared.drop ?? []).reduce(without, each(result.output, (text) => cut(cover(text))))
+    if (!result.ok)
+      return {
+        ...result,
+        error: {
+          ...result.error,
+          message: cover(result.error.message),
+          ...(result.error.details && { details: each(result.error.details, cover) }),
+        },
+      }
+    const output = (declared.drop ?? []).reduce(
+      without,
+      each(result.output, (text) => cut(cover(text))),
+    )
     const shown = result.text === undefined ? {} : { text: within(cut(cover(result.text)), declared.max_text_bytes) }
     return { ...result, output, ...shown } satisfies Result
   }
@@ -48,7 +59,9 @@ function shortening({ head_lines, tail_lines }: Shrink): Edit {
     const end = text.endsWith('\n') ? '\n' : ''
     const lines = text.slice(0, text.length - end.length).split('\n')
     const left = lines.length - head - tail
-    return left <= 1 ? text : [...lines.slice(0, head), `[${left} lines left out]`, ...lines.slice(lines.length - tail)].join('\n') + end
+    return left <= 1
+      ? text
+      : [...lines.slice(0, head), `[${left} lines left out]`, ...lines.slice(lines.length - tail)].join('\n') + end
   }
 }
 
@@ -70,10 +83,19 @@ function each(value: unknown, edit: Edit): unknown {
 
 /** The document without what a JSON pointer names. */
 function without(document: JsonObject, pointer: string): JsonObject {
-  const [name, ...rest] = pointer.split('/').slice(1).map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  const [name, ...rest] = pointer
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
   if (name === undefined || !Object.hasOwn(document, name)) return document
   const { [name]: inner, ...others } = document
   if (rest.length === 0) return others
   if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return document
-  return { ...document, [name]: without(inner as JsonObject, `/${rest.map((step) => step.replaceAll('~', '~0').replaceAll('/', '~1')).join('/')}`) }
+  return {
+    ...document,
+    [name]: without(
+      inner as JsonObject,
+      `/${rest.map((step) => step.replaceAll('~', '~0').replaceAll('/', '~1')).join('/')}`,
+    ),
+  }
 }

@@ -1,7 +1,18 @@
 import type { Mode } from '../../core/shapes/index.js'
 import type { Kernel } from '../../core/contract/index.js'
 import type { AgentOptions } from './agent_options.js'
-import { AgentError, hintOf, outcomeTable, type ChildStatus as Child, type Delta, type GoalProgress, type RunOutcome, type SessionSchedule, type ThreadEvent, type Tracker } from './base/index.js'
+import {
+  AgentError,
+  hintOf,
+  outcomeTable,
+  type ChildStatus as Child,
+  type Delta,
+  type GoalProgress,
+  type RunOutcome,
+  type SessionSchedule,
+  type ThreadEvent,
+  type Tracker,
+} from './base/index.js'
 import { RunReader } from './events/index.js'
 import { noCost } from './ledger/index.js'
 import { openThread as openOwnThread } from './open.js'
@@ -16,10 +27,46 @@ export const openThread = openOwnThread
 export type { AgentOptions } from './agent_options.js'
 export type { AgentTask as Task, GivenImage } from './session/index.js'
 export type {
-  AgentProviders, CallOutcome, CallPart, ChildStatus as Child, CompactTrigger, Delta, EventBody, Fact, FileChange, FinishReason, GivenComponents as Given, GroundedFact,
-  GoalProgress, HarnessEvent, ImagePart, ImageRef, ThreadItem as Item, ItemStatus, JournalRecord, RunLimits as Limits, Msg, NewThreadItem as NewItem, MessageOrigin as Origin,
-  RunOutcome as Outcome, OutcomeCode, MessagePart as Part, ProofRun, ReasoningPart, ResultPart, RevertScope, SegmentReason, Subtype, Summary,
-  TextPart, ThreadEvent, TokenBreakdown, Tracker, TurnCounts as TurnLimits, Usage, Verification,
+  AgentProviders,
+  CallOutcome,
+  CallPart,
+  ChildStatus as Child,
+  CompactTrigger,
+  Delta,
+  EventBody,
+  Fact,
+  FileChange,
+  FinishReason,
+  GivenComponents as Given,
+  GroundedFact,
+  GoalProgress,
+  HarnessEvent,
+  ImagePart,
+  ImageRef,
+  ThreadItem as Item,
+  ItemStatus,
+  JournalRecord,
+  RunLimits as Limits,
+  Msg,
+  NewThreadItem as NewItem,
+  MessageOrigin as Origin,
+  RunOutcome as Outcome,
+  OutcomeCode,
+  MessagePart as Part,
+  ProofRun,
+  ReasoningPart,
+  ResultPart,
+  RevertScope,
+  SegmentReason,
+  Subtype,
+  Summary,
+  TextPart,
+  ThreadEvent,
+  TokenBreakdown,
+  Tracker,
+  TurnCounts as TurnLimits,
+  Usage,
+  Verification,
 } from './base/index.js'
 
 /** A conversation with a model that uses the tools of a kernel. */
@@ -36,7 +83,10 @@ export interface Agent {
    * The same while somebody reads along: events and deltas in one order, from the first look on; what it returns in the end is the outcome.
    * Who reads slowly holds nothing up; who leaves ends the run.
    */
-  stream(task?: string | AgentTask, how?: { signal?: AbortSignal }): AsyncGenerator<ThreadEvent | Delta, RunOutcome, void>
+  stream(
+    task?: string | AgentTask,
+    how?: { signal?: AbortSignal },
+  ): AsyncGenerator<ThreadEvent | Delta, RunOutcome, void>
   /** Shortens the conversation now, keeping above all what `focus` names; `false` when there is nothing to win. */
   compact(focus?: string, how?: { signal?: AbortSignal }): Promise<boolean>
   /** Queues an input for the next idle boundary; returns its id. Throws VT_LOOP_QUEUE_FULL, VT_SESSION_CLOSED. */
@@ -72,7 +122,9 @@ export interface Agent {
 export async function createAgent(kernel: Kernel, options: AgentOptions = {}): Promise<Agent> {
   // Those who write JavaScript learn from nobody else what is missing.
   if (typeof (kernel as Partial<Kernel> | undefined)?.call !== 'function') {
-    throw new AgentError('VT_CONFIG_INVALID', 'createAgent needs a kernel as its first argument.', { hint: 'createAgent(await createKernel({ workspace }), { model })' })
+    throw new AgentError('VT_CONFIG_INVALID', 'createAgent needs a kernel as its first argument.', {
+      hint: 'createAgent(await createKernel({ workspace }), { model })',
+    })
   }
   const { thread, close } = await openOwnThread(kernel, options)
   let closed: Promise<void> | undefined
@@ -98,13 +150,16 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
   return {
     session_id: thread.session_id,
     model: thread.connection.model.id,
-    run, tasks: thread.tasks,
+    run,
+    tasks: thread.tasks,
     stream: (task, how) => readAlong(thread, (signal) => run(task, { signal }), how?.signal),
     compact: (focus, { signal = new AbortController().signal } = {}) =>
       whileOpen(() =>
         alone(async () => {
           await thread.start()
-          return thread.context.compact({ trigger: 'manual', ...(focus !== undefined && { focus }) }, signal).finally(() => thread.finish())
+          return thread.context
+            .compact({ trigger: 'manual', ...(focus !== undefined && { focus }) }, signal)
+            .finally(() => thread.finish())
         }),
       ),
     followUp: (text, id) => whileOpen(() => thread.queue.add(text, id === undefined ? {} : { id })),
@@ -117,12 +172,17 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
     get tracker() {
       return thread.state.tracker
     },
-    get goal() { return thread.state.goal?.text },
+    get goal() {
+      return thread.state.goal?.text
+    },
     get goalProgress() {
       return thread.completion.progress
     },
-    get children() { return thread.delegation.children },
-    setGoal: (text, verify = []) => whileOpen(() => (text === undefined ? thread.completion.clearGoal() : thread.completion.setGoal(text, verify))),
+    get children() {
+      return thread.delegation.children
+    },
+    setGoal: (text, verify = []) =>
+      whileOpen(() => (text === undefined ? thread.completion.clearGoal() : thread.completion.setGoal(text, verify))),
     pause: () => thread.requests.pause(),
     resume: () => thread.requests.resume(),
     close: () => (closed ??= close()),
@@ -130,7 +190,9 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
 }
 
 /** Does one thing at a time: while that is under way, another one is refused. */
-function oneAtATime(session_id: string): <T>(use: () => Promise<T>, refused?: (refusal: AgentError) => T) => Promise<T> {
+function oneAtATime(
+  session_id: string,
+): <T>(use: () => Promise<T>, refused?: (refusal: AgentError) => T) => Promise<T> {
   let busy = false
   return async (use, refused = (refusal) => Promise.reject(refusal) as never) => {
     if (busy) return refused(new AgentError('VT_SESSION_RUNNING', `A run of the session ${session_id} is under way.`))
@@ -148,11 +210,27 @@ function refusedRun({ kernel, session_id }: Thread, { code, message, extra }: Ag
   const { subtype, exit_code } = outcomeTable.failed
   const { usage, cost: total_cost_usd } = noCost
   const error = { code, message, hint: extra.hint ?? hintOf(kernel, code) }
-  return { session_id, outcome_code: 'failed', subtype, exit_code, text: '', usage, total_cost_usd, num_turns: 0, num_requests: 0, verified: null, error }
+  return {
+    session_id,
+    outcome_code: 'failed',
+    subtype,
+    exit_code,
+    text: '',
+    usage,
+    total_cost_usd,
+    num_turns: 0,
+    num_requests: 0,
+    verified: null,
+    error,
+  }
 }
 
 /** What happens in a run, for one reader. */
-async function* readAlong({ events }: Thread, run: (signal: AbortSignal) => Promise<RunOutcome>, outer?: AbortSignal): AsyncGenerator<ThreadEvent | Delta, RunOutcome, void> {
+async function* readAlong(
+  { events }: Thread,
+  run: (signal: AbortSignal) => Promise<RunOutcome>,
+  outer?: AbortSignal,
+): AsyncGenerator<ThreadEvent | Delta, RunOutcome, void> {
   const reader = new RunReader()
   const left = new AbortController()
   const off = [events.add(reader.event), events.deltas.add(reader.delta)]
@@ -174,4 +252,5 @@ function asAgentError(error: unknown): AgentError {
   throw error
 }
 
-const closedError = (id: string): AgentError => new AgentError('VT_SESSION_CLOSED', `The agent of the session ${id} is closed.`)
+const closedError = (id: string): AgentError =>
+  new AgentError('VT_SESSION_CLOSED', `The agent of the session ${id} is closed.`)

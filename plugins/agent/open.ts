@@ -12,15 +12,35 @@ import { checkPrice } from './ledger/index.js'
 import { connect } from './model/index.js'
 import { deriveRecords } from './records/index.js'
 import {
-  asManifest, closeUnfinished, findSession, finished, finishRevert, foldersThere, forgetSession, fork, lastSession, lastText, noteSession, partManifest, placeOfSession, restore, tidy, validId, type Restored,
+  asManifest,
+  closeUnfinished,
+  findSession,
+  finished,
+  finishRevert,
+  foldersThere,
+  forgetSession,
+  fork,
+  lastSession,
+  lastText,
+  noteSession,
+  partManifest,
+  placeOfSession,
+  restore,
+  tidy,
+  validId,
+  type Restored,
 } from './session/index.js'
 import { Thread } from './thread.js'
 import { threadTable, type ThreadOptions } from './thread_state.js'
 
 /** The id of a session that is yet to be. Throws VT_SESSION_EXISTS and, for one that is none, VT_CONFIG_INVALID. */
 async function freeId(workspace: Workspace, id: string): Promise<string> {
-  if (!/^ses_./.test(id) || !validId(id)) throw new AgentError('VT_CONFIG_INVALID', `'${id}' is no id of a session.`, { hint: 'Such an id is ses_ and letters, digits, - or _ behind it.' })
-  if (await workspace.stat(`${callsFolder}/${id}`)) throw new AgentError('VT_SESSION_EXISTS', `There is a session '${id}' already.`)
+  if (!/^ses_./.test(id) || !validId(id))
+    throw new AgentError('VT_CONFIG_INVALID', `'${id}' is no id of a session.`, {
+      hint: 'Such an id is ses_ and letters, digits, - or _ behind it.',
+    })
+  if (await workspace.stat(`${callsFolder}/${id}`))
+    throw new AgentError('VT_SESSION_EXISTS', `There is a session '${id}' already.`)
   return id
 }
 
@@ -63,7 +83,14 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
       if (!must_exist) await makeRoom(thread)
       if (before) await forgetSession(workspace, session_id, before)
     }
-    return { thread, close: () => thread.close().then(leave).finally(() => workspace.close()) }
+    return {
+      thread,
+      close: () =>
+        thread
+          .close()
+          .then(leave)
+          .finally(() => workspace.close()),
+    }
   } catch (error) {
     workspace.close()
     throw error
@@ -132,20 +159,40 @@ const openChild: OpenChild = async (parent, plan) => {
   const { settings, kernel: above } = parent
   const { session_id, rights, approve, tree } = plan
   const kernel = tree ? await above.inspection.openSibling(tree.root) : above
-  const workspaces = [openWorkspace(above.workspace, above.inspection), ...(tree ? [openWorkspace(kernel.workspace, kernel.inspection)] : [])]
+  const workspaces = [
+    openWorkspace(above.workspace, above.inspection),
+    ...(tree ? [openWorkspace(kernel.workspace, kernel.inspection)] : []),
+  ]
   const close = async () => {
     for (const workspace of workspaces) workspace.close()
     if (tree) await kernel.close()
   }
   try {
-    const providers: AgentProviders = { ...(tree ? await componentsFor(parent.providers, kernel) : parent.providers), approval: approve ? { approve } : parent.providers.approval.deferred ? { deferred: true } : {} }
-    const connection = plan.model === undefined || plan.model === parent.connection.model.id ? parent.connection : await connect(above, plan.model, providers)
+    const providers: AgentProviders = {
+      ...(tree ? await componentsFor(parent.providers, kernel) : parent.providers),
+      approval: approve ? { approve } : parent.providers.approval.deferred ? { deferred: true } : {},
+    }
+    const connection =
+      plan.model === undefined || plan.model === parent.connection.model.id
+        ? parent.connection
+        : await connect(above, plan.model, providers)
     const { max_budget_usd } = settings.harness
     checkPrice(connection.model, settings.harness)
     const store = await providers.session.open(workspaces[0]!, session_id, { must_exist: plan.goes_on })
     const restored = plan.goes_on ? await restoreFrom(store, session_id) : undefined
     const thread = new Thread({
-      kernel, workspace: workspaces.at(-1)!, providers, store, connection, session_id, thread_id: plan.thread_id, surface: 'subagent', only: rights.only, with_tools: true, start_reason: 'part', open_child: openChild,
+      kernel,
+      workspace: workspaces.at(-1)!,
+      providers,
+      store,
+      connection,
+      session_id,
+      thread_id: plan.thread_id,
+      surface: 'subagent',
+      only: rights.only,
+      with_tools: true,
+      start_reason: 'part',
+      open_child: openChild,
       ...(max_budget_usd !== undefined && { limits: { max_budget_usd } }),
       ...definedOnly({ restored }),
       manifest: partManifest(parent, plan),
@@ -154,7 +201,11 @@ const openChild: OpenChild = async (parent, plan) => {
     thread.events.add(providers.logging.open(store, plan.agent.name))
     if (restored) await goOn(thread, restored)
     // Whoever opens its session by its id has no copy of the files, so that it only reads there.
-    await thread.commit({ kind: 'rights', only: tree ? { ...rights.only, writes: [] } : rights.only, depth: plan.depth })
+    await thread.commit({
+      kind: 'rights',
+      only: tree ? { ...rights.only, writes: [] } : rights.only,
+      depth: plan.depth,
+    })
     await thread.commit({ kind: 'mode', mode: rights.mode, by: 'parent' })
     return partOf(thread, () => thread.close().finally(close))
   } catch (error) {
@@ -187,7 +238,10 @@ const partOf = (thread: Thread, close: () => Promise<void>): ChildThread => ({
 })
 
 /** Ends what the last process left half done, and takes over what waits. */
-async function goOn(thread: Thread, { records, unfinished }: Pick<Restored<object>, 'records' | 'unfinished'>): Promise<void> {
+async function goOn(
+  thread: Thread,
+  { records, unfinished }: Pick<Restored<object>, 'records' | 'unfinished'>,
+): Promise<void> {
   const { kernel, workspace, session_id } = thread
   const reverted = await finishRevert(workspace, session_id, records)
   if (reverted !== undefined) await thread.commit(finished(reverted))

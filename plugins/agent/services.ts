@@ -1,4 +1,12 @@
-import { createConversation, problem, type JsonObject, type Mode, type OpenConversation, type Result, type RightsLeft } from '../../core/shapes/index.js'
+import {
+  createConversation,
+  problem,
+  type JsonObject,
+  type Mode,
+  type OpenConversation,
+  type Result,
+  type RightsLeft,
+} from '../../core/shapes/index.js'
 import type { Kernel } from '../../core/contract/index.js'
 import { compile } from '../../core/schema/index.js'
 import type { Delegation } from './delegation/index.js'
@@ -32,7 +40,10 @@ const actions: Record<string, Record<string, { slot: string; perform: Action }>>
     list: { slot: 'task_tracker/list', perform: ({ completion }) => completion.list() },
   },
   plan: {
-    propose: { slot: 'propose_plan', perform: ({ completion }, input, { ask, signal }) => completion.plans.propose(input, ask, signal) },
+    propose: {
+      slot: 'propose_plan',
+      perform: ({ completion }, input, { ask, signal }) => completion.plans.propose(input, ask, signal),
+    },
   },
   schedule: {
     create: { slot: 'cron/create', perform: ({ tasks }, input) => tasks.tool.create(input) },
@@ -40,11 +51,24 @@ const actions: Record<string, Record<string, { slot: string; perform: Action }>>
     delete: { slot: 'cron/delete', perform: ({ tasks }, { id }) => tasks.tool.delete(id) },
   },
   delegation: {
-    spawn: { slot: 'agents/spawn', perform: ({ delegation }, input, { signal, call_id }) => delegation.spawn(input, signal, call_id) },
-    send: { slot: 'agents/send', perform: ({ delegation }, { id, message, interrupt = false }) => delegation.send(id, message, interrupt) },
-    wait: { slot: 'agents/wait', perform: ({ delegation }, { ids, mode, timeout_secs }, { signal }) => delegation.wait(ids, mode, timeout_secs, signal) },
+    spawn: {
+      slot: 'agents/spawn',
+      perform: ({ delegation }, input, { signal, call_id }) => delegation.spawn(input, signal, call_id),
+    },
+    send: {
+      slot: 'agents/send',
+      perform: ({ delegation }, { id, message, interrupt = false }) => delegation.send(id, message, interrupt),
+    },
+    wait: {
+      slot: 'agents/wait',
+      perform: ({ delegation }, { ids, mode, timeout_secs }, { signal }) =>
+        delegation.wait(ids, mode, timeout_secs, signal),
+    },
     list: { slot: 'agents/list', perform: ({ delegation }) => delegation.list() },
-    close: { slot: 'agents/close', perform: ({ delegation }, { id, merge = false }, { signal }) => delegation.close(id, merge, signal) },
+    close: {
+      slot: 'agents/close',
+      perform: ({ delegation }, { id, merge = false }, { signal }) => delegation.close(id, merge, signal),
+    },
   },
   report: {
     finish: { slot: 'report_result', perform: ({ delegation }, input) => delegation.finishWith(input) },
@@ -52,14 +76,16 @@ const actions: Record<string, Record<string, { slot: string; perform: Action }>>
 }
 
 /** The services of a conversation for one of its calls. A plugin gets functions over data, and no way to the conversation itself. */
-export const createServices = (thread: ServedConversation, call_id: string | undefined): OpenConversation => (call) =>
-  createConversation(async (service, action, given) => {
-    const { slot, perform } = actions[service]![action]!
-    const input = await checkInput(thread, slot, given)
-    // The policies judged the call itself; what its handler does through another action, they judge here.
-    if (slot !== call.slot) await requireAllowed(thread, slot, input)
-    return perform(thread, input, { ...call, call_id })
-  })
+export const createServices =
+  (thread: ServedConversation, call_id: string | undefined): OpenConversation =>
+  (call) =>
+    createConversation(async (service, action, given) => {
+      const { slot, perform } = actions[service]![action]!
+      const input = await checkInput(thread, slot, given)
+      // The policies judged the call itself; what its handler does through another action, they judge here.
+      if (slot !== call.slot) await requireAllowed(thread, slot, input)
+      return perform(thread, input, { ...call, call_id })
+    })
 
 /** Returns a copy of an input that fits its slot. Throws VT_INPUT_INVALID, and VT_AGENT_NONE where no plugin serves the slot. */
 async function checkInput({ kernel }: ServedConversation, slot: string, given: JsonObject): Promise<JsonObject> {
@@ -72,7 +98,11 @@ async function checkInput({ kernel }: ServedConversation, slot: string, given: J
 }
 
 /** Throws VT_POLICY_DENIED for a call that the policies do not let run unasked. */
-async function requireAllowed({ kernel, mode, only }: ServedConversation, slot: string, input: JsonObject): Promise<void> {
+async function requireAllowed(
+  { kernel, mode, only }: ServedConversation,
+  slot: string,
+  input: JsonObject,
+): Promise<void> {
   const { verdict, reason } = await kernel.explain(slot, input, { mode, audiences: ['agent'], ...(only && { only }) })
   if (verdict !== 'run') throw problem('VT_POLICY_DENIED', { reason: reason ?? `${slot} is not allowed here.` })
 }

@@ -6,18 +6,51 @@ import type { Kernel } from '../../core/contract/index.js'
 import type { OpenWorkspace } from '../../core/workspace/index.js'
 import { FileSnapshots } from '../lib/snapshots/index.js'
 import {
-  AgentError, hintOf, idMaker, LoopDetector, outcomeTable, waitsForDisk, type AgentProviders, type AgentSettings, type Fact, type HarnessEvent, type Msg,
-  type OutcomeCode, type RunOutcome, type Store, type Subtype, type TaskMemory, type ThreadItem, type Told,
+  AgentError,
+  hintOf,
+  idMaker,
+  LoopDetector,
+  outcomeTable,
+  waitsForDisk,
+  type AgentProviders,
+  type AgentSettings,
+  type Fact,
+  type HarnessEvent,
+  type Msg,
+  type OutcomeCode,
+  type RunOutcome,
+  type Store,
+  type Subtype,
+  type TaskMemory,
+  type ThreadItem,
+  type Told,
 } from './base/index.js'
 import { ContextWindow, Segments } from './context/index.js'
 import { bothRights, Delegation } from './delegation/index.js'
 import { Events } from './events/index.js'
 import { Finish } from './finish/index.js'
 import { CostLedger } from './ledger/index.js'
-import { Approvals, deferredFor, LifecycleHooks, ModelRequests, runTurn, withHandoff, type LoopConversation, type TurnEnd } from './loop/index.js'
+import {
+  Approvals,
+  deferredFor,
+  LifecycleHooks,
+  ModelRequests,
+  runTurn,
+  withHandoff,
+  type LoopConversation,
+  type TurnEnd,
+} from './loop/index.js'
 import type { ModelConnection } from './model/index.js'
 import { SessionTasks } from './schedule/index.js'
-import { abandonTurn, lineOf, ManifestWriter, messageText, Queue, type HowCalled, type Restored } from './session/index.js'
+import {
+  abandonTurn,
+  lineOf,
+  ManifestWriter,
+  messageText,
+  Queue,
+  type HowCalled,
+  type Restored,
+} from './session/index.js'
 import { createServices } from './services.js'
 import { settingsOf, threadTable, type ThreadOptions, type ThreadState } from './thread_state.js'
 
@@ -73,7 +106,12 @@ export class Thread implements LoopConversation {
     this.newId = idMaker(options.providers.clock, options.providers.random)
     this.events = new Events(options.thread_id, options.providers.clock, options.restored?.unfinished.seq)
     this.lifecycle = new LifecycleHooks(this, options.start_reason)
-    this.approvals = new Approvals(this.events, options.providers, (message) => this.lifecycle.waiting(message), deferredFor(this, options.child?.plan.asker))
+    this.approvals = new Approvals(
+      this.events,
+      options.providers,
+      (message) => this.lifecycle.waiting(message),
+      deferredFor(this, options.child?.plan.asker),
+    )
     this.snapshots = new FileSnapshots(options.workspace, options.session_id)
     this.queue = new Queue(options.store, options.providers.clock, options.providers.random)
     this.state = options.restored?.state ?? threadTable.begin()
@@ -87,15 +125,35 @@ export class Thread implements LoopConversation {
   }
 
   readonly tools = (how: { lean?: boolean } = {}): ToolInfo[] =>
-    this.delegation.withoutOthers(this.tasks.offered(this.kernel.tools({ ...how, audience: 'agent', mode: this.mode, ...(this.only?.tools && { only: this.only.tools }) })))
+    this.delegation.withoutOthers(
+      this.tasks.offered(
+        this.kernel.tools({
+          ...how,
+          audience: 'agent',
+          mode: this.mode,
+          ...(this.only?.tools && { only: this.only.tools }),
+        }),
+      ),
+    )
 
-  readonly standing = async (): Promise<string> => [this.delegation.charge, await this.completion.standing()].filter((text) => text !== '').join('\n\n')
+  readonly standing = async (): Promise<string> =>
+    [this.delegation.charge, await this.completion.standing()].filter((text) => text !== '').join('\n\n')
 
   async perform(name: string, input: unknown, { call_id, prepared, ...how }: HowCalled): Promise<Result> {
     const { providers, session_id: session, surface, mode, only } = this
     const sandbox = providers.sandbox.choose(name, input)
-    const rights = { mode, ...(only && { only }), audiences: ['agent', 'delegation'], ...(sandbox !== 'workspace' && { sandbox }) }
-    return providers.execute.run(name, input, { ...how, session, surface, ...rights, conversation: createServices(this, call_id) }, prepared)
+    const rights = {
+      mode,
+      ...(only && { only }),
+      audiences: ['agent', 'delegation'],
+      ...(sandbox !== 'workspace' && { sandbox }),
+    }
+    return providers.execute.run(
+      name,
+      input,
+      { ...how, session, surface, ...rights, conversation: createServices(this, call_id) },
+      prepared,
+    )
   }
 
   get mode(): Mode {
@@ -104,7 +162,10 @@ export class Thread implements LoopConversation {
 
   /** Returns the mode in force, at most what the kernel permits. Throws VT_CONFIG_INVALID. */
   async setMode(mode: Mode): Promise<Mode> {
-    if (!modes.includes(mode)) throw new AgentError('VT_CONFIG_INVALID', `Unknown mode '${String(mode).slice(0, 40)}'.`, { hint: `The modes are ${modes.join(', ')}.` })
+    if (!modes.includes(mode))
+      throw new AgentError('VT_CONFIG_INVALID', `Unknown mode '${String(mode).slice(0, 40)}'.`, {
+        hint: `The modes are ${modes.join(', ')}.`,
+      })
     // The kernel may permit more later.
     await this.commit({ kind: 'mode', mode: this.kernel.inspection.resolveMode(mode), by: 'person' })
     return this.mode
@@ -121,7 +182,15 @@ export class Thread implements LoopConversation {
     const { parent_thread_id } = this.manifestWriter
     const forked = parent_thread_id === undefined ? {} : { parent_thread_id }
     await this.manifestWriter.open()
-    await this.events.emit({ type: 'thread.started', session_id, model: connection.model.id, mode: this.mode, cwd: kernel.workspace, version, ...forked })
+    await this.events.emit({
+      type: 'thread.started',
+      session_id,
+      model: connection.model.id,
+      mode: this.mode,
+      cwd: kernel.workspace,
+      version,
+      ...forked,
+    })
   }
 
   /**
@@ -130,13 +199,20 @@ export class Thread implements LoopConversation {
    */
   commit(fact: Fact): Promise<void> {
     const turn = fact.kind === 'turn_start' ? this.state.turn + 1 : this.state.turn
-    const line = lineOf(fact, this.written + 1, turn, new Date(this.providers.clock.now()).toISOString(), this.store.mark)
+    const line = lineOf(
+      fact,
+      this.written + 1,
+      turn,
+      new Date(this.providers.clock.now()).toISOString(),
+      this.store.mark,
+    )
     // A fact that no line can hold takes no number: the journal has no gap.
     this.written += 1
     this.context.changed(fact)
     this.tail = this.tail.then(async () => {
       await this.store.append('messages.jsonl', line)
-      const { effects } = 'effects' in fact ? fact : (('call_id' in fact && this.state.started.get(fact.call_id)) || { effects: [] })
+      const { effects } =
+        'effects' in fact ? fact : ('call_id' in fact && this.state.started.get(fact.call_id)) || { effects: [] }
       if (waitsForDisk(fact, effects)) await this.store.sync('messages.jsonl')
       threadTable.apply(this.state, fact, turn)
       await this.lifecycle.record(fact)
@@ -145,7 +221,11 @@ export class Thread implements LoopConversation {
   }
 
   async inject(text: string, origin: 'harness' | 'instructions' = 'harness', tells?: Told): Promise<void> {
-    await this.commit({ kind: 'message', message: { role: 'user', parts: [{ type: 'text', text }], origin }, ...(tells && { tells }) })
+    await this.commit({
+      kind: 'message',
+      message: { role: 'user', parts: [{ type: 'text', text }], origin },
+      ...(tells && { tells }),
+    })
     await this.events.say({ id: this.newId('it'), type: 'user_message', text, origin })
   }
   readonly remembered = (): TaskMemory => threadTable.remembered(this.state)
@@ -153,13 +233,22 @@ export class Thread implements LoopConversation {
   remark(code: string, message: string): Promise<void> {
     return this.events.say({ id: this.newId('it'), type: 'error', message, code })
   }
-  harness(event: HarnessEvent, fields: Omit<ThreadItem & { type: 'harness' }, 'id' | 'type' | 'event'> = {}): Promise<void> {
+  harness(
+    event: HarnessEvent,
+    fields: Omit<ThreadItem & { type: 'harness' }, 'id' | 'type' | 'event'> = {},
+  ): Promise<void> {
     return this.events.say({ id: this.newId('it'), type: 'harness', event, ...fields })
   }
 
   /** Turn after turn until nothing waits: first `input`, then what was queued, one at a time. */
   async run(input: Msg | undefined, signal: AbortSignal): Promise<TurnEnd> {
-    if (this.resumed) await this.harness('resumed', this.resumed.torn ? { message: 'The last line of the journal was not finished; it counts as never written.' } : {})
+    if (this.resumed)
+      await this.harness(
+        'resumed',
+        this.resumed.torn
+          ? { message: 'The last line of the journal was not finished; it counts as never written.' }
+          : {},
+      )
     this.resumed = undefined
     await this.lifecycle.begin(signal)
     // A new task does not continue what was interrupted.
@@ -174,7 +263,8 @@ export class Thread implements LoopConversation {
       this.turns += 1
       await this.completion.turnEnded()
       if (this.last.failure?.code === 'VT_SESSION_WRITE') break
-      if (next?.intent_id !== undefined) await this.store.sync('messages.jsonl').then(() => this.queue.applied(next!.intent_id!))
+      if (next?.intent_id !== undefined)
+        await this.store.sync('messages.jsonl').then(() => this.queue.applied(next!.intent_id!))
       const steered = this.turn.signal.aborted && !signal.aborted
       if (this.last.outcome !== 'success' && !steered) break
       next = await this.upNext(signal)
@@ -191,7 +281,12 @@ export class Thread implements LoopConversation {
   /** Returns the next input: of people, of schedules, of the harness, of agents, in this order. */
   private async upNext(signal: AbortSignal): Promise<Msg | undefined> {
     const { owed } = this.state
-    const waiting = (await this.queue.next()) ?? (await this.tasks.next()) ?? (owed === undefined ? undefined : ({ role: 'user', parts: [{ type: 'text', text: owed }], origin: 'harness' } as const))
+    const waiting =
+      (await this.queue.next()) ??
+      (await this.tasks.next()) ??
+      (owed === undefined
+        ? undefined
+        : ({ role: 'user', parts: [{ type: 'text', text: owed }], origin: 'harness' } as const))
     return waiting ?? (await this.delegation.next(signal)) ?? (await this.queue.next())
   }
 
@@ -206,9 +301,18 @@ export class Thread implements LoopConversation {
     const { tools, automation, harness } = this.settings
     const { max_turns } = automation.full_auto
     if (next && tools.max_conversation_turns > 0 && this.state.turn >= tools.max_conversation_turns) {
-      return { outcome: 'failed', text: '', failure: new AgentError('VT_LOOP_SESSION_TURNS', `The session has as many turns as it may have, ${this.state.turn}.`) }
+      return {
+        outcome: 'failed',
+        text: '',
+        failure: new AgentError(
+          'VT_LOOP_SESSION_TURNS',
+          `The session has as many turns as it may have, ${this.state.turn}.`,
+        ),
+      }
     }
-    const over = harness.max_run_wall_clock_secs > 0 && this.providers.clock.now() - this.began > harness.max_run_wall_clock_secs * 1000
+    const over =
+      harness.max_run_wall_clock_secs > 0 &&
+      this.providers.clock.now() - this.began > harness.max_run_wall_clock_secs * 1000
     if (over || (max_turns > 0 && this.turns >= max_turns)) return { ...this.last, outcome: 'turn_limit_reached' }
     return undefined
   }
@@ -219,7 +323,11 @@ export class Thread implements LoopConversation {
     const reason = await this.lifecycle.prompt(messageText(input), signal)
     if (reason === undefined) return undefined
     if (input.intent_id !== undefined) await this.queue.applied(input.intent_id)
-    return { outcome: 'failed', text: '', failure: new AgentError('VT_PROMPT_BLOCKED', `A lifecycle hook refused the input: ${reason}`) }
+    return {
+      outcome: 'failed',
+      text: '',
+      failure: new AgentError('VT_PROMPT_BLOCKED', `A lifecycle hook refused the input: ${reason}`),
+    }
   }
 
   /** Emits the end of the run as its last event; the run fails if it cannot be written. */
@@ -260,15 +368,36 @@ export class Thread implements LoopConversation {
   private outcomeOf(code: OutcomeCode): RunOutcome {
     const { text, failure } = this.last
     const { subtype, exit_code } = outcomeTable[code]
-    const error = failure && { code: failure.code, message: failure.message, hint: failure.extra.hint ?? hintOf(this.kernel, failure.code) }
-    return redact({ outcome_code: code, exit_code, text, ...this.known(subtype), num_requests: this.costs.requests, ...this.completion.proof, ...this.notApplied(), ...(error && { error }) })
+    const error = failure && {
+      code: failure.code,
+      message: failure.message,
+      hint: failure.extra.hint ?? hintOf(this.kernel, failure.code),
+    }
+    return redact({
+      outcome_code: code,
+      exit_code,
+      text,
+      ...this.known(subtype),
+      num_requests: this.costs.requests,
+      ...this.completion.proof,
+      ...this.notApplied(),
+      ...(error && { error }),
+    })
   }
   private notApplied(): Pick<RunOutcome, 'not_applied'> {
     const { not_applied } = this.state
     return not_applied.length > 0 ? { not_applied } : {}
   }
-  private known(subtype: Subtype): Pick<RunOutcome, 'session_id' | 'subtype' | 'usage' | 'total_cost_usd' | 'num_turns'> {
-    return { session_id: this.session_id, subtype, usage: this.costs.run.usage, total_cost_usd: this.costs.run.cost, num_turns: this.turns }
+  private known(
+    subtype: Subtype,
+  ): Pick<RunOutcome, 'session_id' | 'subtype' | 'usage' | 'total_cost_usd' | 'num_turns'> {
+    return {
+      session_id: this.session_id,
+      subtype,
+      usage: this.costs.run.usage,
+      total_cost_usd: this.costs.run.cost,
+      num_turns: this.turns,
+    }
   }
 
   /** Waits for pending writes and releases the session. Throws VT_SESSION_WRITE if a write fails. */

@@ -8,11 +8,21 @@ import type { CostLedger } from './ledger/index.js'
 import { refusedChanges, type RefusedChanges, type StartReason } from './loop/index.js'
 import type { ModelConnection } from './model/index.js'
 import { scheduling, type ScheduledState } from './schedule/index.js'
-import { conversationTable, type ConversationState, type Restored, type SessionManifest, type StateTable } from './session/index.js'
+import {
+  conversationTable,
+  type ConversationState,
+  type Restored,
+  type SessionManifest,
+  type StateTable,
+} from './session/index.js'
 
 export type ThreadState = ConversationState & RefusedChanges & FinishState & ScheduledState & DelegationState
 /** What the facts of all rooms make of a session. */
-export const threadTable: StateTable<ThreadState> = conversationTable.with(refusedChanges).with(finishing).with(scheduling).with(delegating)
+export const threadTable: StateTable<ThreadState> = conversationTable
+  .with(refusedChanges)
+  .with(finishing)
+  .with(scheduling)
+  .with(delegating)
 
 export interface ThreadOptions {
   kernel: Kernel
@@ -52,5 +62,9 @@ export function settingsOf({ kernel, limits, child }: ThreadOptions): AgentSetti
   const { agent, max_answers = Infinity } = child.plan
   const most = Math.min(settings.tools.max_tool_loops || Infinity, max_answers)
   const { reasoning_effort = settings.agent.reasoning_effort } = agent
-  return { ...settings, agent: { ...settings.agent, ...(reasoning_effort !== undefined && { reasoning_effort }) }, tools: { ...settings.tools, max_tool_loops: most === Infinity ? 0 : most } }
+  return {
+    ...settings,
+    agent: { ...settings.agent, ...(reasoning_effort !== undefined && { reasoning_effort }) },
+    tools: { ...settings.tools, max_tool_loops: most === Infinity ? 0 : most },
+  }
 }

@@ -5,8 +5,22 @@ import { mergeWorktree, treeChanges, worktreeAt } from '../lib/worktrees/index.j
 export default (async (call, context) => {
   const { worktree, paths } = call.input
   const tree = await worktreeAt(context.workspace, worktree)
-  if (!tree) throw new VtError({ code: 'VT_AGENT_NO_WORKTREE', message: `There is no worktree '${worktree}'.`, hint: 'Close the agent without merge.', retryable: false })
+  if (!tree)
+    throw new VtError({
+      code: 'VT_AGENT_NO_WORKTREE',
+      message: `There is no worktree '${worktree}'.`,
+      hint: 'Close the agent without merge.',
+      retryable: false,
+    })
   const included = new Set(paths)
-  const merged = await mergeWorktree(call, context, tree, (await treeChanges(context.workspace, tree)).filter(({ path }) => included.has(path)))
-  return ok({ changes: merged }, { text: merged.map(({ op, path }) => `${op} ${path}`).join('\n') || 'There was nothing to merge.' })
+  const merged = await mergeWorktree(
+    call,
+    context,
+    tree,
+    (await treeChanges(context.workspace, tree)).filter(({ path }) => included.has(path)),
+  )
+  return ok(
+    { changes: merged },
+    { text: merged.map(({ op, path }) => `${op} ${path}`).join('\n') || 'There was nothing to merge.' },
+  )
 }) satisfies Handler<{ worktree: string; paths: string[] }>

@@ -2,7 +2,8 @@ import type { Call, Compactor, Context, JsonObject, Notice, Result } from '../..
 import { cutHookText, hookRemarks, hooksFor, hooksIn, runHooks, specific, type Ran } from '../lib/hooks/index.js'
 
 /** PostToolUse and PostToolUseFailure: programs of the user see what came of a call, remark on it and may replace the output; `ok` stays. */
-const hook_results: Compactor = (result, call, context) => (hooksIn(context) ? withHookResults(result, call, context) : result)
+const hook_results: Compactor = (result, call, context) =>
+  hooksIn(context) ? withHookResults(result, call, context) : result
 export default hook_results
 
 async function withHookResults(result: Result, call: Call, context: Context): Promise<Result> {
@@ -25,9 +26,19 @@ const extra = (result: Result, call: Call, { waited_ms }: Context): JsonObject =
 function remarksOf({ output }: Ran): Notice[] {
   if (output.kind === 'failed') return [{ code: 'VT_HOOK_FAILED', message: output.reason }]
   const { json } = output
-  const blocked = output.kind === 'block' ? output.reason : json['decision'] === 'block' ? String(json['reason'] ?? 'A lifecycle hook objects.') : undefined
-  const context = [specific(json)['additionalContext'], json['systemMessage']].filter((text) => typeof text === 'string')
-  return [...(blocked === undefined ? [] : [{ code: 'VT_HOOK_BLOCKED', message: cutHookText(blocked) }]), ...context.map((text) => ({ code: 'VT_HOOK_CONTEXT', message: cutHookText(text) }))]
+  const blocked =
+    output.kind === 'block'
+      ? output.reason
+      : json['decision'] === 'block'
+        ? String(json['reason'] ?? 'A lifecycle hook objects.')
+        : undefined
+  const context = [specific(json)['additionalContext'], json['systemMessage']].filter(
+    (text) => typeof text === 'string',
+  )
+  return [
+    ...(blocked === undefined ? [] : [{ code: 'VT_HOOK_BLOCKED', message: cutHookText(blocked) }]),
+    ...context.map((text) => ({ code: 'VT_HOOK_CONTEXT', message: cutHookText(text) })),
+  ]
 }
 
 /** Text stands for the text, an object for the output. */

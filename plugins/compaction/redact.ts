@@ -9,6 +9,8 @@ const redact: Compactor = (result, _, context) => {
   }
   const output = clean(result.output)
   const text = result.text === undefined ? undefined : clean(result.text)
-  return output === result.output && text === result.text ? result : { ...result, output, ...(text !== undefined && { text }) }
+  return output === result.output && text === result.text
+    ? result
+    : { ...result, output, ...(text !== undefined && { text }) }
 }
 export default redact

@@ -6,7 +6,11 @@ import { repeatsOf } from '../lib/state/index.js'
 // The guard's own refusals are no news, and going on with a session is no repetition.
 const guards = ['VT_POLICY_REPEATED', 'VT_GUARD_DUPLICATE', 'VT_CALL_ABORTED', 'VT_CALL_INTERRUPTED']
 // Instructions that a context has lost are loaded again.
-const continuing = [...['write', 'poll', 'continue', 'inspect', 'list'].map((action) => `unified_exec/${action}`), 'load_skill', 'unified_search/skill']
+const continuing = [
+  ...['write', 'poll', 'continue', 'inspect', 'list'].map((action) => `unified_exec/${action}`),
+  'load_skill',
+  'unified_search/skill',
+]
 
 /** Remembers what came of a call for the policy of the same name, and says when the same answer comes again. */
 const repeats: Compactor = (result, call, { host, session, settings, slot }) => {
@@ -15,7 +19,8 @@ const repeats: Compactor = (result, call, { host, session, settings, slot }) => 
   // The hop of a redirect, or what a program calls in its turn, is a part of the call that was made.
   const isNested = call.caller.depth > 0
   if (!result.ok) {
-    if (!guards.includes(result.error.code) && (!isNested || result.error.code.startsWith('VT_POLICY_'))) memory.failed(call, () => canonicalJson(whatRuns(call, slot)), result.error)
+    if (!guards.includes(result.error.code) && (!isNested || result.error.code.startsWith('VT_POLICY_')))
+      memory.failed(call, () => canonicalJson(whatRuns(call, slot)), result.error)
     return result
   }
   if (isNested && call.effects.every((effect) => effect !== 'write' && effect !== 'exec')) return result

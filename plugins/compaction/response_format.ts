@@ -59,7 +59,8 @@ function prune(value: unknown, tree: Tree): unknown {
     const branch = tree.get(name) ?? every
     if (branch === true) continue
     const kept = branch ? prune(member, branch) : member
-    if (name === '__proto__') Object.defineProperty(pruned, name, { value: kept, enumerable: true, configurable: true, writable: true })
+    if (name === '__proto__')
+      Object.defineProperty(pruned, name, { value: kept, enumerable: true, configurable: true, writable: true })
     else pruned[name] = kept
   }
   return pruned

@@ -61,11 +61,22 @@ const fuzzy: Handler<FuzzyInput, FuzzyOutput> = async ({ input, given }, context
 export default fuzzy
 
 /** The files with a line that holds the characters in order: ripgrep finds them much faster than we do. */
-async function candidates({ pattern, path, case_sensitive, globs, file_extensions = [], include_hidden }: FuzzyInput, context: Context) {
+async function candidates(
+  { pattern, path, case_sensitive, globs, file_extensions = [], include_hidden }: FuzzyInput,
+  context: Context,
+) {
   const loose = Array.from(pattern, (char) => `\\x{${char.codePointAt(0)!.toString(16)}}`).join('.*')
-  const found = await countMatches(context, { patterns: [loose], case_sensitive, path, globs: [globs ?? []].flat(), file_extensions, include_hidden })
+  const found = await countMatches(context, {
+    patterns: [loose],
+    case_sensitive,
+    path,
+    globs: [globs ?? []].flat(),
+    file_extensions,
+    include_hidden,
+  })
   if (!found) throw slotRefusal('VT_SEARCH_ENGINE_MISSING', 'ripgrep is not installed here.')
-  if (found.incomplete && found.total === 0) throw slotRefusal('VT_SEARCH_TIMEOUT', `Nothing was found in '${path}' within ${seconds} s.`, { retryable: true })
+  if (found.incomplete && found.total === 0)
+    throw slotRefusal('VT_SEARCH_TIMEOUT', `Nothing was found in '${path}' within ${seconds} s.`, { retryable: true })
   return found
 }
 
@@ -81,7 +92,15 @@ async function linesOf(file: string, score: (line: string) => number, context: C
     const value = score(line)
     if (value === 0) return []
     const shown = cut(line, 500)
-    return [{ file, line_number: index + 1, text: shown.text, score: Math.round(value * 1000) / 1000, ...(shown.cut && { text_truncated: true as const }) }]
+    return [
+      {
+        file,
+        line_number: index + 1,
+        text: shown.text,
+        score: Math.round(value * 1000) / 1000,
+        ...(shown.cut && { text_truncated: true as const }),
+      },
+    ]
   })
 }
 
@@ -104,8 +123,12 @@ class Best {
 }
 
 function render({ matches, total_matches, files_searched, truncated, next }: FuzzyOutput, path: string): string {
-  if (total_matches === 0) return `No matches${path === '.' ? '' : ` in ${path}`} (${pluralized(files_searched, 'file')} searched)`
+  if (total_matches === 0)
+    return `No matches${path === '.' ? '' : ` in ${path}`} (${pluralized(files_searched, 'file')} searched)`
   const lines = matches.map(({ file, line_number, text, score }) => `${file}:${line_number}: ${text.trim()} (${score})`)
   const all = pluralized(total_matches, 'match', 'matches')
-  return [...lines, truncated ? `${matches.length} of ${all}; continue with skip=${String(next?.input['skip'])}` : all].join('\n')
+  return [
+    ...lines,
+    truncated ? `${matches.length} of ${all}; continue with skip=${String(next?.input['skip'])}` : all,
+  ].join('\n')
 }

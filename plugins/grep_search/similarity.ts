@@ -39,7 +39,11 @@ const similarity: Handler<SimilarityInput, SimilarityOutput> = async ({ input },
   }
   const output: SimilarityOutput = {
     matches: fitting(matches.slice(0, input.max_results)),
-    files: shown.map(({ file, lines }) => ({ path: file, score: Math.round((lines.size / names.length) * 1000) / 1000, shared: [...lines.keys()].sort() })),
+    files: shown.map(({ file, lines }) => ({
+      path: file,
+      score: Math.round((lines.size / names.length) * 1000) / 1000,
+      shared: [...lines.keys()].sort(),
+    })),
     total_files: similar.length,
     names: names.length,
     truncated: matches.length > input.max_results || shown.length < similar.length,
@@ -58,7 +62,13 @@ const functions = new Set(['function', 'method'])
 
 /** The names of the reference file, the longest of too many. Throws VT_SEARCH_NO_REFERENCE and what its outline throws. */
 async function namesOf({ reference_file, content_type }: SimilarityInput, context: Context): Promise<string[]> {
-  const drawn = await context.call('unified_search', { action: 'outline', path: reference_file, items: 'all', view: 'full', response_format: 'detailed' })
+  const drawn = await context.call('unified_search', {
+    action: 'outline',
+    path: reference_file,
+    items: 'all',
+    view: 'full',
+    response_format: 'detailed',
+  })
   if (!drawn.ok) throw slotRefusal(drawn.error.code, drawn.error.message, drawn.error)
   const items = ((drawn.output as JsonObject)['files'] as Outlined[]).flatMap((file) => file.items)
   const declared: Named[] = items.filter(({ isImport }) => !isImport).flatMap((item) => [item, ...item.members])
@@ -68,8 +78,16 @@ async function namesOf({ reference_file, content_type }: SimilarityInput, contex
     structure: () => declared.filter(({ kind }) => structures.has(kind)),
     all: () => [...wanted.imports(), ...wanted.functions(), ...wanted.structure()],
   }
-  const names = new Set(wanted[content_type]().map(({ name }: Named) => name.replace(/^['"`]|['"`]$/g, '')).filter((name) => name.length > 1))
-  if (names.size === 0) throw slotRefusal('VT_SEARCH_NO_REFERENCE', `'${reference_file}' has no names of type '${content_type}' to look for.`)
+  const names = new Set(
+    wanted[content_type]()
+      .map(({ name }: Named) => name.replace(/^['"`]|['"`]$/g, ''))
+      .filter((name) => name.length > 1),
+  )
+  if (names.size === 0)
+    throw slotRefusal(
+      'VT_SEARCH_NO_REFERENCE',
+      `'${reference_file}' has no names of type '${content_type}' to look for.`,
+    )
   return [...names].sort((a, b) => b.length - a.length).slice(0, mostNames)
 }
 
@@ -86,6 +104,14 @@ async function linesOf({ file, lines }: Similar, context: Context): Promise<Simi
 
 function render({ files, total_files, names, truncated }: SimilarityOutput, reference: string): string {
   if (total_files === 0) return `No file shares a name with ${reference} (${pluralized(names, 'name')} looked for)`
-  const lines = files.slice(0, 50).map(({ path, score, shared }) => `${path} (${score}): ${shared.slice(0, 8).join(', ')}${shared.length > 8 ? ` and ${shared.length - 8} more` : ''}`)
-  return [...lines, `${pluralized(total_files, 'file')} of ${pluralized(names, 'name')}${truncated ? ', not all shown' : ''}`].join('\n')
+  const lines = files
+    .slice(0, 50)
+    .map(
+      ({ path, score, shared }) =>
+        `${path} (${score}): ${shared.slice(0, 8).join(', ')}${shared.length > 8 ? ` and ${shared.length - 8} more` : ''}`,
+    )
+  return [
+    ...lines,
+    `${pluralized(total_files, 'file')} of ${pluralized(names, 'name')}${truncated ? ', not all shown' : ''}`,
+  ].join('\n')
 }

@@ -1,5 +1,15 @@
 import type { Answerer, Call, Context, JsonObject, Objection, Policy, Session } from '../../core/index.js'
-import { cutHookText, hookRemarks, hooksFor, hooksIn, runHooks, shownHook, specific, type Ran, type HookOutput } from '../lib/hooks/index.js'
+import {
+  cutHookText,
+  hookRemarks,
+  hooksFor,
+  hooksIn,
+  runHooks,
+  shownHook,
+  specific,
+  type Ran,
+  type HookOutput,
+} from '../lib/hooks/index.js'
 
 /** PreToolUse: hooks may deny, ask or want another input; none lowers another verdict. */
 const lifecycle_hooks: Policy = (call, context) => (hooksIn(context) ? preToolUse(call, context) : undefined)
@@ -19,7 +29,8 @@ async function preToolUse(call: Call, context: Context): Promise<Objection | und
 export const answer: Answerer = async ({ call, covers }, context) => {
   if (!hooksIn(context)) return undefined
   const chosen = await hooksFor('PermissionRequest', call, context)
-  const permission_suggestions = covers === undefined ? [] : [{ type: 'addRules', behavior: 'allow', destination: 'session', covers }]
+  const permission_suggestions =
+    covers === undefined ? [] : [{ type: 'addRules', behavior: 'allow', destination: 'session', covers }]
   const ran = await runHooks('PermissionRequest', chosen, call, context, { permission_suggestions })
   const answers = ran.map((one) => ({ one, permission: permissionIn(one.output) }))
   const no = answers.find(({ permission }) => permission && 'deny' in permission)
@@ -28,7 +39,11 @@ export const answer: Answerer = async ({ call, covers }, context) => {
     if (one.output.kind === 'failed') remarks(call, context.session)('VT_HOOK_FAILED', one.output.reason)
     const own = one.group.layer !== 'workspace' && !one.group.by
     if (permission && own) return permission
-    if (permission) remarks(call, context.session)('VT_HOOK_IGNORED', 'A lifecycle hook of the workspace or of a plugin allows the call; only those of the user answer for a person.')
+    if (permission)
+      remarks(call, context.session)(
+        'VT_HOOK_IGNORED',
+        'A lifecycle hook of the workspace or of a plugin allows the call; only those of the user answer for a person.',
+      )
   }
   return undefined
 }
@@ -36,15 +51,21 @@ export const answer: Answerer = async ({ call, covers }, context) => {
 function permissionIn(output: HookOutput): Awaited<ReturnType<Answerer>> {
   if (output.kind === 'block') return { deny: output.reason }
   if (output.kind === 'failed') return undefined
-  const { behavior, message, updatedInput, updatedPermissions } = (specific(output.json)['decision'] ?? {}) as JsonObject
+  const { behavior, message, updatedInput, updatedPermissions } = (specific(output.json)['decision'] ??
+    {}) as JsonObject
   if (behavior === 'deny') return { deny: cutHookText(String(message ?? 'A lifecycle hook refuses.')) }
   // What a person would agree to is this call; another input has to come as a call of its own.
   if (behavior !== 'allow' || updatedInput !== undefined) return undefined
-  const lasting = Array.isArray(updatedPermissions) ? (updatedPermissions as { destination?: string }[]).map(({ destination }) => destination) : []
+  const lasting = Array.isArray(updatedPermissions)
+    ? (updatedPermissions as { destination?: string }[]).map(({ destination }) => destination)
+    : []
   return { allow: lasting.length === 0 ? 'once' : lasting.every((where) => where === 'session') ? 'session' : 'always' }
 }
 
-const remarks = (call: Call, session: Session) => (code: string, message: string): void => hookRemarks(session).add(call, { code, message: cutHookText(message) })
+const remarks =
+  (call: Call, session: Session) =>
+  (code: string, message: string): void =>
+    hookRemarks(session).add(call, { code, message: cutHookText(message) })
 
 function verdictOf({ entry, group, output }: Ran, call: Call, session: Session): Objection | undefined {
   const remark = remarks(call, session)
@@ -66,8 +87,14 @@ function verdictOf({ entry, group, output }: Ran, call: Call, session: Session):
   if (decision === undefined) return undefined
   if (['ask', 'defer'].includes(decision as string)) return { ask: reason, by: authorOf(group) }
   // Only an answer of a person lifts a question, and nothing lifts a denial.
-  if (decision === 'allow') return void remark('VT_HOOK_IGNORED', 'A lifecycle hook allows the call; hooks only tighten, so the other policies decided.')
-  return { deny: decision === 'deny' ? reason : `A lifecycle hook decides ${JSON.stringify(decision)}, which is no decision.` }
+  if (decision === 'allow')
+    return void remark(
+      'VT_HOOK_IGNORED',
+      'A lifecycle hook allows the call; hooks only tighten, so the other policies decided.',
+    )
+  return {
+    deny: decision === 'deny' ? reason : `A lifecycle hook decides ${JSON.stringify(decision)}, which is no decision.`,
+  }
 }
 
 /** Programs for other agents end with 1 when they merely failed; their users do not expect that to stop a call. */
@@ -83,7 +110,8 @@ function decisionIn({ decision, continue: goesOn }: JsonObject): string | undefi
   return decision === 'ask' ? 'ask' : undefined
 }
 
-const authorOf = ({ layer, by }: Ran['group']): string => (by ? `plugin ${by.plugin}` : layer === 'workspace' ? "a lifecycle hook of the workspace" : 'a lifecycle hook of yours')
+const authorOf = ({ layer, by }: Ran['group']): string =>
+  by ? `plugin ${by.plugin}` : layer === 'workspace' ? 'a lifecycle hook of the workspace' : 'a lifecycle hook of yours'
 
 /** The input that the hooks agree on, where it is another than the caller's. */
 function anotherInput(ran: readonly Ran[], call: Call): Objection | undefined {
@@ -91,7 +119,8 @@ function anotherInput(ran: readonly Ran[], call: Call): Objection | undefined {
   for (const { output, word } of ran) {
     const input = output.kind === 'said' ? specific(output.json)['updatedInput'] : undefined
     if (typeof input !== 'object' || input === null || Array.isArray(input)) continue
-    if (!word.back) return { deny: `A lifecycle hook wants another input for ${word.tool_name}, which is only a part of this call.` }
+    if (!word.back)
+      return { deny: `A lifecycle hook wants another input for ${word.tool_name}, which is only a part of this call.` }
     wanted.push(word.back(input as JsonObject))
   }
   const different = new Map(wanted.map((input) => [canonical(input), input]))
@@ -101,4 +130,9 @@ function anotherInput(ran: readonly Ran[], call: Call): Objection | undefined {
   return { deny: 'A lifecycle hook wants another input once more.', instead: [...different.values()][0]! }
 }
 
-const canonical = (input: Readonly<JsonObject>): string => JSON.stringify(Object.entries(input).filter(([name]) => name !== 'action').sort(([a], [b]) => (a < b ? -1 : 1)))
+const canonical = (input: Readonly<JsonObject>): string =>
+  JSON.stringify(
+    Object.entries(input)
+      .filter(([name]) => name !== 'action')
+      .sort(([a], [b]) => (a < b ? -1 : 1)),
+  )

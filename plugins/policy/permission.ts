@@ -1,8 +1,27 @@
 import { quotedReason } from '../../core/shapes/index.js'
 import { inert } from '../../core/text/index.js'
-import { VtError, type Call, type Context, type Effect, type Next, type Policy, type Verdict } from '../../core/index.js'
+import {
+  VtError,
+  type Call,
+  type Context,
+  type Effect,
+  type Next,
+  type Policy,
+  type Verdict,
+} from '../../core/index.js'
 import { secretReason, secretWay } from '../../core/workspace/index.js'
-import { factsOf, hiddenFrom, hit, judgeCommands, namesOfPlaces, rulesOfHome, rulesOfSettings, type CallFacts, type Rule, type RuleSet } from '../lib/rules/index.js'
+import {
+  factsOf,
+  hiddenFrom,
+  hit,
+  judgeCommands,
+  namesOfPlaces,
+  rulesOfHome,
+  rulesOfSettings,
+  type CallFacts,
+  type Rule,
+  type RuleSet,
+} from '../lib/rules/index.js'
 import { approvalsFor, receiver } from './permission/approvals.js'
 import { explainCommands } from './permission/explain.js'
 import { inspection } from './permission/inspections.js'
@@ -19,13 +38,18 @@ const permission: Policy = (call, context) => {
   const ofHome = rulesOfHome(context.workspace)
   const rules = ofHome.length === 0 ? said : { ...said, deny: [...ofHome, ...said.deny] }
   if (!isPlain(call, context, rules)) return judged(call, context, rules)
-  return call.only && beyondRights(factsOf(call, context), call.only, rules) !== undefined ? judged(call, context, rules) : undefined
+  return call.only && beyondRights(factsOf(call, context), call.only, rules) !== undefined
+    ? judged(call, context, rules)
+    : undefined
 }
 export default permission
 
 /** Whether nothing is said of any call, and this one does no more than its mode does unasked: most calls read. */
 const isPlain = ({ effects, mode }: Call, { explain }: Context, { deny, ask }: RuleSet): boolean =>
-  !explain && deny.length === 0 && ask.length === 0 && effects.every((effect) => effect !== 'exec' && word(mode, effect) === 'run')
+  !explain &&
+  deny.length === 0 &&
+  ask.length === 0 &&
+  effects.every((effect) => effect !== 'exec' && word(mode, effect) === 'run')
 
 async function judged(call: Call, context: Context, rules: RuleSet): Promise<Verdict | undefined> {
   const facts = factsOf(call, context)
@@ -45,19 +69,31 @@ async function judged(call: Call, context: Context, rules: RuleSet): Promise<Ver
   const hides = isHidden(facts, rules)
   if (byMode.effect === 'exec' && !hides && (await runsSandboxed(facts, context))) return { sandbox: 'strict' }
   const offer = hides ? undefined : await sandboxOffer(facts, context)
-  return { ...(await askPerson(facts, context, byMode, offer)), ...(approvals?.lasting && { lasting: approvals.lasting }) }
+  return {
+    ...(await askPerson(facts, context, byMode, offer)),
+    ...(approvals?.lasting && { lasting: approvals.lasting }),
+  }
 }
 
 /** Returns the question to a person, with the command that gets an input and the offer of the sandbox. */
-async function askPerson(facts: CallFacts, context: Context, objection: Objection, offer: string | undefined): Promise<Verdict> {
+async function askPerson(
+  facts: CallFacts,
+  context: Context,
+  objection: Objection,
+  offer: string | undefined,
+): Promise<Verdict> {
   const sent = receiver(facts, context)
-  const more = [...(sent ? [`It goes to ${sent.shown}, which runs.`] : []), ...(offer ? [`Instead of answering, you can set ${offer}.`] : [])]
+  const more = [
+    ...(sent ? [`It goes to ${sent.shown}, which runs.`] : []),
+    ...(offer ? [`Instead of answering, you can set ${offer}.`] : []),
+  ]
   const asks = more.length > 0 && { asks: [objection.reason, ...more].map((reason) => quotedReason(reason)) }
   return { ...(await refuse(facts, context, objection, offer)), ...asks }
 }
 
 /** Whether a rule may be about what the text of a command hides: then no sandbox takes the place of a question. */
-const isHidden = (facts: CallFacts, rules: RuleSet): boolean => hiddenFrom(facts, rules, { inSandbox: true }) !== undefined
+const isHidden = (facts: CallFacts, rules: RuleSet): boolean =>
+  hiddenFrom(facts, rules, { inSandbox: true }) !== undefined
 
 /** A call that names a secret of the home, be it by a word of a command. */
 function refuseSecret({ call }: CallFacts, { explain, workspace: { isSecret } }: Context): Verdict {
@@ -69,14 +105,26 @@ function refuseSecret({ call }: CallFacts, { explain, workspace: { isSecret } }:
 /** Nobody widens the rights of work that is under way. */
 const widened = 'the user begins this work again and leaves it more (--allowed-tools, --disallowed-tools)'
 
-async function byRule(facts: CallFacts, kind: 'deny' | 'ask', rule: Rule, rules: RuleSet, { explain, host }: Context): Promise<Verdict> {
+async function byRule(
+  facts: CallFacts,
+  kind: 'deny' | 'ask',
+  rule: Rule,
+  rules: RuleSet,
+  { explain, host }: Context,
+): Promise<Verdict> {
   explain?.({ rule: rule.text, list: kind })
   // A rule that denies or asks is stronger than any that allows.
   const change = `the user changes the rule '${inert(rule.text)}'`
   const way = kind === 'deny' ? change : `the user answers the question, or ${change.replace('the user ', '')}`
   const next = await insteadOf(facts, rules)
   const reason = rule.reason ?? `The rule '${rule.text}' ${kind === 'deny' ? 'denies' : 'asks before'} this.`
-  return verdict(facts.call, { kind, reason, way, ...(next && { next }), ...(rule.reason !== undefined && { by: authorOf(rule, kind, host) }) })
+  return verdict(facts.call, {
+    kind,
+    reason,
+    way,
+    ...(next && { next }),
+    ...(rule.reason !== undefined && { by: authorOf(rule, kind, host) }),
+  })
 }
 
 /** What tells the same without a command; nothing where a rule keeps that, too, or where it lies outside of the workspace. */
@@ -99,8 +147,14 @@ async function leadsOut({ workspace }: CallFacts, path: string): Promise<boolean
 
 /** Whose words the reason of a rule is. */
 function authorOf({ text, reason }: Rule, kind: 'deny' | 'ask', host: Context['host']): string {
-  const said = (value: unknown): boolean => JSON.stringify(value) !== undefined && (value as { rule?: unknown }).rule === text && (value as { reason?: unknown }).reason === reason
-  const layers = host.origins().filter(({ path, value }) => path.startsWith(`policy.${kind}`) && [value].flat().some(said)).map(({ layer }) => layer)
+  const said = (value: unknown): boolean =>
+    JSON.stringify(value) !== undefined &&
+    (value as { rule?: unknown }).rule === text &&
+    (value as { reason?: unknown }).reason === reason
+  const layers = host
+    .origins()
+    .filter(({ path, value }) => path.startsWith(`policy.${kind}`) && [value].flat().some(said))
+    .map(({ layer }) => layer)
   return layers.length > 0 && !layers.includes('workspace') ? 'your policy' : "the workspace's policy"
 }
 
@@ -130,13 +184,26 @@ async function object(facts: CallFacts, effect: Effect, rules: RuleSet): Promise
   if (isAllowed || call.mode === 'full-auto') {
     const hidden = effect === 'exec' ? hiddenFrom(facts, rules) : undefined
     const kind = call.mode === 'full-auto' ? 'deny' : verdict
-    if (hidden !== undefined) return { word: kind, effect, reason: `What the command does cannot be determined from its text: ${hidden}.`, way: plainly[kind] }
+    if (hidden !== undefined)
+      return {
+        word: kind,
+        effect,
+        reason: `What the command does cannot be determined from its text: ${hidden}.`,
+        way: plainly[kind],
+      }
     if (isAllowed) return undefined
   }
   if (effect === 'write' && call.mode === 'plan' && onlyPlans(facts)) return undefined
-  const commands = effect === 'exec' && facts.hasCommand ? await judgeCommands(facts, rulesLift(call.mode) ? rules : { ...rules, allow: [] }) : undefined
+  const commands =
+    effect === 'exec' && facts.hasCommand
+      ? await judgeCommands(facts, rulesLift(call.mode) ? rules : { ...rules, allow: [] })
+      : undefined
   if (commands?.free) return undefined
-  return { word: verdict, effect, reason: reasons[verdict](call, effect) + (commands?.reason ? `: ${commands.reason}.` : '.') }
+  return {
+    word: verdict,
+    effect,
+    reason: reasons[verdict](call, effect) + (commands?.reason ? `: ${commands.reason}.` : '.'),
+  }
 }
 
 /** An allow rule without a spec answers for its effect, one with paths only when the rules together cover every path, as given and as resolved. */
@@ -164,8 +231,12 @@ const does: Record<Effect, string> = {
 }
 const reasons: Record<ModeWord, (call: Call, effect: Effect) => string> = {
   run: () => '',
-  ask: ({ slot: id, caller: { alias: slot = id }, mode }, effect) => (mode === 'full-auto' ? `${slot} is not on the list of what full-auto may do` : `${slot} ${does[effect]}, which mode ${mode} does not do unasked`),
-  deny: ({ slot: id, caller: { alias: slot = id } }, effect) => `${slot} ${does[effect]}; plan mode only reads${effect === 'write' ? ' and writes below .vtcode/plans/' : ''}`,
+  ask: ({ slot: id, caller: { alias: slot = id }, mode }, effect) =>
+    mode === 'full-auto'
+      ? `${slot} is not on the list of what full-auto may do`
+      : `${slot} ${does[effect]}, which mode ${mode} does not do unasked`,
+  deny: ({ slot: id, caller: { alias: slot = id } }, effect) =>
+    `${slot} ${does[effect]}; plan mode only reads${effect === 'write' ? ' and writes below .vtcode/plans/' : ''}`,
 }
 
 /** A rule on the slot would not do. */
@@ -175,16 +246,24 @@ const plainly: Record<ModeWord, string> = {
   deny: 'name every program of the command in plain words',
 }
 
-async function refuse(facts: CallFacts, context: Context, { word: kind, effect, reason, way }: Objection, offer?: string): Promise<Verdict> {
+async function refuse(
+  facts: CallFacts,
+  context: Context,
+  { word: kind, effect, reason, way }: Objection,
+  offer?: string,
+): Promise<Verdict> {
   const { settings, workspace } = context
-  const next = effect === 'exec' ? await insteadOf(facts, rulesOfSettings(settings, facts.call.mode, workspace)) : undefined
+  const next =
+    effect === 'exec' ? await insteadOf(facts, rulesOfSettings(settings, facts.call.mode, workspace)) : undefined
   const { verdicts, unclear } = await steeredBy(facts)
   // Another policy asks about what decides what other programs run, in every mode.
   const isAsked = verdicts.length > 0 || unclear !== undefined
   const runs: Runs = async (mode, more) => {
     if (isAsked) return false
     const other = inMode(facts, settings, mode, more)
-    return (await hit(other.facts, other.rules.ask)) === undefined && (await worstOf(other.facts, other.rules)) === undefined
+    return (
+      (await hit(other.facts, other.rules.ask)) === undefined && (await worstOf(other.facts, other.rules)) === undefined
+    )
   }
   const out = way ?? (await wayOut(facts, settings.policy.max_mode, runs))
   return verdict(facts.call, { kind: kind === 'deny' ? 'deny' : 'ask', reason, way: out, offer, ...(next && { next }) })

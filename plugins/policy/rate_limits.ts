@@ -8,7 +8,9 @@ const made = new WeakMap<Workspace, Map<string, number[]>>()
 
 /** So many calls a minute as the settings say, for the slot, tool or alias they say it of; the reader is told how long to wait. */
 const rate_limits: Policy = (call, { settings, slot, workspace, explain }) => {
-  const limits = Object.entries(settings.policy.constraints).flatMap(([name, { max_calls_per_minute: most }]) => (most !== undefined && concerns(name, slot) ? [{ name, most }] : []))
+  const limits = Object.entries(settings.policy.constraints).flatMap(([name, { max_calls_per_minute: most }]) =>
+    most !== undefined && concerns(name, slot) ? [{ name, most }] : [],
+  )
   if (limits.length === 0) return undefined
   const counts = made.get(workspace) ?? new Map<string, number[]>()
   made.set(workspace, counts)
@@ -17,7 +19,12 @@ const rate_limits: Policy = (call, { settings, slot, workspace, explain }) => {
     counts.set(name, recent)
     if (recent.length < most) continue
     const seconds = Math.max(1, Math.ceil((recent[recent.length - most]! + minute - call.at) / 1000))
-    return { deny: `${name} is limited to ${most} calls a minute.`, code: 'VT_POLICY_RATE', hint: `Wait ${seconds} s, or do something else meanwhile.`, details: { retry_after_secs: seconds } }
+    return {
+      deny: `${name} is limited to ${most} calls a minute.`,
+      code: 'VT_POLICY_RATE',
+      hint: `Wait ${seconds} s, or do something else meanwhile.`,
+      details: { retry_after_secs: seconds },
+    }
   }
   // What is only explained is not made.
   if (!explain) for (const { name } of limits) counts.get(name)!.push(call.at)

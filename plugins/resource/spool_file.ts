@@ -16,5 +16,9 @@ export default (async ({ input: { id } }, context) => {
 
 export const complete: Complete = async (_, value, { workspace, session }) => {
   const names = await workspace.names(spoolFolder)
-  return names.flatMap(({ name, kind }) => (kind === 'file' && !name.startsWith('.') && name.startsWith(value) && ownsSpool(workspace, session, name) ? [name] : []))
+  return names.flatMap(({ name, kind }) =>
+    kind === 'file' && !name.startsWith('.') && name.startsWith(value) && ownsSpool(workspace, session, name)
+      ? [name]
+      : [],
+  )
 }

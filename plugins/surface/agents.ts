@@ -1,14 +1,39 @@
 import { isAbsolute, relative } from 'node:path'
 import type { Io, Kernel } from '../../core/index.js'
-import { findAgents, namedAgent, printFailure, childRights, type AgentDefinition, type AgentFault } from '../agent/cli/index.js'
-import { asDocument, columns, documentText, oneLine, printable, runCommand, say, verb, type OutputForm } from '../lib/terminal/index.js'
+import {
+  findAgents,
+  namedAgent,
+  printFailure,
+  childRights,
+  type AgentDefinition,
+  type AgentFault,
+} from '../agent/cli/index.js'
+import {
+  asDocument,
+  columns,
+  documentText,
+  oneLine,
+  printable,
+  runCommand,
+  say,
+  verb,
+  type OutputForm,
+} from '../lib/terminal/index.js'
 
 /** `vtcode agents`: which agents are defined, what one of them may do, and what is wrong with definitions. */
 export default async function agents(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
   const { agents: all, faults } = findAgents(kernel, io.env)
-  const command = verb('agents', 'Lists the agents that are defined for work beside a conversation, shows one, checks the definitions. At a terminal as text, into a pipe as JSON; --json and --text choose.', io)
-  command.command('list', { isDefault: true }).option('--json').option('--text').action((form: OutputForm) => list(kernel, all, asDocument(io, form), io))
+  const command = verb(
+    'agents',
+    'Lists the agents that are defined for work beside a conversation, shows one, checks the definitions. At a terminal as text, into a pipe as JSON; --json and --text choose.',
+    io,
+  )
+  command
+    .command('list', { isDefault: true })
+    .option('--json')
+    .option('--text')
+    .action((form: OutputForm) => list(kernel, all, asDocument(io, form), io))
   command
     .command('show <name>')
     .description('what it is for, what it may do, and its text')
@@ -31,22 +56,51 @@ export default async function agents(kernel: Kernel, argv: string[], io: Io): Pr
 }
 
 function list(kernel: Kernel, all: readonly AgentDefinition[], json: boolean, io: Io): void {
-  const rows = all.map(({ name, description, source, plugin, model, trusted, file }) => ({ name, source: plugin ?? source, mode: modeOf(kernel, all, name), model, trusted, description, file: placeIn(kernel, file) }))
+  const rows = all.map(({ name, description, source, plugin, model, trusted, file }) => ({
+    name,
+    source: plugin ?? source,
+    mode: modeOf(kernel, all, name),
+    model,
+    trusted,
+    description,
+    file: placeIn(kernel, file),
+  }))
   if (json) return void io.stdout.write(documentText({ agents: rows }))
-  io.stdout.write(columns([['name', 'from', 'mode', 'model', 'description'], ...rows.map(({ name, source, mode, model, description }) => [name, source, mode, model, oneLine(description)])]))
+  io.stdout.write(
+    columns([
+      ['name', 'from', 'mode', 'model', 'description'],
+      ...rows.map(({ name, source, mode, model, description }) => [name, source, mode, model, oneLine(description)]),
+    ]),
+  )
 }
 
-const modeOf = (kernel: Kernel, all: readonly AgentDefinition[], name: string): string => rightsIn(kernel, all.find((one) => one.name === name)!).mode
-const rightsIn = (kernel: Kernel, agent: AgentDefinition) => childRights(kernel, { mode: kernel.inspection.resolveMode(), only: undefined }, agent, { delegates: false })
+const modeOf = (kernel: Kernel, all: readonly AgentDefinition[], name: string): string =>
+  rightsIn(
+    kernel,
+    all.find((one) => one.name === name)!,
+  ).mode
+const rightsIn = (kernel: Kernel, agent: AgentDefinition) =>
+  childRights(kernel, { mode: kernel.inspection.resolveMode(), only: undefined }, agent, { delegates: false })
 
 function show(kernel: Kernel, agent: AgentDefinition, faults: readonly AgentFault[], json: boolean, io: Io): void {
   const { body, item: _, ...said } = agent
   const { mode, only } = rightsIn(kernel, agent)
-  const remarks = faults.filter(({ file }) => file === agent.file).map(({ severity, message, line }) => ({ severity, message, line }))
-  if (json) return void io.stdout.write(documentText({ ...said, file: placeIn(kernel, agent.file), mode, slots: only.tools, prompt: body, remarks }))
+  const remarks = faults
+    .filter(({ file }) => file === agent.file)
+    .map(({ severity, message, line }) => ({ severity, message, line }))
+  if (json)
+    return void io.stdout.write(
+      documentText({ ...said, file: placeIn(kernel, agent.file), mode, slots: only.tools, prompt: body, remarks }),
+    )
   const rows = [
-    ['name', agent.name], ['from', `${agent.plugin ?? agent.source}, ${placeIn(kernel, agent.file)}`], ['description', agent.description], ['mode', mode], ['model', agent.model],
-    ['may call', only.tools.join(', ')], ['isolation', agent.isolation], ['background', String(agent.background)],
+    ['name', agent.name],
+    ['from', `${agent.plugin ?? agent.source}, ${placeIn(kernel, agent.file)}`],
+    ['description', agent.description],
+    ['mode', mode],
+    ['model', agent.model],
+    ['may call', only.tools.join(', ')],
+    ['isolation', agent.isolation],
+    ['background', String(agent.background)],
     ...remarks.map(({ message, line }) => ['remark', `line ${line}: ${message}`]),
   ]
   io.stdout.write(`${columns(rows.map((row) => row.map((cell) => oneLine(cell!))))}\n${printable(body)}\n`)
@@ -58,7 +112,9 @@ function check(kernel: Kernel, faults: readonly AgentFault[], json: boolean, io:
   const bad = told.some(({ severity }) => severity === 'error')
   if (json) io.stdout.write(documentText({ ok: !bad, remarks: told }))
   else if (told.length === 0) io.stdout.write('Every definition is used as it stands.\n')
-  else for (const { severity, message, line, file } of told) say(io, severity, `${oneLine(file)}:${line}: ${oneLine(message)}`)
+  else
+    for (const { severity, message, line, file } of told)
+      say(io, severity, `${oneLine(file)}:${line}: ${oneLine(message)}`)
   return bad ? 1 : 0
 }
 

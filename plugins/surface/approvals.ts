@@ -25,34 +25,46 @@ export default async function approvals(kernel: Kernel, argv: string[], io: Io):
       // A command of an agent is no person.
       if (io.env['VTCODE'] === '1') return refuse('An agent cannot answer for a person.')
       const waiting = await approvalOf(workspace, token)
-      if (!waiting) return refuse(`Nothing is pending under '${oneLine(token)}'; \`vtcode approvals list\` shows what is.`)
+      if (!waiting)
+        return refuse(`Nothing is pending under '${oneLine(token)}'; \`vtcode approvals list\` shows what is.`)
       if (Date.parse(waiting.expires_at) < Date.now()) return refuse('The time of this question is over.')
-      if (value.scope === 'session' && waiting.covers === undefined) return refuse('A yes to this call can only be given once.')
+      if (value.scope === 'session' && waiting.covers === undefined)
+        return refuse('A yes to this call can only be given once.')
       await writeApproval(workspace, { ...waiting, answer: value })
     })
   const command = verb('approvals', 'Lists the calls that wait for somebody, and answers them.', io)
-  command.command('list', { isDefault: true }).option('--json').action(({ json }: { json?: true }) =>
-    within(async (workspace) => {
-      const all = await approvalsIn(workspace)
-      if (json) io.stdout.write(documentText(all))
-      else io.stdout.write(all.length === 0 ? 'Nothing is pending.\n' : all.map(shown).join(''))
-    }),
-  )
+  command
+    .command('list', { isDefault: true })
+    .option('--json')
+    .action(({ json }: { json?: true }) =>
+      within(async (workspace) => {
+        const all = await approvalsIn(workspace)
+        if (json) io.stdout.write(documentText(all))
+        else io.stdout.write(all.length === 0 ? 'Nothing is pending.\n' : all.map(shown).join(''))
+      }),
+    )
   command
     .command('approve <token>')
-    .addOption(new Option('--scope <scope>', 'how long the approval lasts').choices(['once', 'session']).default('once'))
+    .addOption(
+      new Option('--scope <scope>', 'how long the approval lasts').choices(['once', 'session']).default('once'),
+    )
     .action((token: string, { scope }: { scope: 'once' | 'session' }) => answer(token, { decision: 'allow', scope }))
   command
     .command('reject <token>')
     .option('--message <text>', 'what the model reads')
-    .action((token: string, { message }: { message?: string }) => answer(token, { decision: 'deny', ...(message !== undefined && { followup: message }) }))
+    .action((token: string, { message }: { message?: string }) =>
+      answer(token, { decision: 'deny', ...(message !== undefined && { followup: message }) }),
+    )
   return runCommand(command, argv, () => code)
 }
 
 /** A row, and below it the question as everybody is asked it. */
 function shown(one: PendingApproval): string {
   const lines = (one.question ?? JSON.stringify(one.input)).split('\n')
-  return columns([[one.token, statusOf(one), one.tool, shortLine(one.reason, 400)]]) + lines.map((line) => `    ${shortLine(line, 4000)}\n`).join('')
+  return (
+    columns([[one.token, statusOf(one), one.tool, shortLine(one.reason, 400)]]) +
+    lines.map((line) => `    ${shortLine(line, 4000)}\n`).join('')
+  )
 }
 
 function statusOf({ answer, expires_at }: PendingApproval): string {

@@ -1,7 +1,19 @@
 import { Option } from 'commander'
 import { definedOnly } from '../../core/shapes/index.js'
 import type { Io, Kernel } from '../../core/index.js'
-import { givenImages, notAppliedLines, readTask, reasonOf, sessionOptions, Voice, withAgent, withImages, withResume, type ImageFlags, type SessionFlags } from '../agent/cli/index.js'
+import {
+  givenImages,
+  notAppliedLines,
+  readTask,
+  reasonOf,
+  sessionOptions,
+  Voice,
+  withAgent,
+  withImages,
+  withResume,
+  type ImageFlags,
+  type SessionFlags,
+} from '../agent/cli/index.js'
 import type { Agent, AgentOptions } from '../agent/index.js'
 import { documentText, fitTerminal, runCommand, say, verb } from '../lib/terminal/index.js'
 
@@ -15,7 +27,9 @@ interface Flags extends SessionFlags, ImageFlags {
 /** `vtcode ask`: one question, one answer; nothing is changed. */
 export default async function ask(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = withImages(withResume(verb('ask', 'Answers a question about the workspace; reads, and changes nothing.', io)))
+  const command = withImages(
+    withResume(verb('ask', 'Answers a question about the workspace; reads, and changes nothing.', io)),
+  )
     .argument('[question...]', '`-` or nothing reads it from stdin')
     .option('--no-tools', 'answer without looking')
     .option('--code', 'print the first block of code of the answer only')
@@ -46,7 +60,11 @@ function printText(text: string, io: Io): void {
 async function answer(kernel: Kernel, question: string, flags: Flags, io: Io): Promise<number> {
   const { mode } = kernel.settings.policy
   if (mode !== 'plan') {
-    say(io, 'error', `vtcode ask changes nothing, so it works in mode plan and in no other; --mode ${mode} does not belong to it. What changes something is \`vtcode exec --mode ${mode} "<task>"\`.`)
+    say(
+      io,
+      'error',
+      `vtcode ask changes nothing, so it works in mode plan and in no other; --mode ${mode} does not belong to it. What changes something is \`vtcode exec --mode ${mode} "<task>"\`.`,
+    )
     return 2
   }
   const images = await givenImages(flags, io)
@@ -56,15 +74,21 @@ async function answer(kernel: Kernel, question: string, flags: Flags, io: Io): P
   const whole = asJson || code || !io.stdout.isTTY
   const voice = whole ? undefined : new Voice(io)
   const heard: AgentOptions = voice ? { onDelta: voice.onDelta, onEvent: (event) => void voice.ended(event) } : {}
-  return withAgent(kernel, io, { verb: 'exec', ...definedOnly({ asked: context }) }, { surface: 'ask', ...sessionOptions(flags), tools, quiet: true, ...heard }, async (agent) => {
-    const outcome = await agent.run(images.length > 0 ? { text: question, images } : question, { signal: io.signal })
-    const { text, exit_code, not_applied } = outcome
-    const response = code ? codeIn(text) : text
-    if (asJson) io.stdout.write(documentText(answerDocument(response, agent.model, outcome)))
-    else if (![outcome.error?.message, voice?.last].includes(response)) printText(response, io)
-    io.stderr.write(notAppliedLines(outcome))
-    const reason = reasonOf(outcome)
-    if (reason !== undefined) say(io, 'error', reason)
-    return not_applied && exit_code === 0 ? 1 : exit_code
-  })
+  return withAgent(
+    kernel,
+    io,
+    { verb: 'exec', ...definedOnly({ asked: context }) },
+    { surface: 'ask', ...sessionOptions(flags), tools, quiet: true, ...heard },
+    async (agent) => {
+      const outcome = await agent.run(images.length > 0 ? { text: question, images } : question, { signal: io.signal })
+      const { text, exit_code, not_applied } = outcome
+      const response = code ? codeIn(text) : text
+      if (asJson) io.stdout.write(documentText(answerDocument(response, agent.model, outcome)))
+      else if (![outcome.error?.message, voice?.last].includes(response)) printText(response, io)
+      io.stderr.write(notAppliedLines(outcome))
+      const reason = reasonOf(outcome)
+      if (reason !== undefined) say(io, 'error', reason)
+      return not_applied && exit_code === 0 ? 1 : exit_code
+    },
+  )
 }

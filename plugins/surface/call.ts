@@ -2,7 +2,21 @@ import { basename } from 'node:path'
 import { visibleJson } from '../../core/text/index.js'
 import type { Approval, CallOptions, Io, JsonObject, Kernel, PreparedCall } from '../../core/index.js'
 import { plainly } from '../../core/input/index.js'
-import { approver, asDocument, asker, cutLine, helpWidth, interactive, oneLine, readInput, say, slotHelp, takeTool, CallUsageError, type OutputForm } from '../lib/terminal/index.js'
+import {
+  approver,
+  asDocument,
+  asker,
+  cutLine,
+  helpWidth,
+  interactive,
+  oneLine,
+  readInput,
+  say,
+  slotHelp,
+  takeTool,
+  CallUsageError,
+  type OutputForm,
+} from '../lib/terminal/index.js'
 
 const usage = `Usage: vtcode call [flags] <tool> [action] [--field value …]
 
@@ -54,7 +68,12 @@ export default async function call(kernel: Kernel, argv: string[], io: Io): Prom
   const approve = approver(io)
   const asked = async (request: Approval) => {
     const { notify } = await import('../lib/hooks/index.js')
-    notify(kernel, request.call.session, 'permission_prompt', `${request.call.slot} waits for an approval. ${request.reasons.join(' ')}`)
+    notify(
+      kernel,
+      request.call.session,
+      'permission_prompt',
+      `${request.call.slot} waits for an approval. ${request.reasons.join(' ')}`,
+    )
     return approve(request)
   }
   const options: CallOptions = {
@@ -74,11 +93,18 @@ export default async function call(kernel: Kernel, argv: string[], io: Io): Prom
 
 /** What a user would want to fix and was not told yet, and where a name is unknown why a server may not have brought it; what only waits for consent is one line, however much it is. */
 function remarks(kernel: Kernel, io: Io, told: Set<string>, servers = false): void {
-  const wanted = kernel.diagnostics().filter(({ severity, code }) => severity !== 'info' || (servers && code === 'VT_MCP_START'))
+  const wanted = kernel
+    .diagnostics()
+    .filter(({ severity, code }) => severity !== 'info' || (servers && code === 'VT_MCP_START'))
   const diagnostics = wanted.filter(({ message }) => !told.has(message))
   for (const { message } of diagnostics) told.add(message)
   const waiting = diagnostics.filter(({ code }) => waits.has(code))
-  if (waiting.length > 0) say(io, 'warning', `Left out until you agree: ${waiting.length} of what this workspace brings; \`vtcode trust\` shows it and asks.`)
+  if (waiting.length > 0)
+    say(
+      io,
+      'warning',
+      `Left out until you agree: ${waiting.length} of what this workspace brings; \`vtcode trust\` shows it and asks.`,
+    )
   for (const { code, severity, message, hint = '', files } of diagnostics) {
     if (waits.has(code)) continue
     const text = `${message} ${hint}`.trimEnd()
@@ -98,19 +124,28 @@ function helpFor(kernel: Kernel, tool: string, words: readonly string[]): string
   const meant = slots.filter((slot) => action === undefined || slot.action === action)
   if (meant.length === 0 || Object.hasOwn((meant[0]!.input['properties'] ?? {}) as object, 'help')) return undefined
   if (meant.length === 1) return slotHelp(meant[0]!)
-  const rows = meant.map((slot) => cutLine(`  ${slot.action!.padEnd(12)} ${oneLine(plainly(slot.description))}`, helpWidth))
+  const rows = meant.map((slot) =>
+    cutLine(`  ${slot.action!.padEnd(12)} ${oneLine(plainly(slot.description))}`, helpWidth),
+  )
   return `Usage: vtcode call ${tool} <action> [--field value …]\n\n${rows.join('\n')}\n\nvtcode call ${tool} <action> --help says more of one.\n`
 }
 
 /** Behind a tool without actions a bare word means nothing. Throws a UsageError. */
 function requireAction(kernel: Kernel, tool: string, [word]: string[]): void {
-  if (word === undefined || word.startsWith('--') || kernel.list().some((slot) => slot.tool === tool && slot.action !== undefined)) return
+  if (
+    word === undefined ||
+    word.startsWith('--') ||
+    kernel.list().some((slot) => slot.tool === tool && slot.action !== undefined)
+  )
+    return
   const known = kernel.describe(tool)
   if (!known || known.actions.length > 0) return
   const { properties = {}, required = [] } = known.input as { properties?: object; required?: string[] }
   const fields = [...new Set([...required, ...Object.keys(properties)])]
   if (fields.includes('action')) return
-  throw new CallUsageError(`${tool} has no actions; its fields are given by name: ${fields.map((name) => `--${name}`).join(', ') || 'it has none'}.`)
+  throw new CallUsageError(
+    `${tool} has no actions; its fields are given by name: ${fields.map((name) => `--${name}`).join(', ') || 'it has none'}.`,
+  )
 }
 
 /**
@@ -124,7 +159,9 @@ async function requireValues(kernel: Kernel, tool: string, input: JsonObject): P
   const meant: JsonObject = prepared?.input ?? {}
   if (Object.values(input).includes('true') || !Object.values(meant).includes('true')) return prepared
   const texts = bare.filter((name) => meant[name.replaceAll('-', '_')] === 'true')
-  throw new CallUsageError(`--${(texts.length > 0 ? texts : bare).join(' and --')} needs a value; the text "true" is given as --${texts[0] ?? bare[0]!}=true.`)
+  throw new CallUsageError(
+    `--${(texts.length > 0 ? texts : bare).join(' and --')} needs a value; the text "true" is given as --${texts[0] ?? bare[0]!}=true.`,
+  )
 }
 
 interface CallFlags extends OutputForm {

@@ -2,7 +2,18 @@ import { createInterface } from 'node:readline'
 import { Option } from 'commander'
 import { definedOnly } from '../../core/shapes/index.js'
 import type { Io, Kernel } from '../../core/index.js'
-import { givenImages, progress, sessionOptions, Voice, withAgent, withImages, withResume, type EventSink, type ImageFlags, type SessionFlags } from '../agent/cli/index.js'
+import {
+  givenImages,
+  progress,
+  sessionOptions,
+  Voice,
+  withAgent,
+  withImages,
+  withResume,
+  type EventSink,
+  type ImageFlags,
+  type SessionFlags,
+} from '../agent/cli/index.js'
 import type { Agent, ThreadEvent } from '../agent/index.js'
 import type { SessionSurface } from '../tui/index.js'
 import { fitTerminal, interactive, oneLine, runCommand, say, verb } from '../lib/terminal/index.js'
@@ -18,9 +29,19 @@ interface Flags extends SessionFlags, ImageFlags {
 /** `vtcode chat`: line by line, one turn for each. */
 export default async function chat(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = withImages(withResume(verb('chat', 'Talks with a model that uses the tools: on a screen at a terminal, else line by line.', io)))
+  const command = withImages(
+    withResume(
+      verb('chat', 'Talks with a model that uses the tools: on a screen at a terminal, else line by line.', io),
+    ),
+  )
     .option('--plain', 'line by line, without a screen')
-    .addOption(new Option('--surface <which>', 'where the screen is drawn; default: ui.surface').choices(['auto', 'inline', 'alternate']))
+    .addOption(
+      new Option('--surface <which>', 'where the screen is drawn; default: ui.surface').choices([
+        'auto',
+        'inline',
+        'alternate',
+      ]),
+    )
     .action(async (flags: Flags) => {
       code = await talk(kernel, flags, io)
     })
@@ -30,11 +51,16 @@ export default async function chat(kernel: Kernel, argv: string[], io: Io): Prom
 async function talk(kernel: Kernel, { plain, surface, context, ...flags }: Flags, terminal: Io): Promise<number> {
   const images = await givenImages(flags, terminal)
   if (!images) return 2
-  if (terminal.front || (!plain && terminal.stdout.isTTY && (await import('../tui/index.js')).unfitTerminal(seen(terminal)) === undefined)) {
+  if (
+    terminal.front ||
+    (!plain && terminal.stdout.isTTY && (await import('../tui/index.js')).unfitTerminal(seen(terminal)) === undefined)
+  ) {
     const { atScreen } = await import('./chat/screen.js')
     return atScreen(kernel, { ...flags, ...definedOnly({ context, surface }) }, terminal, images)
   }
-  const keyboard = interactive(terminal) ? new Keyboard(plain ? { ...terminal, env: { ...terminal.env, NO_COLOR: '1' } } : terminal) : undefined
+  const keyboard = interactive(terminal)
+    ? new Keyboard(plain ? { ...terminal, env: { ...terminal.env, NO_COLOR: '1' } } : terminal)
+    : undefined
   const io = keyboard?.io ?? terminal
   // In front of a terminal words come when the model says them; a file or a pipe gets whole texts.
   const voice = io.stdout.isTTY ? new Voice(io) : undefined
@@ -44,13 +70,19 @@ async function talk(kernel: Kernel, { plain, surface, context, ...flags }: Flags
     if (!voice?.ended(event)) told(event)
   }
   try {
-    return await withAgent(kernel, io, { verb: 'interactive', ...definedOnly({ asked: context }) }, { surface: 'chat', ...sessionOptions(flags), onEvent, ...definedOnly({ onDelta: voice?.onDelta }) }, async (agent) => {
-      const talk = new Talk(kernel, agent, io)
-      talk.images = images
-      if (keyboard) await sit(talk, agent, keyboard, agent.mode)
-      else await listen(talk, io)
-      return io.signal.aborted ? 130 : keyboard ? 0 : talk.code
-    })
+    return await withAgent(
+      kernel,
+      io,
+      { verb: 'interactive', ...definedOnly({ asked: context }) },
+      { surface: 'chat', ...sessionOptions(flags), onEvent, ...definedOnly({ onDelta: voice?.onDelta }) },
+      async (agent) => {
+        const talk = new Talk(kernel, agent, io)
+        talk.images = images
+        if (keyboard) await sit(talk, agent, keyboard, agent.mode)
+        else await listen(talk, io)
+        return io.signal.aborted ? 130 : keyboard ? 0 : talk.code
+      },
+    )
   } finally {
     keyboard?.close()
   }
@@ -66,7 +98,8 @@ async function sit(talk: Talk, agent: Agent, keyboard: Keyboard, mode: string): 
   const left = await agent.takeBack()
   let went_well = false
   while (!talk.over) {
-    const text: string | true | undefined = went_well && left.length > 0 ? left.shift() : await nextOrDue(agent, keyboard, left.splice(0).join(' '))
+    const text: string | true | undefined =
+      went_well && left.length > 0 ? left.shift() : await nextOrDue(agent, keyboard, left.splice(0).join(' '))
     if (text === undefined) return
     went_well = await keyboard.during((signal, stop) => {
       keyboard.meanwhile = (more) => void talk.meanwhile(more, stop)

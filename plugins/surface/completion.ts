@@ -33,15 +33,35 @@ export default async function completion(kernel: Kernel, argv: string[], io: Io)
     const partial = words.at(-1) ?? ''
     const found = await candidates(kernel, words.slice(0, -1), partial, io)
     // A shell takes these words apart once more: what could mean something to it is left out.
-    io.stdout.write([...new Set(found)].filter((word) => /^[\w.:@/=-]+$/.test(word) && word.startsWith(partial)).map((word) => `${word}\n`).join(''))
+    io.stdout.write(
+      [...new Set(found)]
+        .filter((word) => /^[\w.:@/=-]+$/.test(word) && word.startsWith(partial))
+        .map((word) => `${word}\n`)
+        .join(''),
+    )
     return 0
   }
   const command = verb('completion', how, io)
-  command.addArgument(command.createArgument('<shell>').choices(Object.keys(scripts))).action((shell: Shell) => void io.stdout.write(scripts[shell]))
+  command
+    .addArgument(command.createArgument('<shell>').choices(Object.keys(scripts)))
+    .action((shell: Shell) => void io.stdout.write(scripts[shell]))
   return runCommand(command, argv, () => 0)
 }
 
-const programFlags = ['--workspace', '--mode', '--config', '--home', '--allowed-tools', '--disallowed-tools', '--verbose', '--log-level', '--quiet', '--no-color', '--version', '--help']
+const programFlags = [
+  '--workspace',
+  '--mode',
+  '--config',
+  '--home',
+  '--allowed-tools',
+  '--disallowed-tools',
+  '--verbose',
+  '--log-level',
+  '--quiet',
+  '--no-color',
+  '--version',
+  '--help',
+]
 
 /** What may stand next: behind these words, at this beginning of one. */
 async function candidates(kernel: Kernel, before: readonly string[], partial: string, io: Io): Promise<string[]> {
@@ -71,21 +91,33 @@ function withoutProgramFlags(words: readonly string[]): string[] {
   return left
 }
 
-const verbsOf = (kernel: Kernel): string[] => kernel.inspection.contributions().flatMap(({ kind, state, verb: name }) => (kind === 'surface' && state === 'active' && name ? [name] : []))
+const verbsOf = (kernel: Kernel): string[] =>
+  kernel.inspection
+    .contributions()
+    .flatMap(({ kind, state, verb: name }) => (kind === 'surface' && state === 'active' && name ? [name] : []))
 
 /** The tool, then its action, then the fields that were not given; behind a field with choices these. */
 function ofCall(kernel: Kernel, words: string[], partial: string): string[] {
   const slots = kernel.list()
   const at = words.findIndex((word, index) => !word.startsWith('-') && words[index - 1] !== '--session')
   const [tool, ...rest] = at < 0 ? [] : words.slice(at)
-  if (tool === undefined) return partial.startsWith('-') ? ['--json', '--text', '--session', '--help', ...programFlags] : slots.map((slot) => slot.tool)
+  if (tool === undefined)
+    return partial.startsWith('-')
+      ? ['--json', '--text', '--session', '--help', ...programFlags]
+      : slots.map((slot) => slot.tool)
   const own = slots.filter((slot) => slot.tool === tool)
   const slot = own.length === 1 && own[0]!.action === undefined ? own[0] : own.find(({ action }) => action === rest[0])
   if (!slot) return own.flatMap(({ action = [] }) => action)
   const fields = (slot.input['properties'] ?? {}) as Record<string, JsonObject>
   const choices = fields[rest.at(-1)?.replace(/^--/, '') ?? '']?.['enum']
   if (Array.isArray(choices)) return choices.map(String)
-  return [...Object.keys(fields).map((name) => `--${name}`).filter((name) => !rest.includes(name)), '--input', '--help']
+  return [
+    ...Object.keys(fields)
+      .map((name) => `--${name}`)
+      .filter((name) => !rest.includes(name)),
+    '--input',
+    '--help',
+  ]
 }
 
 async function sessionsOf(kernel: Kernel): Promise<string[]> {
@@ -102,6 +134,8 @@ async function sessionsOf(kernel: Kernel): Promise<string[]> {
 async function fromHelp(kernel: Kernel, name: string, partial: string, io: Io): Promise<string[]> {
   const text = await helpText(kernel, name, io)
   const flags = [...text.matchAll(/(?<![\w-])--[a-z][\w-]*/g)].map(([flag]) => flag)
-  const commands = [...(/^Commands:\n([\s\S]*?)(?:\n\n|(?![\s\S]))/m.exec(text)?.[1] ?? '').matchAll(/^ {2}([a-z][\w-]*)/gm)].map(([, word]) => word!)
+  const commands = [
+    ...(/^Commands:\n([\s\S]*?)(?:\n\n|(?![\s\S]))/m.exec(text)?.[1] ?? '').matchAll(/^ {2}([a-z][\w-]*)/gm),
+  ].map(([, word]) => word!)
   return partial.startsWith('-') || commands.length === 0 ? flags : commands
 }

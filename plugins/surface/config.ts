@@ -1,7 +1,15 @@
 import { resolve } from 'node:path'
 import { nearest } from '../../core/text/index.js'
 import { withoutLiterals } from '../../core/config/index.js'
-import { createKernel, readContract, validateConfigFile, type Diagnostic, type Io, type Kernel, type Origin } from '../../core/index.js'
+import {
+  createKernel,
+  readContract,
+  validateConfigFile,
+  type Diagnostic,
+  type Io,
+  type Kernel,
+  type Origin,
+} from '../../core/index.js'
 import { documentText, oneLine, paint, runCommand, say, verb } from '../lib/terminal/index.js'
 
 /** `vtcode config`: what the settings are, who said so, and whether a file is right. */
@@ -32,7 +40,9 @@ export default async function config(kernel: Kernel, argv: string[], io: Io): Pr
     .description('The settings files in use, and where yours would be.')
     .action(() => {
       for (const file of files(kernel)) io.stdout.write(`${oneLine(file)}\n`)
-      io.stderr.write(`Yours: ${kernel.inspection.home}/vtcode.config.{yaml,json,ts}; of the workspace: ${kernel.workspace}/vtcode.config.{yaml,json,ts}\n`)
+      io.stderr.write(
+        `Yours: ${kernel.inspection.home}/vtcode.config.{yaml,json,ts}; of the workspace: ${kernel.workspace}/vtcode.config.{yaml,json,ts}\n`,
+      )
     })
   command
     .command('schema')
@@ -42,7 +52,8 @@ export default async function config(kernel: Kernel, argv: string[], io: Io): Pr
   return runCommand(command, argv, () => code)
 }
 
-const saidOfSettings = (kernel: Kernel): Diagnostic[] => kernel.diagnostics().filter(({ code }) => /^VT_(CONFIG|POLICY)_/.test(code))
+const saidOfSettings = (kernel: Kernel): Diagnostic[] =>
+  kernel.diagnostics().filter(({ code }) => /^VT_(CONFIG|POLICY)_/.test(code))
 
 /** What is wrong with a file, and which of its rules can match nothing: of one that is not in use too, as if it were that of the workspace. */
 async function saidOfFile(kernel: Kernel, file: string, io: Io): Promise<Diagnostic[]> {
@@ -64,17 +75,35 @@ interface ShowFlags {
 }
 
 function show(kernel: Kernel, { origins, all, json }: ShowFlags, io: Io): void {
-  if (json) return void io.stdout.write(documentText({ settings: withoutLiterals(kernel.settings), ...(origins && { origins: kernel.inspection.origins().map(shown) }) }))
+  if (json)
+    return void io.stdout.write(
+      documentText({
+        settings: withoutLiterals(kernel.settings),
+        ...(origins && { origins: kernel.inspection.origins().map(shown) }),
+      }),
+    )
   const { dim, bold } = paint(io.stdout, io.env)
-  const chosen = kernel.inspection.origins().map(shown).filter(({ layer, overridden }) => all || layer !== 'builtin' || overridden.length > 0)
+  const chosen = kernel.inspection
+    .origins()
+    .map(shown)
+    .filter(({ layer, overridden }) => all || layer !== 'builtin' || overridden.length > 0)
   for (const origin of chosen) {
-    io.stdout.write(`${bold(oneLine(origin.path))} = ${oneLine(JSON.stringify(origin.value) ?? 'unset')}${origins ? dim(`  ${where(origin)}`) : ''}\n`)
+    io.stdout.write(
+      `${bold(oneLine(origin.path))} = ${oneLine(JSON.stringify(origin.value) ?? 'unset')}${origins ? dim(`  ${where(origin)}`) : ''}\n`,
+    )
     for (const lost of origins ? origin.overridden : []) {
       const reason = lost.reason ? `: ${oneLine(lost.reason)}` : ''
       io.stdout.write(dim(`    not ${oneLine(JSON.stringify(lost.value) ?? 'unset')}  ${where(lost)}${reason}\n`))
     }
   }
-  if (!all) io.stderr.write(dim(chosen.length === 0 ? 'Nothing is set; --all shows the defaults.\n' : 'The rest is as by default; --all shows it.\n'))
+  if (!all)
+    io.stderr.write(
+      dim(
+        chosen.length === 0
+          ? 'Nothing is set; --all shows the defaults.\n'
+          : 'The rest is as by default; --all shows it.\n',
+      ),
+    )
 }
 
 /** An origin without the secrets that stand in it: those of a layer that was overridden too. */
@@ -84,8 +113,10 @@ function shown(origin: Origin): Origin {
   return { ...origin, value: withoutLiterals(origin.value, path), overridden } as Origin
 }
 
-const where = ({ layer, file, line }: Pick<Origin, 'layer' | 'file'> & { line?: number }): string => `${layer} ${oneLine(file)}${line === undefined ? '' : `:${line}`}`
-const files = (kernel: Kernel): string[] => [...new Set(kernel.inspection.origins().map(({ file }) => file))].filter((file) => file.startsWith('/'))
+const where = ({ layer, file, line }: Pick<Origin, 'layer' | 'file'> & { line?: number }): string =>
+  `${layer} ${oneLine(file)}${line === undefined ? '' : `:${line}`}`
+const files = (kernel: Kernel): string[] =>
+  [...new Set(kernel.inspection.origins().map(({ file }) => file))].filter((file) => file.startsWith('/'))
 
 function get(kernel: Kernel, key: string, io: Io): number {
   const parts = key.split('.')
@@ -95,7 +126,11 @@ function get(kernel: Kernel, key: string, io: Io): number {
     value = Object.hasOwn(map, part) ? map[part] : undefined
     if (value !== undefined) continue
     const like = nearest(part, Object.keys(map))
-    say(io, 'error', `'${oneLine(key)}' is not set${like === undefined ? '' : ` (did you mean ${oneLine([...parts.slice(0, at), like].join('.'))}?)`}; \`vtcode config show --all\` lists what is.`)
+    say(
+      io,
+      'error',
+      `'${oneLine(key)}' is not set${like === undefined ? '' : ` (did you mean ${oneLine([...parts.slice(0, at), like].join('.'))}?)`}; \`vtcode config show --all\` lists what is.`,
+    )
     return 1
   }
   io.stdout.write(documentText(withoutLiterals(value, parts)))
@@ -110,7 +145,10 @@ function verdict(problems: Diagnostic[], io: Io): number {
   }
   const wrong = problems.some(({ severity }) => severity === 'error')
   const idle = problems.some(({ severity }) => severity === 'warning')
-  if (!wrong) io.stdout.write(idle ? 'The settings can be read; what the warnings name has no effect.\n' : 'The settings are right.\n')
+  if (!wrong)
+    io.stdout.write(
+      idle ? 'The settings can be read; what the warnings name has no effect.\n' : 'The settings are right.\n',
+    )
   return wrong ? 3 : 0
 }
 

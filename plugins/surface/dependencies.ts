@@ -7,22 +7,33 @@ import { columns, runCommand, say, verb } from '../lib/terminal/index.js'
 export default async function dependencies(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
   const command = verb('dependencies', 'Shows the programs that tools need, and installs them.', io)
-  command.command('list', { isDefault: true }).description('which programs are there').action(async () => {
-    const rows = [['ast-grep', astGrepPath({ root: kernel.workspace, home: kernel.inspection.home })], ['ripgrep', await ripgrepPath()]] as const
-    io.stdout.write(columns(rows.map(([name, path]) => [name, path ?? 'missing'])))
-  })
-  command.command('install <name>').description('fetch one, checked against its pinned hash: ast-grep').action(async (name: string) => {
-    if (name !== 'ast-grep') {
-      say(io, 'error', `'${name}' is nothing that vtcode installs; possible: ast-grep.`)
-      code = 2
-      return
-    }
-    try {
-      io.stdout.write(`Installed: ${await install(kernel.inspection.home, new AbortController().signal, { again: true, web: kernel.settings.web })}\n`)
-    } catch (error) {
-      say(io, 'error', `ast-grep was not installed: ${(error as Error).message}.`)
-      code = 1
-    }
-  })
+  command
+    .command('list', { isDefault: true })
+    .description('which programs are there')
+    .action(async () => {
+      const rows = [
+        ['ast-grep', astGrepPath({ root: kernel.workspace, home: kernel.inspection.home })],
+        ['ripgrep', await ripgrepPath()],
+      ] as const
+      io.stdout.write(columns(rows.map(([name, path]) => [name, path ?? 'missing'])))
+    })
+  command
+    .command('install <name>')
+    .description('fetch one, checked against its pinned hash: ast-grep')
+    .action(async (name: string) => {
+      if (name !== 'ast-grep') {
+        say(io, 'error', `'${name}' is nothing that vtcode installs; possible: ast-grep.`)
+        code = 2
+        return
+      }
+      try {
+        io.stdout.write(
+          `Installed: ${await install(kernel.inspection.home, new AbortController().signal, { again: true, web: kernel.settings.web })}\n`,
+        )
+      } catch (error) {
+        say(io, 'error', `ast-grep was not installed: ${(error as Error).message}.`)
+        code = 1
+      }
+    })
   return runCommand(command, argv, () => code)
 }

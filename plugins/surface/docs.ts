@@ -9,7 +9,11 @@ import { runCommand, say, verb } from '../lib/terminal/index.js'
 /** `vtcode docs`: the pages that are made from the manifests and the table of codes. */
 export default async function docs(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = verb('docs', 'Writes the generated pages of this project: manifests/README.md, docs/errors.md, the tables of docs/agent-loop.md and docs/settings.md, the skill plugin-author.', io)
+  const command = verb(
+    'docs',
+    'Writes the generated pages of this project: manifests/README.md, docs/errors.md, the tables of docs/agent-loop.md and docs/settings.md, the skill plugin-author.',
+    io,
+  )
     .option('--check', 'only say whether they are fresh')
     .action(async ({ check = false }: { check?: boolean }) => void (code = await write(kernel, check, io)))
   return runCommand(command, argv, () => code)
@@ -59,12 +63,19 @@ function read(file: string): string {
 
 function catalogue(builtin: ContributionInfo[], slots: SlotInfo[]): string {
   const tools = [...new Set(slots.map(({ tool }) => tool))].map((tool) => {
-    const rows = slots.filter((slot) => slot.tool === tool).map(({ action, slot, effects, description, chain }) => [
-      action ?? '–', effects.join(', ') || 'none', firstSentence(description), served(chain, builtin, slot),
-    ])
+    const rows = slots
+      .filter((slot) => slot.tool === tool)
+      .map(({ action, slot, effects, description, chain }) => [
+        action ?? '–',
+        effects.join(', ') || 'none',
+        firstSentence(description),
+        served(chain, builtin, slot),
+      ])
     return `## ${tool}\n\n${table(['action', 'effects', 'what it is for', 'served by'], rows)}`
   })
-  const others = builtin.filter(({ kind }) => kind !== 'action').map((one) => [one.kind, one.verb ?? nameOf(one), firstSentence(one.description ?? ''), link(one)])
+  const others = builtin
+    .filter(({ kind }) => kind !== 'action')
+    .map((one) => [one.kind, one.verb ?? nameOf(one), firstSentence(one.description ?? ''), link(one)])
   return `# Manifests
 
 What exists. Each file is data that names a module in \`plugins/\`; [\`schema/manifest.1.json\`](schema/manifest.1.json) says what it may hold. This page is made by \`npm run docs\`.
@@ -76,7 +87,10 @@ ${table(['kind', 'name', 'what it is for', 'manifest'], others)}`
 }
 
 function served(chain: readonly string[], builtin: ContributionInfo[], slot: string): string {
-  return chain.flatMap((id) => builtin.filter((one) => one.id === id && one.slot === slot)).map((one) => `${link(one)}${one.stage === 'primary' ? '' : ` (${one.stage})`}`).join(', ')
+  return chain
+    .flatMap((id) => builtin.filter((one) => one.id === id && one.slot === slot))
+    .map((one) => `${link(one)}${one.stage === 'primary' ? '' : ` (${one.stage})`}`)
+    .join(', ')
 }
 
 const nameOf = ({ id }: ContributionInfo): string => id.slice(id.indexOf(':') + 1)
@@ -84,10 +98,18 @@ const link = (one: ContributionInfo): string => {
   const path = relative(join(one.file.slice(0, one.file.lastIndexOf('/manifests/')), 'manifests'), one.file)
   return `[${path}](${path})`
 }
-const firstSentence = (text: string): string => /^[\s\S]*?[.!?](?=\s|$)/.exec(text.trim())?.[0].replace(/\s+/g, ' ') ?? text.trim()
+const firstSentence = (text: string): string =>
+  /^[\s\S]*?[.!?](?=\s|$)/.exec(text.trim())?.[0].replace(/\s+/g, ' ') ?? text.trim()
 
 function errorPage(builtin: ContributionInfo[]): string {
-  const core = Object.entries(codes).map(([code, [message, hint, retryable]]: [string, readonly [string, string, true?]]) => [`\`${code}\``, message, plainly(hint), retryable ? 'yes' : ''])
+  const core = Object.entries(codes).map(
+    ([code, [message, hint, retryable]]: [string, readonly [string, string, true?]]) => [
+      `\`${code}\``,
+      message,
+      plainly(hint),
+      retryable ? 'yes' : '',
+    ],
+  )
   const own = new Map<string, { message: string; hint: string; retryable: boolean; slots: string[] }>()
   for (const one of builtin) {
     for (const [code, { message = '', hint = '', retryable = false }] of Object.entries(one.errors ?? {})) {
@@ -95,7 +117,15 @@ function errorPage(builtin: ContributionInfo[]): string {
       own.get(code)!.slots.push(one.slot ?? `${one.kind} ${nameOf(one)}`)
     }
   }
-  const rest = [...own].sort(([a], [b]) => (a < b ? -1 : 1)).map(([code, { message, hint, retryable, slots }]) => [`\`${code}\``, slots.join(', '), message, plainly(hint), retryable ? 'yes' : ''])
+  const rest = [...own]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([code, { message, hint, retryable, slots }]) => [
+      `\`${code}\``,
+      slots.join(', '),
+      message,
+      plainly(hint),
+      retryable ? 'yes' : '',
+    ])
   return `# Error codes
 
 What a failed call, a diagnostic or a notice may say. A code is never used for something else. This page is made by \`npm run docs\`.
@@ -111,19 +141,37 @@ ${table(['code', 'of', 'message', 'what to do next', 'may pass later'], rest)}`
 /** The page on the agent's loop is written by people; each of its tables is that of the code. */
 const loopPage = (page: string): string =>
   withTables(page, {
-    facts: () => table(['fact', 'what it says', 'on disk'], Object.entries(factTable).map(([kind, { says, on_disk }]) => [`\`${kind}\``, says, on_disk])),
-    limits: () => table(['setting', 'what it bounds in a turn'], turnBounds.map(({ setting, says }) => [`\`${setting}\``, says])),
+    facts: () =>
+      table(
+        ['fact', 'what it says', 'on disk'],
+        Object.entries(factTable).map(([kind, { says, on_disk }]) => [`\`${kind}\``, says, on_disk]),
+      ),
+    limits: () =>
+      table(
+        ['setting', 'what it bounds in a turn'],
+        turnBounds.map(({ setting, says }) => [`\`${setting}\``, says]),
+      ),
     outcomes: () =>
       table(
         ['outcome', 'when', 'what to do next', 'subtype', 'exit code'],
         Object.entries(outcomeTable).map(([code, { says, next = '', subtype, exit_code, codes = [] }]) => [
-          `\`${code}\``, [says, ...codes.map((one) => `\`${one}\``)].join(' '), next, `\`${subtype}\``, String(exit_code),
+          `\`${code}\``,
+          [says, ...codes.map((one) => `\`${one}\``)].join(' '),
+          next,
+          `\`${subtype}\``,
+          String(exit_code),
         ]),
       ),
   })
 
 const settingsPage = (page: string): string =>
-  withTables(page, { settings: () => table(['key', 'default', 'in a repository', 'value'], settingRows(readContract('config.1.json') as SettingNode, [], 'free')) })
+  withTables(page, {
+    settings: () =>
+      table(
+        ['key', 'default', 'in a repository', 'value'],
+        settingRows(readContract('config.1.json') as SettingNode, [], 'free'),
+      ),
+  })
 
 /** The skill of authors is the page that people read, below its own front matter. Its commands are run where the page is; links lead to what the skill has. */
 function authorSkill(before: string, page: string): string {
@@ -149,17 +197,34 @@ interface SettingNode {
 /** A row for each key that holds a value; what a section says of the repository holds for its keys. */
 function settingRows(node: SettingNode, path: string[], above: string): string[][] {
   const repository = node['x-workspace'] ?? above
-  if (node.properties) return Object.entries(node.properties).flatMap(([key, inside]) => settingRows(inside, [...path, key], repository))
-  const bounds = [...(node.minimum === undefined ? [] : [`at least ${node.minimum}`]), ...(node.maximum === undefined ? [] : [`at most ${node.maximum}`])].join(', ')
-  const kind = node.enum ? node.enum.map((one) => `\`${one}\``).join(', ') : [node.type ?? '', bounds].filter(Boolean).join(', ')
-  return [[`\`${path.join('.')}\``, node.default === undefined || node.default === null ? '' : `\`${JSON.stringify(node.default)}\``, repository, [kind, node.description].filter(Boolean).join('. ')]]
+  if (node.properties)
+    return Object.entries(node.properties).flatMap(([key, inside]) => settingRows(inside, [...path, key], repository))
+  const bounds = [
+    ...(node.minimum === undefined ? [] : [`at least ${node.minimum}`]),
+    ...(node.maximum === undefined ? [] : [`at most ${node.maximum}`]),
+  ].join(', ')
+  const kind = node.enum
+    ? node.enum.map((one) => `\`${one}\``).join(', ')
+    : [node.type ?? '', bounds].filter(Boolean).join(', ')
+  return [
+    [
+      `\`${path.join('.')}\``,
+      node.default === undefined || node.default === null ? '' : `\`${JSON.stringify(node.default)}\``,
+      repository,
+      [kind, node.description].filter(Boolean).join('. '),
+    ],
+  ]
 }
 
 function withTables(page: string, made: Record<string, () => string>): string {
-  return page.replace(/(<!-- table: (\w+) -->\n)[\s\S]*?(<!-- end -->)/g, (whole, begin: string, name: string, end: string) => (made[name] ? `${begin}${made[name]()}${end}` : whole))
+  return page.replace(
+    /(<!-- table: (\w+) -->\n)[\s\S]*?(<!-- end -->)/g,
+    (whole, begin: string, name: string, end: string) => (made[name] ? `${begin}${made[name]()}${end}` : whole),
+  )
 }
 
 function table(head: string[], rows: string[][]): string {
-  const line = (cells: string[]) => `| ${cells.map((cell) => cell.replace(/\s+/g, ' ').replaceAll('|', '\\|')).join(' | ')} |\n`
+  const line = (cells: string[]) =>
+    `| ${cells.map((cell) => cell.replace(/\s+/g, ' ').replaceAll('|', '\\|')).join(' | ')} |\n`
   return line(head) + `|${head.map(() => '---|').join('')}\n` + rows.map(line).join('')
 }

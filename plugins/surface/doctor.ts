@@ -1,7 +1,16 @@
 import { Option } from 'commander'
 import { findProgram, inside, searchPath } from '../../core/system/index.js'
 import { redact } from '../../core/text/index.js'
-import { openTrust, consentItems, version, type ContributionInfo, type Diagnostic, type Io, type Kernel, type Settings } from '../../core/index.js'
+import {
+  openTrust,
+  consentItems,
+  version,
+  type ContributionInfo,
+  type Diagnostic,
+  type Io,
+  type Kernel,
+  type Settings,
+} from '../../core/index.js'
 import { runContexts, type RunContext } from '../agent/cli/index.js'
 import { leftProcesses } from '../lib/process/index.js'
 import { examineSandbox, sandbox } from '../lib/sandbox/index.js'
@@ -16,8 +25,14 @@ export default async function doctor(kernel: Kernel, argv: string[], io: Io): Pr
   const command = verb('doctor', 'Says what is wrong, where, why, and what fixes it.', io)
     .option('--json', 'everything as one JSON document')
     .option('--probe', 'import each module that may run, to find those that throw, hang or export nothing')
-    .option('--retry <plugin>', 'import the modules of one plugin that was switched off after failures; what runs takes it up when it reloads')
-    .option('--sandbox', 'attempt in the sandbox what it has to prevent, and say of each whether it held; ends with 1 when something is open')
+    .option(
+      '--retry <plugin>',
+      'import the modules of one plugin that was switched off after failures; what runs takes it up when it reloads',
+    )
+    .option(
+      '--sandbox',
+      'attempt in the sandbox what it has to prevent, and say of each whether it held; ends with 1 when something is open',
+    )
     .option('--providers', 'show instead which components an agent would use here, and who chose them')
     .addOption(new Option('--context <context>', 'with --providers: as in another place').choices(runContexts))
     .action(async ({ json, probe, retry, providers, context, sandbox: attempt }: Options) => {
@@ -30,15 +45,23 @@ export default async function doctor(kernel: Kernel, argv: string[], io: Io): Pr
         code = await printComponents(kernel, context, json ?? false, io)
         return
       }
-      if (retry !== undefined && !kernel.inspection.contributions().some(({ id }) => id === retry || id.startsWith(`${retry}:`))) {
+      if (
+        retry !== undefined &&
+        !kernel.inspection.contributions().some(({ id }) => id === retry || id.startsWith(`${retry}:`))
+      ) {
         say(io, 'error', `Plugin not found: '${oneLine(retry)}'; \`vtcode plugins list\` shows what there is.`)
         code = 2
         return
       }
-      const said = [...(probe || retry !== undefined ? await kernel.inspection.loadModules(retry) : kernel.diagnostics()), ...kernel.inspection.skills().diagnostics]
+      const said = [
+        ...(probe || retry !== undefined ? await kernel.inspection.loadModules(retry) : kernel.diagnostics()),
+        ...kernel.inspection.skills().diagnostics,
+      ]
       // A plugin that was changed is missed by its skills as by its tools; it is one thing to fix.
       const errors = new Set(said.filter(({ severity }) => severity === 'error').map(({ message }) => message))
-      const once = said.filter(({ severity, message, code }) => code !== 'VT_PLUGIN_LOCK' || severity === 'error' || !errors.has(message))
+      const once = said.filter(
+        ({ severity, message, code }) => code !== 'VT_PLUGIN_LOCK' || severity === 'error' || !errors.has(message),
+      )
       const diagnostics = once.map((one) => (isForeign(one, kernel) ? { ...one, severity: 'info' as const } : one))
       const document = redact(await examine(kernel, diagnostics, io))
       io.stdout.write(json ? documentText(document) : render(document, io))
@@ -62,7 +85,11 @@ async function attemptAll(kernel: Kernel, json: boolean, io: Io): Promise<number
   const attempts = await examineSandbox(kernel, settings)
   const { green, red } = paint(io.stdout, io.env)
   if ('missing' in attempts) {
-    io.stdout.write(json ? documentText({ held: false, missing: attempts.missing, attempts: [] }) : `${red('open')}  everything: ${oneLine(attempts.missing)}\n`)
+    io.stdout.write(
+      json
+        ? documentText({ held: false, missing: attempts.missing, attempts: [] })
+        : `${red('open')}  everything: ${oneLine(attempts.missing)}\n`,
+    )
     return 1
   }
   const held = attempts.every((attempt) => attempt.held)
@@ -77,7 +104,10 @@ async function attemptAll(kernel: Kernel, json: boolean, io: Io): Promise<number
 type Examination = Awaited<ReturnType<typeof examine>>
 
 async function examine(kernel: Kernel, diagnostics: Diagnostic[], io: Io) {
-  const { workspace, inspection: { home } } = kernel
+  const {
+    workspace,
+    inspection: { home },
+  } = kernel
   const store = openTrust({ home, workspace, env: io.env })
   const items = await consentItems({ workspace, home, user: io.env['HOME'] ?? '', env: io.env, trust: store })
   const contributions = kernel.inspection.contributions()
@@ -97,7 +127,9 @@ async function examine(kernel: Kernel, diagnostics: Diagnostic[], io: Io) {
     left: leftProcesses(),
     slots: kernel.list().map(({ slot, chain }) => ({ slot, chain: chain.map((id) => link(id, states.get(id))) })),
     contributions,
-    skills: kernel.inspection.skills().all.map(({ id, state, file, reason }) => ({ id, state, file, ...(reason !== undefined && { reason }) })),
+    skills: kernel.inspection
+      .skills()
+      .all.map(({ id, state, file, reason }) => ({ id, state, file, ...(reason !== undefined && { reason }) })),
     tools: programs.map((name) => ({ name, path: findProgram(name, searchPath(io.env['PATH'], workspace)) ?? null })),
     diagnostics,
     models: await modelsUncounted(kernel, io),
@@ -127,8 +159,15 @@ const link = (id: string, info: ContributionInfo | undefined) => ({ id, stage: i
 
 /** What the author of an installed package would have to mend: it was shown when the user agreed to it, and the rest of it works. */
 function isForeign({ code, files }: Diagnostic, kernel: Kernel): boolean {
-  const roots = kernel.inspection.plugins().filter(({ layer }) => layer === 'user' || layer === 'admin').map(({ root }) => root)
-  return /^VT_(?:SKILL|FORMAT)_/.test(code) && files.length > 0 && files.every((file) => roots.some((root) => inside(root, file)))
+  const roots = kernel.inspection
+    .plugins()
+    .filter(({ layer }) => layer === 'user' || layer === 'admin')
+    .map(({ root }) => root)
+  return (
+    /^VT_(?:SKILL|FORMAT)_/.test(code) &&
+    files.length > 0 &&
+    files.every((file) => roots.some((root) => inside(root, file)))
+  )
 }
 
 const verdict = (diagnostics: Diagnostic[]): number => {
@@ -137,23 +176,44 @@ const verdict = (diagnostics: Diagnostic[]): number => {
 }
 
 function confinement({ mode, network, missing }: Examination['sandbox']): string {
-  if (missing === undefined) return `commands run in bubblewrap: only the workspace is written, the network is ${network ? 'on' : 'off (sandbox.network)'}, nothing outlives its session`
+  if (missing === undefined)
+    return `commands run in bubblewrap: only the workspace is written, the network is ${network ? 'on' : 'off (sandbox.network)'}, nothing outlives its session`
   if (mode === 'required') return `required, and ${missing}: no command runs`
   return `none, for ${missing}: commands do what you can do, and a process that leaves its group may outlive its session`
 }
 
 function keeping({ mode, missing }: Examination['sandbox']['plugins']): string {
-  if (missing === undefined) return 'each plugin runs in bubblewrap: of files, network and programs it has what its effects say'
+  if (missing === undefined)
+    return 'each plugin runs in bubblewrap: of files, network and programs it has what its effects say'
   if (mode === 'required') return `a sandbox is required for plugins, and ${missing}: none in code runs`
   return `without one for plugins, for ${missing}: a process of its own keeps their faults apart, not their intentions`
 }
 
-function render({ program, node, platform, paths, web, sandbox, left, slots, contributions, skills, tools, models, diagnostics }: Examination, io: Io): string {
+function render(
+  {
+    program,
+    node,
+    platform,
+    paths,
+    web,
+    sandbox,
+    left,
+    slots,
+    contributions,
+    skills,
+    tools,
+    models,
+    diagnostics,
+  }: Examination,
+  io: Io,
+): string {
   const { bold, dim, red, yellow, green } = paint(io.stdout, io.env)
   const colour = { error: red, warning: yellow, info: dim }
   const problems = diagnostics.filter(({ severity }) => severity !== 'info')
   // What is not honoured at all was said when the user agreed, and stands in `plugins show`.
-  const theirs = diagnostics.filter(({ severity, code }) => severity === 'info' && /^VT_SKILL_|^VT_FORMAT_INVALID$/.test(code))
+  const theirs = diagnostics.filter(
+    ({ severity, code }) => severity === 'info' && /^VT_SKILL_|^VT_FORMAT_INVALID$/.test(code),
+  )
   const active = contributions.filter(({ state }) => state === 'active').length
   const there = tools.map(({ name, path }) => (path ? green(name) : dim(`${name} is not here`))).join(', ')
   return [
@@ -166,9 +226,14 @@ function render({ program, node, platform, paths, web, sandbox, left, slots, con
     `sandbox    ${confinement(sandbox)}`,
     `           ${keeping(sandbox.plugins)}`,
     ...models.map((line) => `models     ${yellow(oneLine(line))}`),
-    ...left.map(({ pid, command }) => `left       ${yellow(`process ${pid}`)} outlived its command and its program: ${oneLine(command)}`),
+    ...left.map(
+      ({ pid, command }) =>
+        `left       ${yellow(`process ${pid}`)} outlived its command and its program: ${oneLine(command)}`,
+    ),
     // An exemption from the rule of public addresses is nothing to fix, and something to know.
-    ...(web.private_hosts.length > 0 ? [`web        ${yellow('may reach')} ${web.private_hosts.map(oneLine).join(', ')}, public or not`] : []),
+    ...(web.private_hosts.length > 0
+      ? [`web        ${yellow('may reach')} ${web.private_hosts.map(oneLine).join(', ')}, public or not`]
+      : []),
     '',
     ...problems.flatMap(({ severity, code, message, hint, files }) => [
       `${colour[severity](severity)} ${bold(code)}  ${printable(message)}`,
@@ -176,7 +241,10 @@ function render({ program, node, platform, paths, web, sandbox, left, slots, con
       ...(hint ? [`  fix    ${printable(hint)}`] : []),
     ]),
     ...(theirs.length > 0 ? [dim('In packages, for their authors to fix; all else of them works:')] : []),
-    ...theirs.flatMap(({ code, message, files }) => [dim(`  ${code}  ${printable(message)}`), ...files.map((file) => dim(`    where  ${oneLine(file)}`))]),
+    ...theirs.flatMap(({ code, message, files }) => [
+      dim(`  ${code}  ${printable(message)}`),
+      ...files.map((file) => dim(`    where  ${oneLine(file)}`)),
+    ]),
     problems.length === 0 ? green('Nothing to fix.') : `${problems.length} to fix.`,
     '',
   ].join('\n')

@@ -19,17 +19,28 @@ interface Exporting {
 /** `vtcode export`: a session in a format of other programs, or as a folder that another machine opens. */
 export default async function exportSession(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = verb('export', 'Writes a session as ATIF, Open Responses or OpenTelemetry, to stdout or a file, or as a folder that another machine opens.', io)
+  const command = verb(
+    'export',
+    'Writes a session as ATIF, Open Responses or OpenTelemetry, to stdout or a file, or as a folder that another machine opens.',
+    io,
+  )
   const format = (name: string, description: string, write: (here: Exporting, flags: ExportFlags) => Promise<void>) => {
     const one = command.command(name).argument('[session]', 'its id; default: your last one').description(description)
     if (name === 'folder') one.requiredOption('--out <folder>', 'a folder of the workspace that does not exist yet')
     else one.option('--out <file>', 'a file of the workspace; default: stdout')
     if (name === 'otel') {
       one.option('--content', 'with what people, models and tools said')
-      one.addOption(new Option('--endpoint [url]', 'send it to this collector; without an address to telemetry.otel_endpoint of your settings').conflicts('out'))
+      one.addOption(
+        new Option(
+          '--endpoint [url]',
+          'send it to this collector; without an address to telemetry.otel_endpoint of your settings',
+        ).conflicts('out'),
+      )
     }
     one.option('--force', 'also a session that is flagged no-export')
-    one.action(async (id: string | undefined, flags: ExportFlags) => void (code = await run(kernel, io, id, flags, write)))
+    one.action(
+      async (id: string | undefined, flags: ExportFlags) => void (code = await run(kernel, io, id, flags, write)),
+    )
   }
   format('atif', 'an ATIF-v1.7 trajectory, one JSON document', async (here, { out }) => {
     const { events, files, faults } = await here.agent.recordsOfSession(here.workspace, here.id)
@@ -41,18 +52,32 @@ export default async function exportSession(kernel: Kernel, argv: string[], io: 
     await written(here, out, here.agent.openResponsesOf(events))
     here.agent.tellFaults(io, faults)
   })
-  format('otel', 'OTLP/JSON spans by the GenAI conventions; they are sent only where --endpoint says so', async (here, { out, content, endpoint }) => {
-    const collector = endpoint === undefined ? undefined : here.agent.collectorOf(kernel, endpoint)
-    const { events, faults } = await here.agent.recordsOfSession(here.workspace, here.id)
-    const spans = here.agent.otelOf(events, { content: content ?? false })
-    await (collector ? here.agent.sendSpans(collector, spans, io).then(() => told(io, collector.href)) : written(here, out, spans))
-    here.agent.tellFaults(io, faults)
-  })
-  format('folder', 'events, prompts and manifest, for `vtcode trace <folder>` on another machine', (here, { out }) => folder(here, out!))
+  format(
+    'otel',
+    'OTLP/JSON spans by the GenAI conventions; they are sent only where --endpoint says so',
+    async (here, { out, content, endpoint }) => {
+      const collector = endpoint === undefined ? undefined : here.agent.collectorOf(kernel, endpoint)
+      const { events, faults } = await here.agent.recordsOfSession(here.workspace, here.id)
+      const spans = here.agent.otelOf(events, { content: content ?? false })
+      await (collector
+        ? here.agent.sendSpans(collector, spans, io).then(() => told(io, collector.href))
+        : written(here, out, spans))
+      here.agent.tellFaults(io, faults)
+    },
+  )
+  format('folder', 'events, prompts and manifest, for `vtcode trace <folder>` on another machine', (here, { out }) =>
+    folder(here, out!),
+  )
   return runCommand(command, argv.length === 0 ? ['--help'] : argv, () => code)
 }
 
-async function run(kernel: Kernel, io: Io, named: string | undefined, flags: ExportFlags, write: (here: Exporting, flags: ExportFlags) => Promise<void>): Promise<number> {
+async function run(
+  kernel: Kernel,
+  io: Io,
+  named: string | undefined,
+  flags: ExportFlags,
+  write: (here: Exporting, flags: ExportFlags) => Promise<void>,
+): Promise<number> {
   const agent = await import('../agent/cli/index.js')
   const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
@@ -67,8 +92,14 @@ async function run(kernel: Kernel, io: Io, named: string | undefined, flags: Exp
   }
 }
 
-const written = ({ agent, workspace, io }: Exporting, out: string | undefined, pieces: AsyncIterable<string>): Promise<void> =>
-  out === undefined ? agent.printPieces(io, pieces) : agent.writePieces(workspace, out, pieces).then(() => told(io, out))
+const written = (
+  { agent, workspace, io }: Exporting,
+  out: string | undefined,
+  pieces: AsyncIterable<string>,
+): Promise<void> =>
+  out === undefined
+    ? agent.printPieces(io, pieces)
+    : agent.writePieces(workspace, out, pieces).then(() => told(io, out))
 
 const told = (io: Io, path: string): void => void io.stdout.write(`${oneLine(path)}\n`)
 

@@ -14,9 +14,15 @@ export default async function help(kernel: Kernel, argv: string[], io: Io): Prom
   const surface = verb === 'help' ? undefined : await kernel.inspection.loadSurface(verb)
   if (surface) return surface(kernel, [...rest, '--help'], io)
   if (verb === 'help') return overview(kernel, io)
-  const verbs = kernel.inspection.contributions().flatMap((one) => (one.kind === 'surface' && one.state === 'active' && one.verb ? [one.verb] : []))
+  const verbs = kernel.inspection
+    .contributions()
+    .flatMap((one) => (one.kind === 'surface' && one.state === 'active' && one.verb ? [one.verb] : []))
   const like = nearest(verb, verbs)
-  say(io, 'error', `Unknown verb '${oneLine(verb)}'${like ? ` (did you mean ${like}?)` : ''}; known verbs: ${verbs.sort().join(', ')}.`)
+  say(
+    io,
+    'error',
+    `Unknown verb '${oneLine(verb)}'${like ? ` (did you mean ${like}?)` : ''}; known verbs: ${verbs.sort().join(', ')}.`,
+  )
   return 2
 }
 
@@ -39,11 +45,16 @@ function overview(kernel: Kernel, io: Io): number {
     for (const verb of [first, ...others]) there.delete(verb)
     there.set([first, ...others].join(', '), description)
   }
-  const verbs = [...there].map(([verb, description]) => [`  ${verb}`, description]).sort(([a], [b]) => (a! < b! ? -1 : 1))
+  const verbs = [...there]
+    .map(([verb, description]) => [`  ${verb}`, description])
+    .sort(([a], [b]) => (a! < b! ? -1 : 1))
   io.stdout.write(`${bold(`vtcode ${version}`)}: a runtime for coding-agent tools
 Usage: vtcode [flags] <verb> …; in a terminal \`vtcode\` alone is \`vtcode chat\`
 
-${columns(verbs).split('\n').map((row) => cutLine(row, helpWidth)).join('\n')}
+${columns(verbs)
+  .split('\n')
+  .map((row) => cutLine(row, helpWidth))
+  .join('\n')}
 Flags of every verb (for call, before the tool's name):
   --workspace DIR       default: the nearest folder upwards with .vtcode or .git
   --mode MODE           plan (reads only), ask, auto, full-auto

@@ -11,7 +11,11 @@ import { planUndo, requireOwnHome, writePlan, type Plan } from './init/record.js
 /** `vtcode init`: from nothing to a first answer; each question is a flag too, and nothing is written that was not shown. */
 export default async function init(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = verb('init', 'Finds keys and model servers, tries a model, and writes settings and AGENTS.md, showing each first.', io)
+  const command = verb(
+    'init',
+    'Finds keys and model servers, tries a model, and writes settings and AGENTS.md, showing each first.',
+    io,
+  )
     .option('--yes', 'take the defaults and write')
     .option('--model <id>', 'the model; it is tried')
     .option('--no-model', 'choose no model')
@@ -52,7 +56,10 @@ async function setUp(kernel: Kernel, flags: InitFlags, io: Io): Promise<number> 
   const interview = new Interview(io, flags.yes ?? false)
   const refused = attempt(() => requireOwnHome(home))
   if (refused !== undefined) return fail(io, `${refused}.`)
-  const named = flags.clients?.split(',').map((name) => name.trim()).filter((name) => name !== '' && name !== 'none')
+  const named = flags.clients
+    ?.split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '' && name !== 'none')
   const known = named?.length ? (await seenClients(kernel, io)).map(({ client }) => client) : []
   const strange = named?.find((name) => !known.includes(name))
   if (strange !== undefined) return fail(io, `Unknown client '${strange}'; known: ${known.join(', ')}.`, 2)
@@ -60,7 +67,10 @@ async function setUp(kernel: Kernel, flags: InitFlags, io: Io): Promise<number> 
   if (typeof model === 'number') return model
   const settings = await planSettings(kernel, home, { model: model.id, rules: flags.rules }, interview, io)
   const plan: Plan = { settings, files: await planFiles(kernel, home, flags, interview, io) }
-  const drafts = [...(settings ? [settings.draft] : []), ...plan.files.map(({ name, text }) => ({ file: `${kernel.workspace}/${name}`, before: undefined, after: text }))]
+  const drafts = [
+    ...(settings ? [settings.draft] : []),
+    ...plan.files.map(({ name, text }) => ({ file: `${kernel.workspace}/${name}`, before: undefined, after: text })),
+  ]
   for (const draft of drafts) io.stdout.write(difference(draft, io))
   if (drafts.length === 0) io.stdout.write('There is nothing to write: what you chose is set already.\n')
   else if (!(await interview.agrees('Write this?'))) {
@@ -68,7 +78,10 @@ async function setUp(kernel: Kernel, flags: InitFlags, io: Io): Promise<number> 
     say(io, 'info', 'Nothing was written; --yes writes.')
     return 0
   } else {
-    const failed = await writePlan(kernel, home, plan, io.signal).then(() => undefined, (error: unknown) => (error as Error).message)
+    const failed = await writePlan(kernel, home, plan, io.signal).then(
+      () => undefined,
+      (error: unknown) => (error as Error).message,
+    )
     if (failed !== undefined) return fail(io, `Nothing was written: ${failed.replace(/\.$/, '')}.`)
     io.stdout.write('Written. `vtcode init --undo` takes it back.\n')
   }
@@ -90,7 +103,10 @@ async function takeBack(kernel: Kernel, { yes }: InitFlags, io: Io): Promise<num
     if (!interview.asks) say(io, 'info', 'Nothing was written; --yes writes.')
     return interactive(io) ? 1 : 0
   }
-  const failed = await plan.perform(io.signal).then(() => undefined, (error: unknown) => (error as Error).message)
+  const failed = await plan.perform(io.signal).then(
+    () => undefined,
+    (error: unknown) => (error as Error).message,
+  )
   if (failed !== undefined) return fail(io, `Not taken back: ${failed.replace(/\.$/, '')}.`)
   io.stdout.write('Taken back. Clients: `vtcode setup <client> --undo`.\n')
   return 0

@@ -16,19 +16,37 @@ import { validatePlugin } from './plugins/validate.js'
 /** `vtcode plugins`: what was found and what became of it, and everything about writing and installing plugins. */
 export default async function plugins(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = verb('plugins', 'Everything about plugins: what is there, what it may do, writing, checking and installing them.', io)
+  const command = verb(
+    'plugins',
+    'Everything about plugins: what is there, what it may do, writing, checking and installing them.',
+    io,
+  )
   command
     .command('list')
-    .description('Lists every manifest that was found with its one state, the layer it comes from, its file, and why it is not active.')
+    .description(
+      'Lists every manifest that was found with its one state, the layer it comes from, its file, and why it is not active.',
+    )
     .option('--json', 'as one JSON document, with the folders of plugins')
-    .action(({ json }: { json?: true }) => void io.stdout.write(json ? documentText(found(kernel)) : render(kernel.inspection.contributions(), kernel.workspace, io)))
+    .action(
+      ({ json }: { json?: true }) =>
+        void io.stdout.write(
+          json ? documentText(found(kernel)) : render(kernel.inspection.contributions(), kernel.workspace, io),
+        ),
+    )
   command
     .command('show')
     .alias('info')
-    .description('Says what a plugin is, what it may do, and where it came from; of one that is not installed, before it is.')
-    .argument('<name>', 'of a plugin or the id of one thing it brings; of a plugin of an index; or a source as `add` takes it')
+    .description(
+      'Says what a plugin is, what it may do, and where it came from; of one that is not installed, before it is.',
+    )
+    .argument(
+      '<name>',
+      'of a plugin or the id of one thing it brings; of a plugin of an index; or a source as `add` takes it',
+    )
     .option('--json', 'as one JSON document')
-    .action(async (name: string, { json }: { json?: true }) => void (code = await info(kernel, name, json ?? false, io)))
+    .action(
+      async (name: string, { json }: { json?: true }) => void (code = await info(kernel, name, json ?? false, io)),
+    )
   command
     .command('validate')
     .description('Checks a plugin, a package of another program or a manifest, and runs its `examples`.')
@@ -36,13 +54,21 @@ export default async function plugins(kernel: Kernel, argv: string[], io: Io): P
     .option('--run', 'also the examples that run something of it, in a sandbox')
     .option('--strict', 'what would only be reported is an error')
     .option('--json', 'as one JSON document')
-    .action(async (path: string, how: { run?: true; strict?: true; json?: true }) => void (code = await validatePlugin(kernel, path, how, io)))
+    .action(
+      async (path: string, how: { run?: true; strict?: true; json?: true }) =>
+        void (code = await validatePlugin(kernel, path, how, io)),
+    )
   command
     .command('search')
-    .description('Searches the indexes that `plugins.indexes` of your settings names, and says where each plugin comes from.')
+    .description(
+      'Searches the indexes that `plugins.indexes` of your settings names, and says where each plugin comes from.',
+    )
     .argument('[word...]', 'all of which its name, description or keywords hold')
     .option('--json', 'as one JSON document')
-    .action(async (words: string[], { json }: { json?: true }) => void (code = await searchPlugins(kernel, words, json ?? false, io)))
+    .action(
+      async (words: string[], { json }: { json?: true }) =>
+        void (code = await searchPlugins(kernel, words, json ?? false, io)),
+    )
   addWriting(command, kernel, io, (ended) => (code = ended))
   addInstalling(command, kernel, io, (ended) => (code = ended))
   return runCommand(command, argv, () => code)
@@ -60,7 +86,9 @@ function addWriting(command: ReturnType<typeof verb>, kernel: Kernel, io: Io, en
     .action(async (name: string, how: StarterChoice) => end(await createPlugin(kernel, name, how, io)))
   command
     .command('test')
-    .description('Runs the tests of a plugin, files called *.test.js or *.test.ts, by node:test. Nothing has to be installed or built for them.')
+    .description(
+      'Runs the tests of a plugin, files called *.test.js or *.test.ts, by node:test. Nothing has to be installed or built for them.',
+    )
     .argument('[path]', 'of the plugin or of one test', '.')
     .action(async (path: string) => end(await testPlugin(path, io)))
   command
@@ -75,7 +103,9 @@ function addWriting(command: ReturnType<typeof verb>, kernel: Kernel, io: Io, en
 function addInstalling(command: ReturnType<typeof verb>, kernel: Kernel, io: Io, end: (code: number) => void): void {
   command
     .command('add')
-    .description('Installs from a folder, git (https://….git, git@…, github:owner/repository[/folder][#ref]), npm:name[@version], an archive (.tar.gz, .zip, .mcpb), or its name in an index. Nothing of it runs then.')
+    .description(
+      'Installs from a folder, git (https://….git, git@…, github:owner/repository[/folder][#ref]), npm:name[@version], an archive (.tar.gz, .zip, .mcpb), or its name in an index. Nothing of it runs then.',
+    )
     .argument('<source>')
     .option('--name <name>', 'the name it is known by here')
     .option('--ref <ref>', 'branch, tag or commit')
@@ -85,7 +115,9 @@ function addInstalling(command: ReturnType<typeof verb>, kernel: Kernel, io: Io,
     .option('--in-place', 'agree to a folder that is among the plugins already')
     .option('--deps', 'install the dependencies of its package-lock.json, without scripts')
     .option('--yes', 'agree to what it may do')
-    .action((source: string, how: Partial<AddOptions>) => attempt(async () => `Installed ${await addPlugin(source, { ...how, kernel, io })}.`))
+    .action((source: string, how: Partial<AddOptions>) =>
+      attempt(async () => `Installed ${await addPlugin(source, { ...how, kernel, io })}.`),
+    )
   command
     .command('update')
     .description('Fetches plugins once more; asks again when anything that runs has changed.')
@@ -96,7 +128,10 @@ function addInstalling(command: ReturnType<typeof verb>, kernel: Kernel, io: Io,
       await attempt(async () => {
         const all = names.length > 0 ? names : Object.keys(readInstalled(pluginsFolder({ kernel, ...how })))
         // One that cannot be brought keeps no other from coming.
-        for (const name of all) await attempt(async () => ((await update(name, { ...how, kernel, io })) ? `Updated ${name}.` : `${name} is as it was.`))
+        for (const name of all)
+          await attempt(async () =>
+            (await update(name, { ...how, kernel, io })) ? `Updated ${name}.` : `${name} is as it was.`,
+          )
         return all.length > 0 ? undefined : 'Nothing is installed.'
       })
     })
@@ -107,7 +142,9 @@ function addInstalling(command: ReturnType<typeof verb>, kernel: Kernel, io: Io,
     .option('--here', 'from this workspace')
     .option('--data', 'and what it has kept')
     .option('--yes', 'without asking, which is done at a terminal only')
-    .action((name: string, how: { here?: true; data?: true; yes?: true }) => attempt(async () => (await remove(name, { ...how, kernel, io }), `Removed ${name}.`)))
+    .action((name: string, how: { here?: true; data?: true; yes?: true }) =>
+      attempt(async () => (await remove(name, { ...how, kernel, io }), `Removed ${name}.`)),
+    )
 
   async function attempt(work: () => Promise<string | undefined>): Promise<void> {
     try {
@@ -124,7 +161,10 @@ function addInstalling(command: ReturnType<typeof verb>, kernel: Kernel, io: Io,
 function found(kernel: Kernel) {
   const contributions = kernel.inspection.contributions()
   const countOf = (name: string) => contributions.filter(({ id }) => id.startsWith(`${name}:`)).length
-  return { plugins: kernel.inspection.plugins().map((plugin) => ({ ...plugin, contributions: countOf(plugin.name) })), contributions }
+  return {
+    plugins: kernel.inspection.plugins().map((plugin) => ({ ...plugin, contributions: countOf(plugin.name) })),
+    contributions,
+  }
 }
 
 async function info(kernel: Kernel, wanted: string, json: boolean, io: Io): Promise<number> {
@@ -133,17 +173,29 @@ async function info(kernel: Kernel, wanted: string, json: boolean, io: Io): Prom
     const before = await infoBefore(kernel, wanted, json, io)
     if (before !== undefined) return before
     const known = kernel.inspection.plugins().map((plugin) => plugin.name)
-    say(io, 'error', `Plugin not found: '${oneLine(wanted)}'; there are: ${known.join(', ') || 'none'}. \`vtcode plugins list\` shows the ids of what they bring.`)
+    say(
+      io,
+      'error',
+      `Plugin not found: '${oneLine(wanted)}'; there are: ${known.join(', ') || 'none'}. \`vtcode plugins list\` shows the ids of what they bring.`,
+    )
     return 1
   }
   const { name } = folder
   if (folder.layer === 'builtin') {
-    say(io, 'error', `${oneLine(wanted)} is part of vtcode itself, and no plugin that somebody brought. \`vtcode plugins list\` shows its state, \`vtcode tools\` what can be called.`)
+    say(
+      io,
+      'error',
+      `${oneLine(wanted)} is part of vtcode itself, and no plugin that somebody brought. \`vtcode plugins list\` shows its state, \`vtcode tools\` what can be called.`,
+    )
     return 1
   }
   const inspection = await inspect(folder.root, surroundings({ kernel, io }), { name, layer: folder.layer })
   const installed = readInstalled(pluginsFolder({ kernel, here: folder.layer === 'workspace' }))[name]
-  const states = new Map(kernel.inspection.contributions().map(({ id, state, reason }) => [id, { state, ...(reason !== undefined && { reason }) }]))
+  const states = new Map(
+    kernel.inspection
+      .contributions()
+      .map(({ id, state, reason }) => [id, { state, ...(reason !== undefined && { reason }) }]),
+  )
   const document = infoDocument(inspection, installed, states)
   io.stdout.write(json ? documentText(document) : infoText(document, io))
   return 0
@@ -154,13 +206,25 @@ function ownerOf(kernel: Kernel, id: string): Pick<PluginFolder, 'name' | 'root'
   const one = kernel.inspection.contributions().find((contribution) => contribution.id === id)
   if (!one) return undefined
   const name = id.slice(0, id.lastIndexOf(':'))
-  return kernel.inspection.plugins().find((plugin) => plugin.name === name) ?? { name, root: one.file, layer: one.layer }
+  return (
+    kernel.inspection.plugins().find((plugin) => plugin.name === name) ?? { name, root: one.file, layer: one.layer }
+  )
 }
 
 function render(found: ContributionInfo[], workspace: string, io: Io): string {
   const { bold } = paint(io.stdout, io.env)
-  const rows = found.map((one) => [one.id, one.kind, one.state, one.slot ?? one.verb ?? '', one.layer, shorter(one.file, workspace), oneLine(one.reason ?? '')])
-  const [head, ...lines] = columns([['plugin', 'kind', 'state', 'serves', 'layer', 'file', 'reason'], ...rows]).split('\n')
+  const rows = found.map((one) => [
+    one.id,
+    one.kind,
+    one.state,
+    one.slot ?? one.verb ?? '',
+    one.layer,
+    shorter(one.file, workspace),
+    oneLine(one.reason ?? ''),
+  ])
+  const [head, ...lines] = columns([['plugin', 'kind', 'state', 'serves', 'layer', 'file', 'reason'], ...rows]).split(
+    '\n',
+  )
   return [bold(head!), ...lines].join('\n')
 }
 

@@ -1,6 +1,17 @@
 import type { Explanation, Io, JsonObject, Kernel } from '../../core/index.js'
 import { concerns } from '../../core/registry/index.js'
-import { CallUsageError, columns, documentText, oneLine, paint, readInput, runCommand, say, takeTool, verb } from '../lib/terminal/index.js'
+import {
+  CallUsageError,
+  columns,
+  documentText,
+  oneLine,
+  paint,
+  readInput,
+  runCommand,
+  say,
+  takeTool,
+  verb,
+} from '../lib/terminal/index.js'
 
 type Flags = { json?: boolean }
 
@@ -8,19 +19,36 @@ type Flags = { json?: boolean }
 export default async function policy(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
   const command = verb('policy', 'Says what the policies would say, and by which rule.', io).enablePositionalOptions()
-  command.command('explain').argument('[call...]', "a command line in quotes, or <tool> [action] [--field value …]")
+  command
+    .command('explain')
+    .argument('[call...]', 'a command line in quotes, or <tool> [action] [--field value …]')
     .description('what would come of a call, which policy and which rule decide it; does nothing')
-    .option('--json', 'as one JSON document').passThroughOptions()
+    .option('--json', 'as one JSON document')
+    .passThroughOptions()
     .action(async (words: string[], { json = false }: Flags) => void (code = await explain(kernel, words, json, io)))
-  command.command('list').description('the rules, with the file that says each')
+  command
+    .command('list')
+    .description('the rules, with the file that says each')
     .option('--json', 'as one JSON document')
     .action(({ json = false }: Flags) => void (code = list(kernel, json, io)))
-  command.command('test').description('try every rule on its own examples (match, not_match)')
+  command
+    .command('test')
+    .description('try every rule on its own examples (match, not_match)')
     .action(async () => void (code = await test(kernel, io)))
-  command.command('suggest').description('which rules would have spared a question, by the record of calls; none broader than what was asked')
+  command
+    .command('suggest')
+    .description('which rules would have spared a question, by the record of calls; none broader than what was asked')
     .option('--json', 'as one JSON document')
-    .action(async ({ json = false }: Flags) => void (code = await (await import('./policy/suggest.js')).suggest(kernel, json, io)))
-  command.command('adopt').argument('[rule...]', 'allow rules of the workspace, which do not count there; without one you are asked at the terminal')
+    .action(
+      async ({ json = false }: Flags) =>
+        void (code = await (await import('./policy/suggest.js')).suggest(kernel, json, io)),
+    )
+  command
+    .command('adopt')
+    .argument(
+      '[rule...]',
+      'allow rules of the workspace, which do not count there; without one you are asked at the terminal',
+    )
     .description('take rules over into a file of yours for this workspace')
     .action(async (rules: string[]) => void (code = await (await import('./policy/adopt.js')).adopt(kernel, rules, io)))
   try {
@@ -34,7 +62,9 @@ export default async function policy(kernel: Kernel, argv: string[], io: Io): Pr
 
 async function explain(kernel: Kernel, words: string[], json: boolean, io: Io): Promise<number> {
   if (words.length === 0) throw new CallUsageError('Name a command line, or a tool with its input.')
-  const isTool = (word: string) => kernel.tools().some(({ name }) => name === word) || (!/\s/.test(word) && kernel.list().some((info) => concerns(word, info)))
+  const isTool = (word: string) =>
+    kernel.tools().some(({ name }) => name === word) ||
+    (!/\s/.test(word) && kernel.list().some((info) => concerns(word, info)))
   const line = words.length === 1 && !isTool(words[0]!) ? words[0]! : undefined
   const raw = await (line === undefined
     ? kernel.explain(takeTool(words), await readInput(words, io), { surface: 'call' })
@@ -44,7 +74,10 @@ async function explain(kernel: Kernel, words: string[], json: boolean, io: Io): 
     const origin = rules.find(({ rule }) => rule === note.rule)
     return origin ? { ...note, layer: origin.layer, file: origin.place } : note
   }
-  const explanation: Explanation = { ...raw, chain: raw.chain.map((link) => ({ ...link, notes: link.notes.map((note) => known(withRules(note, known))) })) }
+  const explanation: Explanation = {
+    ...raw,
+    chain: raw.chain.map((link) => ({ ...link, notes: link.notes.map((note) => known(withRules(note, known))) })),
+  }
   io.stdout.write(json ? documentText(explanation) : render(explanation, io))
   return raw.verdict === 'refused' ? 1 : 0
 }
@@ -58,11 +91,32 @@ function render(explanation: Explanation, io: Io): string {
   const head = `${bold(verdict)}${call ? `  ${call.slot} in mode ${mode}` : ''}${decided_by ? `, decided by ${decided_by}` : ''}\n`
   const why = [reason, hint].flatMap((text) => (text ? [`  ${oneLine(text)}\n`] : [])).join('')
   const commands = chain.flatMap(({ notes }) => notes.flatMap((note) => (note.commands ?? []) as Part[]))
-  const parts = columns(commands.map(({ argv, verdict, rule = '', file = '' }) => [`  ${oneLine(argv.join(' '))}`, verdict, oneLine(rule), oneLine(file)]), dim)
-  const others = chain.flatMap(({ notes }) => notes.flatMap((note) => (typeof note.rule === 'string' ? [`  ${oneLine(note.rule)}  ${dim(oneLine(String(note.file ?? '')))}\n`] : [])))
-  const asked = columns(chain.map(({ policy, verdict, reason = '' }) => [`  ${policy}`, verdict, oneLine(reason)]), dim)
+  const parts = columns(
+    commands.map(({ argv, verdict, rule = '', file = '' }) => [
+      `  ${oneLine(argv.join(' '))}`,
+      verdict,
+      oneLine(rule),
+      oneLine(file),
+    ]),
+    dim,
+  )
+  const others = chain.flatMap(({ notes }) =>
+    notes.flatMap((note) =>
+      typeof note.rule === 'string' ? [`  ${oneLine(note.rule)}  ${dim(oneLine(String(note.file ?? '')))}\n`] : [],
+    ),
+  )
+  const asked = columns(
+    chain.map(({ policy, verdict, reason = '' }) => [`  ${policy}`, verdict, oneLine(reason)]),
+    dim,
+  )
   const section = (title: string, text: string): string => (text ? `${title}\n${text}` : '')
-  return head + why + section('programs in it', parts) + section('the rule', others.join('')) + section('policies asked', asked)
+  return (
+    head +
+    why +
+    section('programs in it', parts) +
+    section('the rule', others.join('')) +
+    section('policies asked', asked)
+  )
 }
 interface Part {
   argv: string[]
@@ -87,17 +141,26 @@ function rulesOf(kernel: Kernel): Row[] {
     if (list === undefined) return []
     const entry = value as string | { rule?: string; id?: string; verdict?: string; reason?: string }
     const { rule, id, verdict = list, reason } = typeof entry === 'string' ? { rule: entry } : entry
-    return { verdict, rule: rule ?? `commands.${id}`, layer, place: line === undefined ? file : `${file}:${line}`, ...(reason !== undefined && { reason }) }
+    return {
+      verdict,
+      rule: rule ?? `commands.${id}`,
+      layer,
+      place: line === undefined ? file : `${file}:${line}`,
+      ...(reason !== undefined && { reason }),
+    }
   })
 }
 
 function list(kernel: Kernel, json: boolean, io: Io): number {
   const { mode, max_mode, constraints } = kernel.settings.policy
   const rules = rulesOf(kernel)
-  for (const { code, severity, message, hint } of kernel.diagnostics()) if (code.startsWith('VT_POLICY_')) say(io, severity, `${message} ${hint ?? ''}`)
+  for (const { code, severity, message, hint } of kernel.diagnostics())
+    if (code.startsWith('VT_POLICY_')) say(io, severity, `${message} ${hint ?? ''}`)
   if (json) io.stdout.write(documentText({ mode, max_mode, rules, constraints }))
   else {
-    io.stdout.write(`mode ${mode}, at most ${max_mode}\n${columns(rules.map(({ verdict, rule, place }) => [`  ${verdict}`, rule, place]))}`)
+    io.stdout.write(
+      `mode ${mode}, at most ${max_mode}\n${columns(rules.map(({ verdict, rule, place }) => [`  ${verdict}`, rule, place]))}`,
+    )
     const limits = Object.entries(constraints)
     io.stdout.write(columns(limits.map(([slot, limit]) => [`  ${slot}`, JSON.stringify(limit)])))
   }
@@ -110,7 +173,9 @@ async function test(kernel: Kernel, io: Io): Promise<number> {
   const failure = chain.find(({ policy, reason }) => reason?.startsWith(`The policy ${policy} failed`))
   const { deny, ask, allow, commands } = kernel.settings.policy
   const entries = [...deny, ...ask, ...allow, ...commands]
-  const examples = entries.flatMap((entry) => (typeof entry === 'string' ? [] : [...(entry.match ?? []), ...(entry.not_match ?? [])])).length
+  const examples = entries.flatMap((entry) =>
+    typeof entry === 'string' ? [] : [...(entry.match ?? []), ...(entry.not_match ?? [])],
+  ).length
   if (failure) say(io, 'error', failure.reason!)
   else io.stdout.write(`${entries.length} rules hold on their ${examples} examples.\n`)
   return failure ? 1 : 0

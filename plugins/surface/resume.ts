@@ -14,7 +14,9 @@ interface ResumeFlags extends Flags {
 export default async function resume(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
   const described = verb('resume', 'Continues a session: with a new task, or with the turn that was interrupted.', io)
-  const command = withSession(withFlags(described.argument('[session]', 'its id; without one --last').argument('[task...]', 'what to do next')))
+  const command = withSession(
+    withFlags(described.argument('[session]', 'its id; without one --last').argument('[task...]', 'what to do next')),
+  )
     .option('--last', 'the session that was used last')
     .option('--continue', 'the same as --last')
     .option('--all', 'sessions of other workspaces too; the work is done there')

@@ -17,7 +17,11 @@ interface Flags {
 /** `vtcode revert`: back to what was before a turn of a session. */
 export default async function revert(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = verb('revert', 'Restores what was before a turn of a session: files, conversation or both. The revert is a turn itself and can be reverted.', io)
+  const command = verb(
+    'revert',
+    'Restores what was before a turn of a session: files, conversation or both. The revert is a turn itself and can be reverted.',
+    io,
+  )
     .requiredOption('--turn <n>', 'the first turn to take back, from 1', count)
     .option('--session <id>', 'of this session')
     .option('--last', 'of the session that was used last (the default)')
@@ -32,19 +36,41 @@ export default async function revert(kernel: Kernel, argv: string[], io: Io): Pr
   return runCommand(command, argv, () => code)
 }
 
-async function back(kernel: Kernel, { turn, session, scope, paths, dryRun, force, json }: Flags, io: Io): Promise<number> {
+async function back(
+  kernel: Kernel,
+  { turn, session, scope, paths, dryRun, force, json }: Flags,
+  io: Io,
+): Promise<number> {
   const { findSession, lastSession, revert } = await import('../agent/cli/index.js')
   const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
     const id = session ?? (await lastSession(workspace))
     await findSession(workspace, id)
-    const wanted = { turn, scope, paths: paths.map((path) => workspace.normalize(path)), ...(dryRun && { dry_run: true }), ...(force && { force: true }) }
+    const wanted = {
+      turn,
+      scope,
+      paths: paths.map((path) => workspace.normalize(path)),
+      ...(dryRun && { dry_run: true }),
+      ...(force && { force: true }),
+    }
     const answer = await revert(workspace, id, wanted, Date.now())
     if (json) io.stdout.write(documentText(answer))
     else io.stdout.write(answer.reverted.map((path) => `${printable(path)}\n`).join(''))
     if (!json) for (const { path, reason } of answer.skipped) say(io, 'warning', `${path} stays as it is: ${reason}`)
-    if (!json && answer.unrevertable.length > 0) say(io, 'warning', `Younger than the turn and not known to the session, so not changed: ${answer.unrevertable.join(', ')}`)
-    if (!json) say(io, 'info', dryRun ? 'Nothing was changed.' : `This is turn ${answer.turn} of ${id}; \`vtcode revert --session ${id} --turn ${answer.turn}\` takes it back.`)
+    if (!json && answer.unrevertable.length > 0)
+      say(
+        io,
+        'warning',
+        `Younger than the turn and not known to the session, so not changed: ${answer.unrevertable.join(', ')}`,
+      )
+    if (!json)
+      say(
+        io,
+        'info',
+        dryRun
+          ? 'Nothing was changed.'
+          : `This is turn ${answer.turn} of ${id}; \`vtcode revert --session ${id} --turn ${answer.turn}\` takes it back.`,
+      )
     return 0
   } catch (error) {
     return printFailure(kernel, error, io)

@@ -1,10 +1,27 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { definedOnly } from '../../core/shapes/index.js'
 import { block, openWorkspace, redactText, type Io, type Kernel, type Workspace } from '../../core/index.js'
-import { notAppliedLines, progress, reasonOf, sessionOptions, withSession, workThenAsk, type SessionFlags } from '../agent/cli/index.js'
+import {
+  notAppliedLines,
+  progress,
+  reasonOf,
+  sessionOptions,
+  withSession,
+  workThenAsk,
+  type SessionFlags,
+} from '../agent/cli/index.js'
 import { documentText, fitTerminal, oneLine, runCommand, say, verb } from '../lib/terminal/index.js'
 import { lineCount, readDiff, type ChangedFile, type DiffFlags } from './review/diff.js'
-import { findingsPrompt, findingsSchema, isAtLeast, reviewTask, severities, soundFindings, type ReviewFinding, type Severity } from './review/findings.js'
+import {
+  findingsPrompt,
+  findingsSchema,
+  isAtLeast,
+  reviewTask,
+  severities,
+  soundFindings,
+  type ReviewFinding,
+  type Severity,
+} from './review/findings.js'
 
 interface ReviewFlags extends SessionFlags, DiffFlags {
   failOn?: Severity
@@ -18,44 +35,74 @@ const reader = 'unified_file/read'
 /** `vtcode review`: a model looks for faults in a change; nothing is changed. */
 export default async function review(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = withSession(verb('review', 'Looks for faults in a change of this git repository with a model; reads, and changes nothing.', io))
-    .addOption(new Option('--base <ref>', 'since the branch left this commit; default: against HEAD').argParser(reference).conflicts(['staged', 'commit']))
+  const command = withSession(
+    verb('review', 'Looks for faults in a change of this git repository with a model; reads, and changes nothing.', io),
+  )
+    .addOption(
+      new Option('--base <ref>', 'since the branch left this commit; default: against HEAD')
+        .argParser(reference)
+        .conflicts(['staged', 'commit']),
+    )
     .addOption(new Option('--staged', 'what is staged').conflicts(['commit']))
     .addOption(new Option('--commit <sha>', 'what this commit did').argParser(reference))
-    .addOption(new Option('--fail-on <severity>', 'exit 1 for a finding at least that bad').choices([...severities].reverse()))
+    .addOption(
+      new Option('--fail-on <severity>', 'exit 1 for a finding at least that bad').choices([...severities].reverse()),
+    )
     .option('--json', '{ findings, dropped } on stdout')
     .action(async (flags: ReviewFlags) => void (code = await look(kernel, flags, io)))
   return runCommand(command, argv, () => code)
 }
 
 function reference(text: string): string {
-  if (text === '' || text.startsWith('-') || text.length > 200) throw new InvalidArgumentError('name a commit, a branch or a tag.')
+  if (text === '' || text.startsWith('-') || text.length > 200)
+    throw new InvalidArgumentError('name a commit, a branch or a tag.')
   return text
 }
 
 async function look(kernel: Kernel, flags: ReviewFlags, io: Io): Promise<number> {
   const { mode } = kernel.settings.policy
   if (mode !== 'plan') {
-    say(io, 'error', `vtcode review changes nothing, so it works in mode plan and in no other; --mode ${mode} does not belong to it.`)
+    say(
+      io,
+      'error',
+      `vtcode review changes nothing, so it works in mode plan and in no other; --mode ${mode} does not belong to it.`,
+    )
     return 2
   }
   const diff = await readDiff(kernel.workspace, flags)
   if ('refused' in diff) {
     const reason = oneLine(diff.refused).replace(/\.+$/, '')
-    say(io, 'error', `VT_REVIEW_NO_DIFF: git shows no diff of ${oneLine(kernel.workspace)}: ${reason}.\n  Name a commit that exists with --base or --commit, in a folder of a git repository.`)
+    say(
+      io,
+      'error',
+      `VT_REVIEW_NO_DIFF: git shows no diff of ${oneLine(kernel.workspace)}: ${reason}.\n  Name a commit that exists with --base or --commit, in a folder of a git repository.`,
+    )
     return 1
   }
-  if (diff.untracked > 0) say(io, 'info', `${diff.untracked} untracked ${diff.untracked === 1 ? 'file is' : 'files are'} not in the diff; \`git add -N <file>\` adds one.`)
+  if (diff.untracked > 0)
+    say(
+      io,
+      'info',
+      `${diff.untracked} untracked ${diff.untracked === 1 ? 'file is' : 'files are'} not in the diff; \`git add -N <file>\` adds one.`,
+    )
   const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
     const files: ChangedFile[] = []
     for (const file of diff.files) {
       // What the model may not read, it does not get here either.
-      if ((await kernel.explain(reader, { path: file.path }, { mode })).verdict === 'run') files.push({ ...file, lines: () => linesOf(file, workspace) })
+      if ((await kernel.explain(reader, { path: file.path }, { mode })).verdict === 'run')
+        files.push({ ...file, lines: () => linesOf(file, workspace) })
     }
     const unread = diff.files.length - files.length
-    if (unread > 0) say(io, 'info', `${unread} changed ${unread === 1 ? 'file' : 'files'} may not be read, and ${unread === 1 ? 'is' : 'are'} not reviewed.`)
-    return files.length === 0 ? told(io, flags, { findings: [], dropped: 0 }, 'There is nothing to review.') : await asked(kernel, files, flags, io)
+    if (unread > 0)
+      say(
+        io,
+        'info',
+        `${unread} changed ${unread === 1 ? 'file' : 'files'} may not be read, and ${unread === 1 ? 'is' : 'are'} not reviewed.`,
+      )
+    return files.length === 0
+      ? told(io, flags, { findings: [], dropped: 0 }, 'There is nothing to review.')
+      : await asked(kernel, files, flags, io)
   } finally {
     workspace.close()
   }
@@ -69,35 +116,69 @@ async function linesOf(file: ChangedFile, workspace: Workspace): Promise<number>
 
 async function asked(kernel: Kernel, files: readonly ChangedFile[], flags: ReviewFlags, io: Io): Promise<number> {
   const quiet = (flags.json ?? false) || (io.quiet ?? false)
-  const options = { surface: 'review', ...sessionOptions(flags), quiet: true, ...(!quiet && io.stdout.isTTY && { onEvent: progress(io) }) }
-  const data = { system: findingsPrompt, task: 'The findings of the review above.', schema: findingsSchema, purpose: 'review' as const }
-  return workThenAsk(kernel, io, { verb: 'exec', ...definedOnly({ asked: flags.context }) }, options, { task: taskOf(files), data }, async (outcome, reply) => {
-    io.stderr.write(notAppliedLines(outcome))
-    // A change that was refused on the way takes nothing from what was found.
-    const reason = reply ? undefined : reasonOf(outcome)
-    if (reason !== undefined) say(io, 'error', reason)
-    if (!reply && outcome.exit_code !== 0) return outcome.exit_code
-    if (!reply) {
-      say(io, 'error', `VT_REVIEW_NO_FINDINGS: three answers of the model are no list of findings; what it said is in the session.\n  \`vtcode trace ${outcome.session_id}\` shows it; try another --model.`)
-      return 1
-    }
-    const sound = await soundFindings(reply['findings'] as unknown as ReviewFinding[], files)
-    return told(io, flags, sound, sound.findings.length === 0 ? 'No fault was found.' : '')
-  })
+  const options = {
+    surface: 'review',
+    ...sessionOptions(flags),
+    quiet: true,
+    ...(!quiet && io.stdout.isTTY && { onEvent: progress(io) }),
+  }
+  const data = {
+    system: findingsPrompt,
+    task: 'The findings of the review above.',
+    schema: findingsSchema,
+    purpose: 'review' as const,
+  }
+  return workThenAsk(
+    kernel,
+    io,
+    { verb: 'exec', ...definedOnly({ asked: flags.context }) },
+    options,
+    { task: taskOf(files), data },
+    async (outcome, reply) => {
+      io.stderr.write(notAppliedLines(outcome))
+      // A change that was refused on the way takes nothing from what was found.
+      const reason = reply ? undefined : reasonOf(outcome)
+      if (reason !== undefined) say(io, 'error', reason)
+      if (!reply && outcome.exit_code !== 0) return outcome.exit_code
+      if (!reply) {
+        say(
+          io,
+          'error',
+          `VT_REVIEW_NO_FINDINGS: three answers of the model are no list of findings; what it said is in the session.\n  \`vtcode trace ${outcome.session_id}\` shows it; try another --model.`,
+        )
+        return 1
+      }
+      const sound = await soundFindings(reply['findings'] as unknown as ReviewFinding[], files)
+      return told(io, flags, sound, sound.findings.length === 0 ? 'No fault was found.' : '')
+    },
+  )
 }
 
-function told(io: Io, { json, failOn }: ReviewFlags, sound: { findings: ReviewFinding[]; dropped: number }, nothing: string): number {
+function told(
+  io: Io,
+  { json, failOn }: ReviewFlags,
+  sound: { findings: ReviewFinding[]; dropped: number },
+  nothing: string,
+): number {
   const { findings, dropped } = sound
   if (json) io.stdout.write(documentText(sound))
   else if (findings.length === 0) io.stdout.write(`${nothing}\n`)
   else io.stdout.write(fitTerminal(io, `${findings.map(shown).join('\n\n')}\n`))
-  if (dropped > 0) say(io, 'info', `${dropped} ${dropped === 1 ? 'finding names' : 'findings name'} no line of the diff's files, and ${dropped === 1 ? 'was' : 'were'} dropped.`)
+  if (dropped > 0)
+    say(
+      io,
+      'info',
+      `${dropped} ${dropped === 1 ? 'finding names' : 'findings name'} no line of the diff's files, and ${dropped === 1 ? 'was' : 'were'} dropped.`,
+    )
   return failOn !== undefined && isAtLeast(findings, failOn) ? 1 : 0
 }
 
 function shown({ path, line_number, severity, title, detail, suggestion }: ReviewFinding): string {
   const below = [detail, ...(suggestion === undefined ? [] : [`Suggestion: ${suggestion}`])].join('\n')
-  return [`${severity}: ${oneLine(path)}:${line_number}: ${oneLine(title)}`, ...below.split('\n').map((line) => `  ${line}`)].join('\n')
+  return [
+    `${severity}: ${oneLine(path)}:${line_number}: ${oneLine(title)}`,
+    ...below.split('\n').map((line) => `  ${line}`),
+  ].join('\n')
 }
 
 /** What the model reads first: the patches while they fit, the names of the rest. */
@@ -110,6 +191,9 @@ function taskOf(files: readonly ChangedFile[]): string {
     else named.push(path)
     left -= size <= left ? size : 0
   }
-  const rest = named.length === 0 ? '' : `\n\n${block('changed', named.map(oneLine).join('\n'))}\nThese changed too; their diff is too long to stand here. Read them.`
+  const rest =
+    named.length === 0
+      ? ''
+      : `\n\n${block('changed', named.map(oneLine).join('\n'))}\nThese changed too; their diff is too long to stand here. Read them.`
   return redactText(`${reviewTask}\n\n${block('diff', patches.join(''))}${rest}`)
 }

@@ -1,6 +1,16 @@
 import { openWorkspace, type Io, type Kernel, type Workspace } from '../../core/index.js'
 import type { SessionManifest } from '../agent/cli/index.js'
-import { ago, asDocument, columns, documentText, oneLine, runCommand, say, verb, type OutputForm } from '../lib/terminal/index.js'
+import {
+  ago,
+  asDocument,
+  columns,
+  documentText,
+  oneLine,
+  runCommand,
+  say,
+  verb,
+  type OutputForm,
+} from '../lib/terminal/index.js'
 
 type Sessions = typeof import('../agent/cli/index.js')
 type Store = Awaited<ReturnType<Sessions['openStore']>>
@@ -16,34 +26,71 @@ interface SessionCommand {
 /** `vtcode sessions`: the conversations of this workspace. */
 export default async function sessions(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   const here: SessionCommand = { kernel, io, sessions: await import('../agent/cli/index.js'), code: 0 }
-  const command = verb('sessions', 'Lists the sessions of this workspace; shows, names, flags, fixes and deletes them. At a terminal as text, into a pipe as JSON; --json and --text choose.', io)
+  const command = verb(
+    'sessions',
+    'Lists the sessions of this workspace; shows, names, flags, fixes and deletes them. At a terminal as text, into a pipe as JSON; --json and --text choose.',
+    io,
+  )
   const marked = (id: string, mark: object) =>
-    holding(here, id, async (store) => store.write('manifest.json', JSON.stringify({ ...(JSON.parse((await store.read('manifest.json')) ?? '{}') as object), ...mark })))
-  const listing = command.command('list', { isDefault: true }).option('--json').option('--text').option('--all', 'those of other workspaces too')
+    holding(here, id, async (store) =>
+      store.write(
+        'manifest.json',
+        JSON.stringify({ ...(JSON.parse((await store.read('manifest.json')) ?? '{}') as object), ...mark }),
+      ),
+    )
+  const listing = command
+    .command('list', { isDefault: true })
+    .option('--json')
+    .option('--text')
+    .option('--all', 'those of other workspaces too')
   listing.action((how: OutputForm & { all?: true }) => list(here, how))
   command
     .command('show <id>')
     .option('--json')
     .option('--text')
     .option('--certificate', 'what proved its work, for `vtcode verify`')
-    .action((id: string, { certificate, ...form }: OutputForm & { certificate?: true }) => (certificate ? certify(here, id) : show(here, id, form)))
-  command.command('rename <id> <title...>').action((id: string, title: string[]) => marked(id, { title: title.join(' ').slice(0, 160) }))
-  command.command('flag <id>').addArgument(command.createArgument('<flag>').choices(['no-export'])).action((id: string) => marked(id, { no_export: true }))
-  command.command('repair <id>').option('--json').option('--text').action((id: string, form: OutputForm) =>
-    holding(here, id, async (store) => {
-      const cut = await here.sessions.repair(store)
-      if (asDocument(io, form)) io.stdout.write(documentText({ session_id: id, damaged_lines: cut }))
-      else io.stdout.write(cut === 0 ? 'The journal is whole.\n' : `${cut} damaged lines were moved to messages.bad.jsonl.\n`)
-    }),
-  )
-  command.command('adopt <id>').description('takes over a session that came with the workspace: from then on it is one of yours').action((id: string) => adopt(here, id))
-  command.command('delete <id>').action((id: string) => inWorkspace(here, (workspace) => here.sessions.removeSession(workspace, id)))
-  command.command('gc').description('deletes what is beyond the bounds of `sessions` in the settings').option('--json').option('--text').action((form: OutputForm) =>
-    inWorkspace(here, async (workspace) => {
-      const gone = await here.sessions.tidy(workspace, here.sessions.agentSettings(kernel), { now: Date.now() })
-      io.stdout.write(asDocument(io, form) ? documentText({ deleted: gone }) : gone.map((id) => `${id}\n`).join(''))
-    }),
-  )
+    .action((id: string, { certificate, ...form }: OutputForm & { certificate?: true }) =>
+      certificate ? certify(here, id) : show(here, id, form),
+    )
+  command
+    .command('rename <id> <title...>')
+    .action((id: string, title: string[]) => marked(id, { title: title.join(' ').slice(0, 160) }))
+  command
+    .command('flag <id>')
+    .addArgument(command.createArgument('<flag>').choices(['no-export']))
+    .action((id: string) => marked(id, { no_export: true }))
+  command
+    .command('repair <id>')
+    .option('--json')
+    .option('--text')
+    .action((id: string, form: OutputForm) =>
+      holding(here, id, async (store) => {
+        const cut = await here.sessions.repair(store)
+        if (asDocument(io, form)) io.stdout.write(documentText({ session_id: id, damaged_lines: cut }))
+        else
+          io.stdout.write(
+            cut === 0 ? 'The journal is whole.\n' : `${cut} damaged lines were moved to messages.bad.jsonl.\n`,
+          )
+      }),
+    )
+  command
+    .command('adopt <id>')
+    .description('takes over a session that came with the workspace: from then on it is one of yours')
+    .action((id: string) => adopt(here, id))
+  command
+    .command('delete <id>')
+    .action((id: string) => inWorkspace(here, (workspace) => here.sessions.removeSession(workspace, id)))
+  command
+    .command('gc')
+    .description('deletes what is beyond the bounds of `sessions` in the settings')
+    .option('--json')
+    .option('--text')
+    .action((form: OutputForm) =>
+      inWorkspace(here, async (workspace) => {
+        const gone = await here.sessions.tidy(workspace, here.sessions.agentSettings(kernel), { now: Date.now() })
+        io.stdout.write(asDocument(io, form) ? documentText({ deleted: gone }) : gone.map((id) => `${id}\n`).join(''))
+      }),
+    )
   return runCommand(command, argv, () => here.code)
 }
 
@@ -72,21 +119,42 @@ const holding = (here: SessionCommand, id: string, what: (store: Store) => Promi
 const list = (here: SessionCommand, { all, ...form }: OutputForm & { all?: true }): Promise<void> =>
   inWorkspace(here, async (workspace) => {
     const { kernel, sessions, io } = here
-    const found = all ? await sessions.allSessions(workspace.root, kernel.inspection.home) : await sessions.listSessions(workspace)
+    const found = all
+      ? await sessions.allSessions(workspace.root, kernel.inspection.home)
+      : await sessions.listSessions(workspace)
     const turns = ({ turn_count: count }: SessionManifest) => `${count} ${count === 1 ? 'turn' : 'turns'}`
-    const row = (one: SessionManifest) => [one.session_id, ago(one.updated_at, Date.now()), endOf(one), turns(one), ...(all ? [one.workspace] : []), one.title ?? one.first_prompt].map(oneLine)
+    const row = (one: SessionManifest) =>
+      [
+        one.session_id,
+        ago(one.updated_at, Date.now()),
+        endOf(one),
+        turns(one),
+        ...(all ? [one.workspace] : []),
+        one.title ?? one.first_prompt,
+      ].map(oneLine)
     if (asDocument(io, form)) io.stdout.write(documentText(found))
     else io.stdout.write(found.length === 0 ? 'There are no sessions.\n' : columns(found.map(row)))
   })
 
 /** How the last run of a session ended, for a person. */
-const endOf = ({ status, outcome }: SessionManifest): string => (status === 'active' || status === 'interrupted' ? status : outcome === 'success' ? 'completed' : (outcome ?? status).replaceAll('_', ' '))
+const endOf = ({ status, outcome }: SessionManifest): string =>
+  status === 'active' || status === 'interrupted'
+    ? status
+    : outcome === 'success'
+      ? 'completed'
+      : (outcome ?? status).replaceAll('_', ' ')
 
 /** The details of a session as a person reads them. */
 const shownOf = (one: SessionManifest): object => {
   const { v: _, outcome: __, created_at, updated_at, total_cost_usd, status: ___, ...rest } = one
   const cost = total_cost_usd === null ? 'not known' : `${total_cost_usd.toFixed(4)} USD`
-  return { ...rest, status: endOf(one), created: `${ago(created_at, Date.now())} (${created_at})`, updated: `${ago(updated_at, Date.now())} (${updated_at})`, cost }
+  return {
+    ...rest,
+    status: endOf(one),
+    created: `${ago(created_at, Date.now())} (${created_at})`,
+    updated: `${ago(updated_at, Date.now())} (${updated_at})`,
+    cost,
+  }
 }
 
 /** The consent to a session that somebody else wrote: named by its id, and shown with what it holds. */
@@ -99,7 +167,9 @@ const adopt = (here: SessionCommand, id: string): Promise<void> =>
     await sessions.adoptSession(store, id).finally(() => store.close())
     await sessions.noteSession(id, workspace)
     await sessions.findSession(workspace, id)
-    io.stdout.write(`${oneLine(`${id} is one of your sessions now; it begins with: ${one.title ?? one.first_prompt}`)}\n`)
+    io.stdout.write(
+      `${oneLine(`${id} is one of your sessions now; it begins with: ${one.title ?? one.first_prompt}`)}\n`,
+    )
   })
 
 const certify = (here: SessionCommand, id: string): Promise<void> =>
@@ -116,5 +186,10 @@ const show = (here: SessionCommand, id: string, form: OutputForm): Promise<void>
     if (!one) await here.sessions.findSession(workspace, id)
     const { io } = here
     if (asDocument(io, form)) io.stdout.write(documentText(one ?? {}))
-    else if (one) io.stdout.write(columns(Object.entries(shownOf(one)).map(([name, value]) => [name.replaceAll('_', ' '), oneLine(String(value))])))
+    else if (one)
+      io.stdout.write(
+        columns(
+          Object.entries(shownOf(one)).map(([name, value]) => [name.replaceAll('_', ' '), oneLine(String(value))]),
+        ),
+      )
   })

@@ -32,12 +32,31 @@ async function list(kernel: Kernel, json: boolean, io: Io): Promise<void> {
     Object.entries(clients).map(async ([client, known]) => {
       const file = known.file(places)
       const folder = dirname(file)
-      const found = findProgram(known.program ?? client, path) !== undefined || existsSync(file) || (folder !== places.home && folder !== kernel.workspace && !inside(kernel.workspace, folder) && existsSync(folder))
-      return { client, found, set_up: existsSync(file) && (await knowsUs(file, known, known.entry(program(kernel, io), places))), file }
+      const found =
+        findProgram(known.program ?? client, path) !== undefined ||
+        existsSync(file) ||
+        (folder !== places.home &&
+          folder !== kernel.workspace &&
+          !inside(kernel.workspace, folder) &&
+          existsSync(folder))
+      return {
+        client,
+        found,
+        set_up: existsSync(file) && (await knowsUs(file, known, known.entry(program(kernel, io), places))),
+        file,
+      }
     }),
   )
   if (json) return void io.stdout.write(documentText(rows))
-  io.stdout.write(columns(rows.map(({ client, found, set_up, file }) => [client, set_up ? 'set up' : found ? 'found' : 'not found', oneLine(file)])))
+  io.stdout.write(
+    columns(
+      rows.map(({ client, found, set_up, file }) => [
+        client,
+        set_up ? 'set up' : found ? 'found' : 'not found',
+        oneLine(file),
+      ]),
+    ),
+  )
 }
 
 async function knowsUs(file: string, client: EditorClient, entry: Record<string, unknown>): Promise<boolean> {
@@ -49,7 +68,12 @@ async function knowsUs(file: string, client: EditorClient, entry: Record<string,
   }
 }
 
-async function change(kernel: Kernel, name: string, { yes, undo }: { yes?: true; undo?: true }, io: Io): Promise<number> {
+async function change(
+  kernel: Kernel,
+  name: string,
+  { yes, undo }: { yes?: true; undo?: true },
+  io: Io,
+): Promise<number> {
   const client = Object.hasOwn(clients, name) ? clients[name] : undefined
   if (!client) {
     say(io, 'error', `Unknown client '${name}'; known: ${Object.keys(clients).join(', ')}.`)

@@ -28,7 +28,15 @@ const options = {
   description: { type: 'string' },
   help: { type: 'boolean' },
 } as const
-type Flags = { all?: boolean; json?: boolean; text?: boolean; lenient?: boolean; dir?: string; description?: string; help?: boolean }
+type Flags = {
+  all?: boolean
+  json?: boolean
+  text?: boolean
+  lenient?: boolean
+  dir?: string
+  description?: string
+  help?: boolean
+}
 
 /** `vtcode skills`: everything about skills that is not loading them. */
 export default async function skills(kernel: Kernel, argv: string[], io: Io): Promise<number> {
@@ -57,7 +65,8 @@ export default async function skills(kernel: Kernel, argv: string[], io: Io): Pr
     return create(rest[0]!, { dir, ...(description !== undefined && { description }) }, io)
   }
   const takes = { list: 'no word', show: 'one name', validate: 'folders', create: 'one name', prompt: 'folders' }
-  if (!Object.hasOwn(takes, verb)) return wrong(io, `Unknown sub-command '${oneLine(verb)}'; known: ${Object.keys(takes).join(', ')}.`)
+  if (!Object.hasOwn(takes, verb))
+    return wrong(io, `Unknown sub-command '${oneLine(verb)}'; known: ${Object.keys(takes).join(', ')}.`)
   return wrong(io, `'vtcode skills ${verb}' takes ${takes[verb as keyof typeof takes]} besides its flags.`)
 }
 
@@ -74,9 +83,19 @@ function list(kernel: Kernel, { all, json }: { all: boolean; json: boolean }, io
     return 0
   }
   const { bold } = paint(io.stdout, io.env)
-  const rows = shown.map((skill) => [skill.name, skill.id, skill.state, place(skill, kernel), oneLine(skill.reason ?? skill.description)])
+  const rows = shown.map((skill) => [
+    skill.name,
+    skill.id,
+    skill.state,
+    place(skill, kernel),
+    oneLine(skill.reason ?? skill.description),
+  ])
   const bad = all ? skipped.map(({ path, reason }) => ['–', '–', 'invalid', path, oneLine(reason)]) : []
-  const [head, ...lines] = columns([['name', 'qualified', 'state', 'place', 'reason or description'], ...rows, ...bad]).split('\n')
+  const [head, ...lines] = columns([
+    ['name', 'qualified', 'state', 'place', 'reason or description'],
+    ...rows,
+    ...bad,
+  ]).split('\n')
   io.stdout.write([bold(head!), ...lines].join('\n'))
   if (!all) for (const { path, reason } of skipped) say(io, 'warning', `${path} was left out: ${reason}`)
   return 0
@@ -87,10 +106,18 @@ function show(kernel: Kernel, name: string, json: boolean, io: Io): number {
   const skill = skills.find(name) ?? skills.all.find((one) => one.id === name || one.name === name)
   if (!skill) {
     const unusable = skills.skipped.find(({ path }) => path.split(/[/\\]/).includes(name))
-    say(io, 'error', unusable ? `${unusable.path}: ${unusable.reason}` : `Skill not found: '${name}'; \`vtcode skills list --all\` shows what was found.`)
+    say(
+      io,
+      'error',
+      unusable
+        ? `${unusable.path}: ${unusable.reason}`
+        : `Skill not found: '${name}'; \`vtcode skills list --all\` shows what was found.`,
+    )
     return 1
   }
-  const remarks = skills.diagnostics.filter(({ files }) => files.some((file) => file === skill.file || file.startsWith(`${skill.file}:`)))
+  const remarks = skills.diagnostics.filter(({ files }) =>
+    files.some((file) => file === skill.file || file.startsWith(`${skill.file}:`)),
+  )
   if (json) {
     io.stdout.write(documentText({ ...skill, diagnostics: remarks }))
     return 0

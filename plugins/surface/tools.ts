@@ -1,7 +1,20 @@
 import { nearest } from '../../core/text/index.js'
 import type { Io, Kernel, SlotInfo } from '../../core/index.js'
 import { plainly } from '../../core/input/index.js'
-import { asDocument, columns, cutLine, documentText, helpWidth, oneLine, paint, runCommand, say, slotHelp, verb, type OutputForm } from '../lib/terminal/index.js'
+import {
+  asDocument,
+  columns,
+  cutLine,
+  documentText,
+  helpWidth,
+  oneLine,
+  paint,
+  runCommand,
+  say,
+  slotHelp,
+  verb,
+  type OutputForm,
+} from '../lib/terminal/index.js'
 
 interface Form extends OutputForm {
   long?: boolean
@@ -24,24 +37,35 @@ function list(kernel: Kernel, names: string[], { long = false, ...form }: Form, 
   const wrong = names.find((name) => !known.includes(name))
   if (wrong !== undefined) {
     const like = nearest(wrong, known)
-    say(io, 'error', `Tool not found: ${oneLine(wrong)}${like === undefined ? '' : ` (did you mean ${like}?)`}; known: ${known.filter((name) => !name.includes('/')).join(', ')}.`)
+    say(
+      io,
+      'error',
+      `Tool not found: ${oneLine(wrong)}${like === undefined ? '' : ` (did you mean ${like}?)`}; known: ${known.filter((name) => !name.includes('/')).join(', ')}.`,
+    )
     return 2
   }
-  const slots = kernel.list().filter(({ tool, slot }) => names.length === 0 || names.includes(tool) || names.includes(slot))
-  if (asDocument(io, { ...(long && { text: true }), ...form })) io.stdout.write(documentText({ tools: slots.map(readable) }))
+  const slots = kernel
+    .list()
+    .filter(({ tool, slot }) => names.length === 0 || names.includes(tool) || names.includes(slot))
+  if (asDocument(io, { ...(long && { text: true }), ...form }))
+    io.stdout.write(documentText({ tools: slots.map(readable) }))
   else io.stdout.write(slots.length === 1 && names.length === 1 ? slotHelp(slots[0]!, long) : render(slots, long, io))
   return 0
 }
 
 /** With the tools that its hints name written out: in a manifest they are marks, which a call fills in for its caller. */
 function readable(slot: SlotInfo): SlotInfo {
-  const errors = Object.entries(slot.errors).map(([code, texts]) => [code, { ...texts, ...(texts.hint !== undefined && { hint: plainly(texts.hint) }) }])
+  const errors = Object.entries(slot.errors).map(([code, texts]) => [
+    code,
+    { ...texts, ...(texts.hint !== undefined && { hint: plainly(texts.hint) }) },
+  ])
   return { ...slot, errors: Object.fromEntries(errors) as SlotInfo['errors'] }
 }
 
 function render(slots: SlotInfo[], long: boolean, io: Io): string {
   const { bold } = paint(io.stdout, io.env)
-  const rows = (actions: SlotInfo[]): string => columns(actions.map(line)).replace(/.+/g, (row) => (long ? row : cutLine(row, helpWidth)))
+  const rows = (actions: SlotInfo[]): string =>
+    columns(actions.map(line)).replace(/.+/g, (row) => (long ? row : cutLine(row, helpWidth)))
   return [...group(slots)].map(([tool, actions]) => `${bold(tool)}\n${rows(actions)}`).join('\n')
 }
 

@@ -21,7 +21,11 @@ const module = `export default async ({ input }) => ({
 /** `vtcode tour`: real calls over the current folder, for someone who sees the program for the first time. */
 export default async function tour(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = verb('tour', 'Shows the program at work in this folder, by real calls; nothing of it is changed.', io).action(async () => {
+  const command = verb(
+    'tour',
+    'Shows the program at work in this folder, by real calls; nothing of it is changed.',
+    io,
+  ).action(async () => {
     const file = await choose(kernel)
     code = file === undefined ? await onSample(kernel, io) : await guided(kernel, file, io)
   })
@@ -78,7 +82,9 @@ async function guided(kernel: Kernel, file: string, io: Io): Promise<number> {
 
   guide.title(`What is in ${file}? An outline, so that nobody has to read it all.`)
   const outline = await guide.call('unified_search', { action: 'outline', path: file })
-  const name = /^\s+(?:class|function|interface|struct|type): (\w{4,})/m.exec(textOf(outline))?.[1] ?? basename(file, extname(file))
+  const name =
+    /^\s+(?:class|function|interface|struct|type): (\w{4,})/m.exec(textOf(outline))?.[1] ??
+    basename(file, extname(file))
 
   guide.title(`Who speaks of ${name}?`)
   const grep = { action: 'grep', pattern: name, literal: true, max_results: 5 }
@@ -130,18 +136,32 @@ class Guide {
 
   file(name: string, text: string): void {
     const { dim, yellow } = this.#look
-    this.say([`  ${yellow(name)}`, ...text.trimEnd().split('\n').map((line) => `  ${dim('│')} ${line}`)].join('\n'))
+    this.say(
+      [
+        `  ${yellow(name)}`,
+        ...text
+          .trimEnd()
+          .split('\n')
+          .map((line) => `  ${dim('│')} ${line}`),
+      ].join('\n'),
+    )
   }
 
   /** Makes a call and shows it with its answer and its time. */
-  async call(tool: string, input: JsonObject, expected: 'done' | 'refused' = 'done', kernel = this.#kernel): Promise<Result> {
+  async call(
+    tool: string,
+    input: JsonObject,
+    expected: 'done' | 'refused' = 'done',
+    kernel = this.#kernel,
+  ): Promise<Result> {
     const { bold, cyan, dim, green, red } = this.#look
     this.say(`  ${cyan(bold(tool))} ${cyan(JSON.stringify(input))}`)
     const started = performance.now()
     const result = await kernel.call(tool, input, { signal: this.#io.signal, surface: 'tour' })
     const took = `${(performance.now() - started).toFixed(1)} ms`
     const lines = printable(textOf(result)).trimEnd().split('\n')
-    for (const line of lines.slice(0, LINES)) this.say(`  ${dim('│')} ${line.length > WIDTH ? `${line.slice(0, WIDTH)}…` : line}`)
+    for (const line of lines.slice(0, LINES))
+      this.say(`  ${dim('│')} ${line.length > WIDTH ? `${line.slice(0, WIDTH)}…` : line}`)
     if (lines.length > LINES) this.say(`  ${dim(`│ … ${lines.length - LINES} more lines`)}`)
     this.say(`  ${dim('└')} ${result.ok ? green('done') : red('refused')}  ${dim(took)}`)
     if ((result.ok ? 'done' : 'refused') !== expected) this.surprises++
@@ -150,15 +170,23 @@ class Guide {
 }
 
 const textOf = (result: Result): string =>
-  result.ok ? result.text ?? JSON.stringify(result.output, null, 2) : `${result.error.code}: ${result.error.message}\n${result.error.hint}`
+  result.ok
+    ? (result.text ?? JSON.stringify(result.output, null, 2))
+    : `${result.error.code}: ${result.error.message}\n${result.error.hint}`
 
 /** A source file worth looking at: one with the name of a main part, else the first in the folder; nothing where there is no code. */
 async function choose(kernel: Kernel): Promise<string | undefined> {
-  const result = await kernel.call('unified_search', { action: 'list', mode: 'recursive', per_page: 500 }, { surface: 'tour' })
+  const result = await kernel.call(
+    'unified_search',
+    { action: 'list', mode: 'recursive', per_page: 500 },
+    { surface: 'tour' },
+  )
   const items = result.ok ? (result.output['items'] as { path: string; type: string }[]) : []
   const files = items.filter(({ type }) => type === 'file').map(({ path }) => path)
   const sources = files.filter((path) => code.includes(extname(path)))
-  const main = ['kernel', 'main', 'app', 'server', 'lib', 'index'].flatMap((name) => sources.find((path) => basename(path, extname(path)) === name) ?? [])
+  const main = ['kernel', 'main', 'app', 'server', 'lib', 'index'].flatMap(
+    (name) => sources.find((path) => basename(path, extname(path)) === name) ?? [],
+  )
   return main[0] ?? sources[0]
 }
 
@@ -170,7 +198,11 @@ async function swap(guide: Guide, input: JsonObject): Promise<void> {
     writeFileSync(join(folder, 'shouting_grep.mjs'), module)
     guide.file('shouting_grep.yaml', manifest)
     guide.file('shouting_grep.mjs', module)
-    const kernel = await createKernel({ workspace: guide.workspace, config: { manifests: ['builtin', folder] }, surface: 'tour' })
+    const kernel = await createKernel({
+      workspace: guide.workspace,
+      config: { manifests: ['builtin', folder] },
+      surface: 'tour',
+    })
     await guide.call('unified_search', input, 'done', kernel)
     await kernel.close()
   } finally {

@@ -19,11 +19,20 @@ interface TraceFlags {
 /** `vtcode trace`: what happened in a session, as one page without a request, or as text. */
 export default async function trace(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = verb('trace', 'Shows what happened in a session: one HTML page that asks for nothing, or an outline.', io)
-    .argument('[session]', 'its id, or the path of a log, an ATIF trajectory or an exported folder; default: your last session')
+  const command = verb(
+    'trace',
+    'Shows what happened in a session: one HTML page that asks for nothing, or an outline.',
+    io,
+  )
+    .argument(
+      '[session]',
+      'its id, or the path of a log, an ATIF trajectory or an exported folder; default: your last session',
+    )
     .option('--last', 'your last session (the default)')
     .option('--out <file>', 'a file of the workspace; default: trace-<session>.html')
-    .addOption(new Option('--format <format>', 'html is a page, text is printed').choices(['html', 'text']).default('html'))
+    .addOption(
+      new Option('--format <format>', 'html is a page, text is printed').choices(['html', 'text']).default('html'),
+    )
     .option('--full', 'texts of calls whole, not only their first 64 KiB')
     .option('--turn <n>', 'only this turn', turnNumber)
     .option('--open', 'open the page in the browser')
@@ -37,7 +46,12 @@ function turnNumber(text: string): number {
   return Number(text)
 }
 
-async function show(kernel: Kernel, io: Io, named: string | undefined, { out, format, full, turn, compare, open }: TraceFlags): Promise<number> {
+async function show(
+  kernel: Kernel,
+  io: Io,
+  named: string | undefined,
+  { out, format, full, turn, compare, open }: TraceFlags,
+): Promise<number> {
   const agent = await import('../agent/cli/index.js')
   const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
@@ -49,10 +63,19 @@ async function show(kernel: Kernel, io: Io, named: string | undefined, { out, fo
     }
     const other = compare === undefined ? undefined : await runNamed(agent, workspace, compare, io)
     const path = out ?? `trace-${run.head.session_id.replace(/[^\w-]/g, '_') || 'log'}.html`
-    await agent.writePieces(workspace, path, agent.tracePage(run, { full: full ?? false, ...(turn !== undefined && { turn }), ...(other && { compare: other }) }))
+    await agent.writePieces(
+      workspace,
+      path,
+      agent.tracePage(run, {
+        full: full ?? false,
+        ...(turn !== undefined && { turn }),
+        ...(other && { compare: other }),
+      }),
+    )
     io.stdout.write(`${oneLine(path)}\n`)
     const file = pathToFileURL(join(kernel.workspace, workspace.normalize(path)))
-    if (open && !openInBrowser(file.href, { env: io.env, workspace: kernel.workspace })) say(io, 'info', 'No browser was found; open the file yourself.')
+    if (open && !openInBrowser(file.href, { env: io.env, workspace: kernel.workspace }))
+      say(io, 'info', 'No browser was found; open the file yourself.')
     return 0
   } catch (error) {
     return agent.printFailure(kernel, error, io)
@@ -64,7 +87,9 @@ async function show(kernel: Kernel, io: Io, named: string | undefined, { out, fo
 // What has a dot or a slash is a path: no id has.
 async function runNamed(agent: Agent, workspace: Workspace, name: string, io: Io): ReturnType<Agent['reduceLog']> {
   const isPath = /[./]/.test(name) || (!name.startsWith('ses_') && (await workspace.stat(name)) !== undefined)
-  const { events, faults } = await (isPath ? agent.recordsInFile(workspace, name) : agent.recordsOfSession(workspace, name))
+  const { events, faults } = await (isPath
+    ? agent.recordsInFile(workspace, name)
+    : agent.recordsOfSession(workspace, name))
   const run = await agent.reduceLog(events)
   agent.tellFaults(io, faults)
   return run

@@ -5,13 +5,26 @@ import { readBytes } from '../../core/documents/index.js'
 import { openTrust, consentItems, VtError, type Io, type Kernel, type Trust } from '../../core/index.js'
 import { digestOf, fileHash, type TrustItem } from '../../core/trust/index.js'
 import { auditLog } from '../lib/state/index.js'
-import { confirmed, documentText, interactive, oneLine, paint, printable, runCommand, say, verb } from '../lib/terminal/index.js'
+import {
+  confirmed,
+  documentText,
+  interactive,
+  oneLine,
+  paint,
+  printable,
+  runCommand,
+  say,
+  verb,
+} from '../lib/terminal/index.js'
 import { askServers } from './trust/servers.js'
 
 /** `vtcode trust`: what the workspace may run, with the user's consent to each content. */
 export default async function trust(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const { workspace, inspection: { home } } = kernel
+  const {
+    workspace,
+    inspection: { home },
+  } = kernel
   const audit = auditLog(kernel.settings, io.env)
   const store = openTrust({ home, workspace, env: io.env, audit })
   if (store.fault) {
@@ -19,13 +32,19 @@ export default async function trust(kernel: Kernel, argv: string[], io: Io): Pro
     return 1
   }
   const { agentItems } = await import('../agent/cli/index.js')
-  const items = [...(await consentItems({ workspace, home, user: io.env['HOME'] ?? '', env: io.env, trust: store })), ...agentItems(kernel, io.env)]
+  const items = [
+    ...(await consentItems({ workspace, home, user: io.env['HOME'] ?? '', env: io.env, trust: store })),
+    ...agentItems(kernel, io.env),
+  ]
   const waiting = items.filter((item) => !store.isTrusted(item))
   const consent = { workspace, io, store, items, waiting }
 
   const command = verb('trust', 'Shows what the workspace wants to run and has not been agreed to, and asks.', io)
     .option('--digest <digest>', 'agree to all items, if their digest is this one; `list` prints it')
-    .action(async ({ digest }: { digest?: string }) => void (code = digest === undefined ? await ask(consent) : byDigest(consent, digest)))
+    .action(
+      async ({ digest }: { digest?: string }) =>
+        void (code = digest === undefined ? await ask(consent) : byDigest(consent, digest)),
+    )
   command
     .command('list')
     .description('Lists every item, trusted or not, with the digest of them all.')
@@ -36,7 +55,10 @@ export default async function trust(kernel: Kernel, argv: string[], io: Io): Pro
     .description('Agrees to these items without showing them.')
     .argument('[id...]')
     .option('--all', 'every item')
-    .action((ids: string[], { all }: { all?: true }) => void (code = choose(consent, ids, all ?? false, (chosen) => store.add(chosen))))
+    .action(
+      (ids: string[], { all }: { all?: true }) =>
+        void (code = choose(consent, ids, all ?? false, (chosen) => store.add(chosen))),
+    )
   command
     .command('server')
     .description('Shows what MCP servers changed since you agreed to them, and asks whether to use it.')
@@ -68,7 +90,11 @@ interface Consent {
 
 async function ask({ workspace, io, store, items, waiting }: Consent): Promise<number> {
   if (waiting.length === 0) {
-    io.stdout.write(items.length === 0 ? 'Nothing in this workspace needs your consent.\n' : `You have agreed to all ${items.length} items of this workspace.\n`)
+    io.stdout.write(
+      items.length === 0
+        ? 'Nothing in this workspace needs your consent.\n'
+        : `You have agreed to all ${items.length} items of this workspace.\n`,
+    )
     return 0
   }
   const earlier = new Set<string>()
@@ -76,7 +102,11 @@ async function ask({ workspace, io, store, items, waiting }: Consent): Promise<n
     const shown = show(item, { workspace, io, store, means: await meaningOf(item), earlier })
     await written(io, shown.text)
     if (shown.stale !== undefined) {
-      say(io, 'error', `${oneLine(relative(workspace, shown.stale))} changed while it was shown, so nothing of this was agreed to; look at it again.`)
+      say(
+        io,
+        'error',
+        `${oneLine(relative(workspace, shown.stale))} changed while it was shown, so nothing of this was agreed to; look at it again.`,
+      )
       continue
     }
     if (!interactive(io)) continue
@@ -84,7 +114,12 @@ async function ask({ workspace, io, store, items, waiting }: Consent): Promise<n
     if (io.signal.aborted) return 1
   }
   const left = waiting.filter((item) => !store.isTrusted(item)).length
-  if (!interactive(io)) say(io, 'error', `${left} not agreed to, and there is no terminal to ask at. To agree to exactly what is shown: vtcode trust --digest ${digestOf(items)}`)
+  if (!interactive(io))
+    say(
+      io,
+      'error',
+      `${left} not agreed to, and there is no terminal to ask at. To agree to exactly what is shown: vtcode trust --digest ${digestOf(items)}`,
+    )
   return left === 0 ? 0 : 1
 }
 
@@ -92,7 +127,9 @@ const setting = ({ id }: TrustItem): string | undefined => /#(custom_providers|a
 const question = (item: TrustItem): string => {
   if (setting(item) === 'custom_providers') return 'May your prompts and code be sent there?'
   if (item.id.startsWith('agent:')) return `May ${oneLine(item.id)} do more than read when a conversation starts it?`
-  return setting(item) === 'agent.model' ? 'May this model be asked where you name none?' : `May ${oneLine(item.id)} run with your rights?`
+  return setting(item) === 'agent.model'
+    ? 'May this model be asked where you name none?'
+    : `May ${oneLine(item.id)} run with your rights?`
 }
 
 /** What the settings of a workspace about models would do, in sentences. */
@@ -131,15 +168,22 @@ function show(item: TrustItem, { workspace, io, store, means, earlier }: Showing
   const value = item.value === undefined ? [] : [printable(JSON.stringify(item.value, null, 2))]
   const open = (item.uncovered ?? []).map((sentence) => yellow(oneLine(`${sentence}.`)))
   const stale = all.find(({ same }) => !same)?.file
-  return { text: `\n${bold(oneLine(item.title))}  ${dim(oneLine(item.id))}${changed}\n${[...means.map(oneLine), ...value, ...files, ...open].join('\n')}\n`, ...(stale !== undefined && { stale }) }
+  return {
+    text: `\n${bold(oneLine(item.title))}  ${dim(oneLine(item.id))}${changed}\n${[...means.map(oneLine), ...value, ...files, ...open].join('\n')}\n`,
+    ...(stale !== undefined && { stale }),
+  }
 }
 
 /** What is asked about, whole however long it is; what is no text is named by its size and hash. */
 function contents(file: string, hash: string): { text: string; same: boolean } {
   try {
-    if (hash.startsWith('link-')) return { text: `(a link to ${oneLine(readlinkSync(file))})`, same: linkHash(file) === hash }
+    if (hash.startsWith('link-'))
+      return { text: `(a link to ${oneLine(readlinkSync(file))})`, same: linkHash(file) === hash }
     const bytes = readBytes(file, { limit: MAX_BYTES })
-    const text = isUtf8(bytes) && !bytes.includes(0) ? printable(bytes.toString()).trimEnd() : `(no text: ${bytes.length} bytes, ${hash})`
+    const text =
+      isUtf8(bytes) && !bytes.includes(0)
+        ? printable(bytes.toString()).trimEnd()
+        : `(no text: ${bytes.length} bytes, ${hash})`
     return { text, same: fileHash(bytes) === hash }
   } catch {
     return { text: '(it cannot be read any more)', same: false }
@@ -150,7 +194,8 @@ const MAX_BYTES = 256 * 1_048_576
 const linkHash = (file: string): string => `link-${fileHash(readlinkSync(file, 'buffer'))}`
 
 /** A long text reaches the reader whole before the question. */
-const written = (io: Io, text: string): Promise<void> => new Promise((resolve) => void io.stderr.write(text, () => resolve()))
+const written = (io: Io, text: string): Promise<void> =>
+  new Promise((resolve) => void io.stderr.write(text, () => resolve()))
 
 function byDigest({ io, store, items }: Consent, digest: string): number {
   if (digest === digestOf(items)) {
@@ -158,19 +203,42 @@ function byDigest({ io, store, items }: Consent, digest: string): number {
     io.stdout.write(`Agreed to ${items.length} ${items.length === 1 ? 'item' : 'items'}.\n`)
     return 0
   }
-  say(io, 'error', `The digest of what is there now is ${digestOf(items)}, not ${oneLine(digest)}. Nothing was agreed to.`)
+  say(
+    io,
+    'error',
+    `The digest of what is there now is ${digestOf(items)}, not ${oneLine(digest)}. Nothing was agreed to.`,
+  )
   return 1
 }
 
 async function list({ io, store, items }: Consent, json: boolean): Promise<void> {
-  const rows = await Promise.all(items.map(async (item) => {
-    const { id, title, files, digest, value, uncovered } = item
-    return { id, title, files, digest, ...(value !== undefined && { value }), ...(uncovered && { uncovered }), trusted: store.isTrusted(item), means: await meaningOf(item) }
-  }))
-  if (json) return void io.stdout.write(documentText({ digest: digestOf(items), items: rows.map(({ means, ...row }) => ({ ...row, ...(means.length > 0 && { means }) })) }))
+  const rows = await Promise.all(
+    items.map(async (item) => {
+      const { id, title, files, digest, value, uncovered } = item
+      return {
+        id,
+        title,
+        files,
+        digest,
+        ...(value !== undefined && { value }),
+        ...(uncovered && { uncovered }),
+        trusted: store.isTrusted(item),
+        means: await meaningOf(item),
+      }
+    }),
+  )
+  if (json)
+    return void io.stdout.write(
+      documentText({
+        digest: digestOf(items),
+        items: rows.map(({ means, ...row }) => ({ ...row, ...(means.length > 0 && { means }) })),
+      }),
+    )
   for (const { id, title, trusted, means, uncovered = [] } of rows) {
     const below = [...means, ...uncovered.map((sentence) => `${sentence}.`)]
-    io.stdout.write(`${trusted ? 'trusted ' : 'waiting '}  ${oneLine(id)}  ${oneLine(title)}\n${below.map((line) => `            ${oneLine(line)}\n`).join('')}`)
+    io.stdout.write(
+      `${trusted ? 'trusted ' : 'waiting '}  ${oneLine(id)}  ${oneLine(title)}\n${below.map((line) => `            ${oneLine(line)}\n`).join('')}`,
+    )
   }
   io.stdout.write(`digest of all: ${digestOf(items)}\n`)
 }
@@ -191,7 +259,16 @@ function choose({ io, items }: Consent, ids: string[], all: boolean, act: (chose
 /** Consent to what is no longer there can be taken back too. */
 function revoke({ io, store }: Consent, ids: string[], all: boolean): number {
   if (ids.length === 0 && !all) {
-    say(io, 'error', `Name items or say --all; you have agreed to: ${store.list().map(({ id }) => oneLine(id)).join(', ') || 'nothing'}.`)
+    say(
+      io,
+      'error',
+      `Name items or say --all; you have agreed to: ${
+        store
+          .list()
+          .map(({ id }) => oneLine(id))
+          .join(', ') || 'nothing'
+      }.`,
+    )
     return 2
   }
   store.revoke(all ? undefined : ids)

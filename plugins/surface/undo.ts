@@ -14,7 +14,10 @@ export default async function undo(kernel: Kernel, argv: string[], io: Io): Prom
         await dropForeign(workspace)
         const all = await undoable(workspace)
         const wanted = /^\d+$/.test(number) ? all[Number(number) - 1] : undefined
-        if (list) io.stdout.write(all.length > 0 ? columns(all.map((one, index) => [`${index + 1}`, ...row(one)])) : `${nothing}\n`)
+        if (list)
+          io.stdout.write(
+            all.length > 0 ? columns(all.map((one, index) => [`${index + 1}`, ...row(one)])) : `${nothing}\n`,
+          )
         else if (wanted) {
           await putBack(workspace, wanted)
           io.stdout.write(`Undone: ${row(wanted).map(oneLine).join('  ')}\n`)
@@ -22,7 +25,9 @@ export default async function undo(kernel: Kernel, argv: string[], io: Io): Prom
           say(
             io,
             'error',
-            all.length > 0 ? `Change not found: ${printable(number)}; \`vtcode undo --list\` shows ${all.length}.` : nothing,
+            all.length > 0
+              ? `Change not found: ${printable(number)}; \`vtcode undo --list\` shows ${all.length}.`
+              : nothing,
           )
           code = 1
         }

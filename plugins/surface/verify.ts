@@ -10,7 +10,11 @@ interface Certified {
 /** `vtcode verify`: shows a certificate, judges its commands and runs them again on request. */
 export default async function verify(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = verb('verify', 'Shows what a certificate says, asks, runs its commands again and says what is different. It shows damage, not who made it.', io)
+  const command = verb(
+    'verify',
+    'Shows what a certificate says, asks, runs its commands again and says what is different. It shows damage, not who made it.',
+    io,
+  )
     .argument('<certificate>', 'the file, a path in the workspace')
     .action(async (file: string) => {
       code = await check(kernel, file, io)
@@ -23,9 +27,20 @@ async function check(kernel: Kernel, file: string, io: Io): Promise<number> {
   const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
     const certificate = await agent.readCertificate(await workspace.text(file, { max_bytes: 1024 * 1024 }))
-    io.stdout.write(`${oneLine(`Session ${certificate.session_id}, ${certificate.created_at}, ${certificate.model ?? 'no model'}: ${certificate.result}`)}\n`)
-    if (!(await isOurs(workspace, certificate.session_id))) say(io, 'warning', `This workspace has no session ${oneLine(certificate.session_id)}: the certificate is of another one, or its session was deleted.`)
-    const rows = await Promise.all(certificate.commands.map(async ({ command, exit_code }) => [command, `exit ${exit_code ?? '-'}`, (await kernel.explain(agent.runner, { command })).verdict].map(oneLine)))
+    io.stdout.write(
+      `${oneLine(`Session ${certificate.session_id}, ${certificate.created_at}, ${certificate.model ?? 'no model'}: ${certificate.result}`)}\n`,
+    )
+    if (!(await isOurs(workspace, certificate.session_id)))
+      say(
+        io,
+        'warning',
+        `This workspace has no session ${oneLine(certificate.session_id)}: the certificate is of another one, or its session was deleted.`,
+      )
+    const rows = await Promise.all(
+      certificate.commands.map(async ({ command, exit_code }) =>
+        [command, `exit ${exit_code ?? '-'}`, (await kernel.explain(agent.runner, { command })).verdict].map(oneLine),
+      ),
+    )
     if (rows.length > 0) io.stdout.write(columns(rows))
     return await compare(kernel, agent, { certificate, workspace }, io)
   } catch (error) {
@@ -38,7 +53,9 @@ async function check(kernel: Kernel, file: string, io: Io): Promise<number> {
 }
 
 /** Whether a session lies here; an id that is none names no folder. */
-const isOurs = async (workspace: Workspace, id: string): Promise<boolean> => /^ses_[\w-]{1,60}$/.test(id) && (await workspace.stat(`.vtcode/sessions/${id}/messages.jsonl`).catch(() => undefined)) !== undefined
+const isOurs = async (workspace: Workspace, id: string): Promise<boolean> =>
+  /^ses_[\w-]{1,60}$/.test(id) &&
+  (await workspace.stat(`.vtcode/sessions/${id}/messages.jsonl`).catch(() => undefined)) !== undefined
 
 async function compare(kernel: Kernel, agent: Agent, { certificate, workspace }: Certified, io: Io): Promise<number> {
   const { commands, files } = certificate
@@ -50,14 +67,28 @@ async function compare(kernel: Kernel, agent: Agent, { certificate, workspace }:
   const wanted = commands.length > 0 && interactive(io) && (await confirmed(io, question))
   for (const { command } of commands) {
     const began = Date.now()
-    const result = wanted ? await kernel.call(agent.runner, { command, timeout_secs }, { signal: io.signal, surface: 'verify', approve: approver(io) }) : undefined
+    const result = wanted
+      ? await kernel.call(
+          agent.runner,
+          { command, timeout_secs },
+          { signal: io.signal, surface: 'verify', approve: approver(io) },
+        )
+      : undefined
     if (!result || (!result.ok && result.error.code.startsWith('VT_POLICY_'))) left.push(command)
     else ran.push(await agent.proofOf(command, result, Date.now() - began, workspace))
   }
-  const different = agent.differencesOf(certificate, { files: await agent.hashesOf(workspace, files.map(({ path }) => path)), ran })
+  const different = agent.differencesOf(certificate, {
+    files: await agent.hashesOf(
+      workspace,
+      files.map(({ path }) => path),
+    ),
+    ran,
+  })
   const lines = [...different.map((one) => `different: ${one}`), ...left.map((one) => `not run: ${one}`)]
   io.stdout.write(lines.map((line) => `${oneLine(line)}\n`).join(''))
-  if (left.length > 0 && !interactive(io)) say(io, 'info', 'Nothing is run unasked: at a terminal `vtcode verify` asks.')
-  if (different.length === 0) io.stdout.write(`${files.length} files and ${ran.length} of ${commands.length} commands are as they were.\n`)
+  if (left.length > 0 && !interactive(io))
+    say(io, 'info', 'Nothing is run unasked: at a terminal `vtcode verify` asks.')
+  if (different.length === 0)
+    io.stdout.write(`${files.length} files and ${ran.length} of ${commands.length} commands are as they were.\n`)
   return different.length === 0 && left.length === 0 && certificate.result === 'passed' ? 0 : 1
 }

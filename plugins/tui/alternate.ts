@@ -59,7 +59,10 @@ export class AlternateScreen implements DrawnSurface {
     if (this.back > 0) this.back += finished.length
     const over = Math.max(0, live.length - this.room)
     this.live = live.slice(over).map((row) => this.fit(row))
-    this.cursor = cursor && { row: Math.max(0, cursor.row - over), column: Math.min(cursor.column, this.port.columns - 1) }
+    this.cursor = cursor && {
+      row: Math.max(0, cursor.row - over),
+      column: Math.min(cursor.column, this.port.columns - 1),
+    }
     return this.draw()
   }
   clear(): void {
@@ -112,7 +115,8 @@ export class AlternateScreen implements DrawnSurface {
   private get searchRow(): string {
     const { text, row } = this.search!
     const found = this.finished.flatMap((one, at) => (placeIn(one, text) === undefined ? [] : [at]))
-    const where = text === '' ? '' : row === undefined ? 'not found' : `${found.length - found.indexOf(row)} of ${found.length}`
+    const where =
+      text === '' ? '' : row === undefined ? 'not found' : `${found.length - found.indexOf(row)} of ${found.length}`
     return `/${visibleLine(text)}  ${[where, '↑ ↓ the next one', 'Esc leaves'].filter(Boolean).join(' · ')}`
   }
 
@@ -141,7 +145,8 @@ export class AlternateScreen implements DrawnSurface {
   private span(row: number): readonly [from: number, to: number] | undefined {
     if (!this.marked) return undefined
     const { from, to } = this.marked
-    const [first, last] = from.row < to.row || (from.row === to.row && from.column <= to.column) ? [from, to] : [to, from]
+    const [first, last] =
+      from.row < to.row || (from.row === to.row && from.column <= to.column) ? [from, to] : [to, from]
     if (row < first.row || row > last.row || (first.row === last.row && first.column === last.column)) return undefined
     return [row === first.row ? first.column : 0, row === last.row ? last.column + 1 : this.port.columns]
   }
@@ -180,7 +185,9 @@ export class AlternateScreen implements DrawnSurface {
       this.drawn[at] = text
     }
     const { cursor } = this
-    const place = cursor ? `\u001b[${rows.length - this.live.length + cursor.row + 1};${cursor.column + 1}H\u001b[?25h` : '\u001b[?25l'
+    const place = cursor
+      ? `\u001b[${rows.length - this.live.length + cursor.row + 1};${cursor.column + 1}H\u001b[?25h`
+      : '\u001b[?25l'
     const frame = begin + out + place + end
     this.port.write(frame)
     return Buffer.byteLength(frame)

@@ -8,7 +8,11 @@ import type { Block } from './types.js'
 const asPrinted = (text: string): string => text.replaceAll('\r\n', '\n').replace(/[^\n]*\r(?=[^\n])/g, '')
 
 const wrapped = (text: string, columns: number): string[] =>
-  brokenWords(text, columns).replaceAll('\t', '    ').replace(/\n+$/, '').split('\n').flatMap((line) => wrapTextWithAnsi(line, Math.max(1, columns)))
+  brokenWords(text, columns)
+    .replaceAll('\t', '    ')
+    .replace(/\n+$/, '')
+    .split('\n')
+    .flatMap((line) => wrapTextWithAnsi(line, Math.max(1, columns)))
 
 /** What a person sees of something: rows of at most so many columns. */
 export function blockRows({ kind, text }: Block, columns: number, theme: Theme): string[] {
@@ -16,14 +20,24 @@ export function blockRows({ kind, text }: Block, columns: number, theme: Theme):
   if (kind === 'output') return wrapped(fitLine(asPrinted(text)), columns)
   if (kind === 'diff') return diffRows(text, columns, theme)
   const rows = wrapped(visible(text), columns - (kind === 'user' ? 2 : 0))
-  if (kind === 'user') return rows.map((row, at) => `${theme.bold(theme.cyan(at === 0 ? '>' : ' '))} ${theme.bold(row)}`)
+  if (kind === 'user')
+    return rows.map((row, at) => `${theme.bold(theme.cyan(at === 0 ? '>' : ' '))} ${theme.bold(row)}`)
   return kind === 'note' ? rows.map(theme.dim) : kind === 'error' ? rows.map(theme.red) : rows
 }
 
 /** Lines that begin with `+`, `-` or `@` in their colors. */
 function diffRows(text: string, columns: number, theme: Theme): string[] {
-  return visible(text.replaceAll('\r\n', '\n')).replace(/\n+$/, '').split('\n').flatMap((line) => {
-    const style = /^\+(?!\+\+ )/.test(line) ? theme.green : /^-(?!-- )/.test(line) ? theme.red : /^(?:@@|\*\*\*|---|\+\+\+)/.test(line) ? theme.cyan : theme.dim
-    return wrapped(line, columns).map(style)
-  })
+  return visible(text.replaceAll('\r\n', '\n'))
+    .replace(/\n+$/, '')
+    .split('\n')
+    .flatMap((line) => {
+      const style = /^\+(?!\+\+ )/.test(line)
+        ? theme.green
+        : /^-(?!-- )/.test(line)
+          ? theme.red
+          : /^(?:@@|\*\*\*|---|\+\+\+)/.test(line)
+            ? theme.cyan
+            : theme.dim
+      return wrapped(line, columns).map(style)
+    })
 }

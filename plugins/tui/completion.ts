@@ -9,12 +9,18 @@ export class MenuCompletion implements AutocompleteProvider {
     public files: SessionOptions['files'],
   ) {}
 
-  async getSuggestions(lines: string[], cursorLine: number, cursorCol: number): Promise<AutocompleteSuggestions | null> {
+  async getSuggestions(
+    lines: string[],
+    cursorLine: number,
+    cursorCol: number,
+  ): Promise<AutocompleteSuggestions | null> {
     const before = (lines[cursorLine] ?? '').slice(0, cursorCol)
     const at = /(?:^|\s)(@\S*)$/.exec(before)?.[1]
     if (at !== undefined) {
       const found = await this.files(at.slice(1)).catch(() => [])
-      return found.length > 0 ? { items: found.map((path) => ({ value: `@${path}`, label: visibleLine(path) })), prefix: at } : null
+      return found.length > 0
+        ? { items: found.map((path) => ({ value: `@${path}`, label: visibleLine(path) })), prefix: at }
+        : null
     }
     if (cursorLine > 0 || !before.startsWith('/')) return null
     const space = before.indexOf(' ')
@@ -25,24 +31,42 @@ export class MenuCompletion implements AutocompleteProvider {
     const word = prefix.slice(1).toLowerCase()
     const rank = (name: string): number => (name.startsWith(word) ? 0 : name.includes(word) ? 1 : 2)
     const fitting = this.commands.filter(({ name }) => rank(name) < 2).sort((a, b) => rank(a.name) - rank(b.name))
-    const labelOf = ({ name, arguments: behind }: SlashCommand): string => visibleLine(`/${name}${behind === undefined ? '' : ` ${behind}`}`)
-    const items = fitting.map((one): AutocompleteItem => ({ value: `/${one.name}`, label: labelOf(one), description: visibleLine(one.description) }))
+    const labelOf = ({ name, arguments: behind }: SlashCommand): string =>
+      visibleLine(`/${name}${behind === undefined ? '' : ` ${behind}`}`)
+    const items = fitting.map((one): AutocompleteItem => ({
+      value: `/${one.name}`,
+      label: labelOf(one),
+      description: visibleLine(one.description),
+    }))
     return items.length > 0 ? { items, prefix } : null
   }
 
   private valued(name: string, typed: string): AutocompleteSuggestions | null {
     const { choices = [] } = this.commands.find((one) => one.name === name) ?? {}
-    const items = choices.filter((choice) => choice.startsWith(typed)).map((value) => ({ value, label: visibleLine(value) }))
+    const items = choices
+      .filter((choice) => choice.startsWith(typed))
+      .map((value) => ({ value, label: visibleLine(value) }))
     return items.length > 0 ? { items, prefix: typed } : null
   }
 
-  applyCompletion(lines: string[], cursorLine: number, cursorCol: number, { value }: AutocompleteItem, prefix: string): { lines: string[]; cursorLine: number; cursorCol: number } {
+  applyCompletion(
+    lines: string[],
+    cursorLine: number,
+    cursorCol: number,
+    { value }: AutocompleteItem,
+    prefix: string,
+  ): { lines: string[]; cursorLine: number; cursorCol: number } {
     const line = lines[cursorLine] ?? ''
     // What was typed since the menu was made is not what it speaks of.
-    if (!line.slice(0, cursorCol).endsWith(prefix) || (prefix.startsWith('/') && cursorCol !== prefix.length)) return { lines, cursorLine, cursorCol }
+    if (!line.slice(0, cursorCol).endsWith(prefix) || (prefix.startsWith('/') && cursorCol !== prefix.length))
+      return { lines, cursorLine, cursorCol }
     // A path is followed by what is said about it, a command by what it is for.
     const put = /^[@/]/.test(value) ? `${value} ` : value
     const head = line.slice(0, cursorCol - prefix.length) + put
-    return { lines: lines.map((one, at) => (at === cursorLine ? head + line.slice(cursorCol) : one)), cursorLine, cursorCol: head.length }
+    return {
+      lines: lines.map((one, at) => (at === cursorLine ? head + line.slice(cursorCol) : one)),
+      cursorLine,
+      cursorCol: head.length,
+    }
   }
 }

@@ -104,7 +104,11 @@ export class UiDocument {
     const rows = this.finished.splice(0).flatMap((one) => {
       this.kept?.push(one)
       const { block, part } = one
-      return this.below(block.kind === 'markdown' || block.kind === 'user' ? 'paragraph' : 'line', blockRows(block, columns, theme).slice(part?.drawn), part?.goes_on)
+      return this.below(
+        block.kind === 'markdown' || block.kind === 'user' ? 'paragraph' : 'line',
+        blockRows(block, columns, theme).slice(part?.drawn),
+        part?.goes_on,
+      )
     })
     // Where it has to be drawn again for another width, a paragraph stays one.
     const [first] = this.kept ? [] : this.growing.values()
@@ -142,10 +146,21 @@ export class UiDocument {
       const seconds = Math.max(0, Math.floor((now - activity.since) / 1000))
       const spin = spins[Math.floor(now / spin_ms) % spins.length]!
       const time = seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`
-      rows.push(`${theme.cyan(spin)} ${visibleLine(activity.state)} ${theme.dim(`${time}${activity.detail && ` · ${visibleLine(activity.detail)}`} · Esc interrupts`)}`)
+      rows.push(
+        `${theme.cyan(spin)} ${visibleLine(activity.state)} ${theme.dim(`${time}${activity.detail && ` · ${visibleLine(activity.detail)}`} · Esc interrupts`)}`,
+      )
     }
     const shown = queue.slice(0, mostQueued)
-    for (const [at, text] of shown.entries()) rows.push(theme.dim(truncateToWidth(`  ${at + 1}. ${visibleLine(visible(text.slice(0, mostShown)).replace(/\s+/g, ' '))}`, columns, '…')))
+    for (const [at, text] of shown.entries())
+      rows.push(
+        theme.dim(
+          truncateToWidth(
+            `  ${at + 1}. ${visibleLine(visible(text.slice(0, mostShown)).replace(/\s+/g, ' '))}`,
+            columns,
+            '…',
+          ),
+        ),
+      )
     if (queue.length > shown.length) rows.push(theme.dim(`  … ${queue.length - shown.length} more wait`))
     return rows
   }
@@ -162,6 +177,8 @@ export const spin_ms = 250
 function lastRows(block: Block, columns: number, theme: Theme): string[] {
   if (block.kind !== 'output') return blockRows(block, columns, theme)
   const lines = block.text.replace(/\n$/, '').split('\n')
-  const rows = blockRows({ kind: 'output', text: lines.slice(-lastLines).join('\n') }, columns - 2, theme).slice(-lastLines)
+  const rows = blockRows({ kind: 'output', text: lines.slice(-lastLines).join('\n') }, columns - 2, theme).slice(
+    -lastLines,
+  )
   return rows.map((row) => `  ${row}`)
 }

@@ -59,11 +59,18 @@ export class Drive implements UiHandle {
     this.use(options.surface)
     this.theme = themeNamed(options.theme)
     this.is = keyReader(options.keyBindings)
-    this.prompt = new PromptEditor(options, () => this.theme, { rows: () => this.port.rows, changed: () => this.draw() })
+    this.prompt = new PromptEditor(options, () => this.theme, {
+      rows: () => this.port.rows,
+      changed: () => this.draw(),
+    })
     this.prompt.placeholder = options.placeholder
     this.prompt.onSubmit = (text) => this.submit(text)
     this.prompt.offer({ history: options.history })
-    this.overlays = new Overlays({ draw: () => this.draw(), isEmpty: () => this.prompt.isEmpty, answer: (id, answer) => this.answered(id, answer) })
+    this.overlays = new Overlays({
+      draw: () => this.draw(),
+      isEmpty: () => this.prompt.isEmpty,
+      answer: (id, answer) => this.answered(id, answer),
+    })
     this.unguard = guardTerminal({ leave: (over) => this.leave(over), enter: () => this.enter(), end: () => {} })
     this.ticker = setInterval(() => this.shown.busy && this.draw(), spin_ms)
     this.open()
@@ -93,9 +100,12 @@ export class Drive implements UiHandle {
     this.draw()
   }
 
-  private control(command: Exclude<UiCommand, { type: 'commit' | 'header' | 'live' | 'activity' | 'status' | 'queue' | 'subagents' }>): void {
+  private control(
+    command: Exclude<UiCommand, { type: 'commit' | 'header' | 'live' | 'activity' | 'status' | 'queue' | 'subagents' }>,
+  ): void {
     if (command.type === 'prompt') this.prompt.placeholder = command.placeholder
-    else if (command.type === 'input') command.mode === 'insert' ? this.prompt.insert(command.text) : (this.prompt.text = command.text)
+    else if (command.type === 'input')
+      command.mode === 'insert' ? this.prompt.insert(command.text) : (this.prompt.text = command.text)
     else if (command.type === 'overlay') this.overlays.open(command.overlay)
     else if (command.type === 'close_overlay') this.overlays.close(command.id)
     else if (command.type === 'theme') this.theme = themeNamed(command.name)
@@ -116,15 +126,23 @@ export class Drive implements UiHandle {
 
   /** Draws there, once the terminal is opened. */
   private use(surface: SessionOptions['surface']): void {
-    const { options, options: { env } } = this
+    const {
+      options,
+      options: { env },
+    } = this
     const second = surface === 'alternate'
     const mouse = second && options.fullscreen.mouseCapture
     // These show a letter of that question.
     const asks = !second && env['TERM_PROGRAM'] !== 'Apple_Terminal' && env['TERM'] !== 'linux'
-    const around = { enter: (second ? sequences.alternate : asks ? sequences.whichScreen : '') + (mouse ? sequences.mouse : ''), leave: (mouse ? sequences.leaveMouse : '') + (second ? sequences.leaveAlternate : '') }
+    const around = {
+      enter: (second ? sequences.alternate : asks ? sequences.whichScreen : '') + (mouse ? sequences.mouse : ''),
+      leave: (mouse ? sequences.leaveMouse : '') + (second ? sequences.leaveAlternate : ''),
+    }
     this.port = new TtyPort(options, options.keyboard, around)
     const late_ms = /^(?:tmux|screen)/.test(env['TERM'] ?? '') ? multiplexed_ms : undefined
-    this.screen = second ? new AlternateScreen(this.port, options.fullscreen, (text) => this.copy(text)) : new LiveScreen(this.port, env, late_ms)
+    this.screen = second
+      ? new AlternateScreen(this.port, options.fullscreen, (text) => this.copy(text))
+      : new LiveScreen(this.port, env, late_ms)
     if (second) this.shown.keep()
   }
   private change(surface: SessionOptions['surface']): void {
@@ -146,7 +164,12 @@ export class Drive implements UiHandle {
 
   private open(): void {
     const version = (name: string): void => (this.screen.terminalIs(name), this.draw())
-    this.port.open({ key: (data) => this.key(data), resize: () => this.resized(), version, onSecond: () => this.leaveStale() })
+    this.port.open({
+      key: (data) => this.key(data),
+      resize: () => this.resized(),
+      version,
+      onSecond: () => this.leaveStale(),
+    })
   }
   /** A program that was killed has left the second screen to us, who are to draw on the first one. */
   private leaveStale(): void {
@@ -196,7 +219,8 @@ export class Drive implements UiHandle {
     this.hint = undefined
     this.pressed = performance.now()
     const { overlays, prompt, screen } = this
-    const taken = overlays.key(data, (action) => this.is(data, action)) || screen.key(data, prompt.isEmpty) || this.command(data)
+    const taken =
+      overlays.key(data, (action) => this.is(data, action)) || screen.key(data, prompt.isEmpty) || this.command(data)
     if (!taken) prompt.key(data)
     this.draw(true)
   }
@@ -285,15 +309,24 @@ export class Drive implements UiHandle {
     const columns = Math.max(1, this.port.columns - 1)
     const overlay = this.overlays.rows(columns, screen.room - 2, theme)
     const now = performance.now()
-    const resting = screen.rests && shown.moving && (this.prompt.isEmpty || now - this.pressed > typing_ms || now - this.changed < changing_ms)
+    const resting =
+      screen.rests &&
+      shown.moving &&
+      (this.prompt.isEmpty || now - this.pressed > typing_ms || now - this.changed < changing_ms)
     const prompt = this.prompt.rows(columns, resting)
-    const fixed = [...shown.activityRows(columns, theme, Date.now()), ...(overlay?.rows ?? []), ...(overlay?.alone ? [] : prompt.rows)]
+    const fixed = [
+      ...shown.activityRows(columns, theme, Date.now()),
+      ...(overlay?.rows ?? []),
+      ...(overlay?.alone ? [] : prompt.rows),
+    ]
     const finished = shown.takeFinished(columns, theme)
     const growing = shown.growingRows(columns, Math.min(this.options.inlineRows, screen.room - fixed.length - 2), theme)
     const live = [...growing, '', ...fixed, shown.statusRow(columns, theme, this.hint)]
     const above = live.length - 1
     const typed = resting ? undefined : { ...prompt.cursor, row: above - prompt.rows.length + prompt.cursor.row }
-    const cursor = overlay?.alone ? overlay.cursor && { ...overlay.cursor, row: above - overlay.rows.length + overlay.cursor.row } : typed
+    const cursor = overlay?.alone
+      ? overlay.cursor && { ...overlay.cursor, row: above - overlay.rows.length + overlay.cursor.row }
+      : typed
     screen.frame(finished, live, cursor)
   }
 }

@@ -5,14 +5,22 @@ let loaded: Highlighter | undefined
 let loading: Promise<void> | undefined
 
 /** Loads the languages, once; until then code has no colors. */
-export const loadHighlighter = (): Promise<void> => (loading ??= import('./languages.js').then(({ highlighter }) => void (loaded = highlighter)))
+export const loadHighlighter = (): Promise<void> =>
+  (loading ??= import('./languages.js').then(({ highlighter }) => void (loaded = highlighter)))
 
 const most = 100_000
 
 /** Code in colors, a line each; without them where the language is not known, or the code is very long. */
 export function highlightedLines(code: string, language: string | undefined, theme: Theme): string[] {
   const plain = (): string[] => code.split('\n').map(theme.cyan)
-  if (loaded === undefined || theme.name === 'none' || code.length > most || language === undefined || !loaded.getLanguage(language)) return plain()
+  if (
+    loaded === undefined ||
+    theme.name === 'none' ||
+    code.length > most ||
+    language === undefined ||
+    !loaded.getLanguage(language)
+  )
+    return plain()
   try {
     return colored(loaded.highlight(code, { language, ignoreIllegals: true }).value, theme)
   } catch {

@@ -2,5 +2,18 @@ export { spawnSession, spawnSessionWithHost } from './session.js'
 export { unfitTerminal } from './surface.js'
 export { themeOfTerminal } from './theme.js'
 export type {
-  Action, Block, OverlayChoice, HostAdapter, KeyboardProtocolSettings, Overlay, SessionOptions, SessionSurface, SlashCommand, ThemeName, UiCommand, UiEvent, UiHandle, UiSession,
+  Action,
+  Block,
+  OverlayChoice,
+  HostAdapter,
+  KeyboardProtocolSettings,
+  Overlay,
+  SessionOptions,
+  SessionSurface,
+  SlashCommand,
+  ThemeName,
+  UiCommand,
+  UiEvent,
+  UiHandle,
+  UiSession,
 } from './types.js'

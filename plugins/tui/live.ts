@@ -78,7 +78,8 @@ export class LiveScreen implements DrawnSurface {
   /** Moves finished rows up and shows this as the live part. Returns how many bytes were written. */
   frame(finished: readonly string[], live: readonly string[], cursor?: CursorPlace): number {
     const { columns, rows: height } = this.port
-    const fit = (row: string, most = Math.max(1, columns - 1)): string => fitRow(row, most, (text, most) => truncateToWidth(text, most, ''))
+    const fit = (row: string, most = Math.max(1, columns - 1)): string =>
+      fitRow(row, most, (text, most) => truncateToWidth(text, most, ''))
     const over = Math.max(0, live.length - Math.max(1, height - 1))
     const rows = live.slice(over).map((row) => fit(row))
     if (columns !== this.columns || height !== this.height) this.forget(columns, height)
@@ -86,7 +87,11 @@ export class LiveScreen implements DrawnSurface {
     const whole = finished.length > 0 || rows.length > this.drawn.length
     this.written = rows.map((row, at) => (!whole && row === this.drawn[at] ? (this.written[at] ?? now) : now))
     // What is finished was made for the width of a moment ago, and is cut for none.
-    if (whole) this.rewrite(finished.map((row) => fit(row, Infinity)), rows)
+    if (whole)
+      this.rewrite(
+        finished.map((row) => fit(row, Infinity)),
+        rows,
+      )
     else this.redraw(rows)
     this.drawn = rows
     this.place(cursor && { row: Math.max(0, cursor.row - over), column: Math.min(cursor.column, columns - 1) })
@@ -119,7 +124,9 @@ export class LiveScreen implements DrawnSurface {
     // Who rests stands there, and one line is not folded. A terminal of another height may have dropped rows before it folded any.
     if (at.row === 0 || this.folding !== 'all' || columns >= this.columns || height !== this.height) return at.row
     const late = performance.now() - this.late_ms
-    const more = this.drawn.slice(0, at.row).map((row, of) => (this.written[of]! > late ? 0 : Math.max(0, Math.ceil(visibleWidth(row) / columns) - 1)))
+    const more = this.drawn
+      .slice(0, at.row)
+      .map((row, of) => (this.written[of]! > late ? 0 : Math.max(0, Math.ceil(visibleWidth(row) / columns) - 1)))
     return at.row + more.reduce((all, one) => all + one, 0)
   }
 

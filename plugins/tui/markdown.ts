@@ -36,7 +36,9 @@ function styleOf(theme: Theme): MarkdownTheme {
 /** Markdown of others as rows of at most so many columns. */
 export function markdownRows(text: string, columns: number, theme: Theme): string[] {
   // What is invisible is made visible before anybody counts columns.
-  const rows = new Markdown(brokenWords(visible(text.replaceAll('\r\n', '\n')), columns - 2), 0, 0, styleOf(theme)).render(columns).map((row) => row.replace(/ +((?:\u001b\[[\d;]*m)*)$/, '$1'))
+  const rows = new Markdown(brokenWords(visible(text.replaceAll('\r\n', '\n')), columns - 2), 0, 0, styleOf(theme))
+    .render(columns)
+    .map((row) => row.replace(/ +((?:\u001b\[[\d;]*m)*)$/, '$1'))
   while (rows.at(-1) === '') rows.pop()
   return rows
 }
@@ -101,7 +103,8 @@ export class GrowingMarkdown {
     this.tried = rows.length
     const spaces = [...this.rest.matchAll(/\s+/g)].map(({ index, 0: space }) => index + space.length)
     for (let most = rows.length - 1; most > Math.max(0, rows.length - 4); most--) {
-      const end: number | undefined = spaces[lastIndex(spaces, (at) => markdownRows(this.rest.slice(0, at), columns, theme).length <= most)]
+      const end: number | undefined =
+        spaces[lastIndex(spaces, (at) => markdownRows(this.rest.slice(0, at), columns, theme).length <= most)]
       if (end === undefined || end >= this.rest.length || unclosed(this.rest.slice(0, end))) continue
       const parts = [this.rest.slice(0, end), this.rest.slice(end)].map((text) => markdownRows(text, columns, theme))
       if (parts.flat().join('\n') !== rows.join('\n')) continue
@@ -129,7 +132,11 @@ export class GrowingMarkdown {
 
   private part(text: string): MarkdownPart {
     const { begun } = this
-    return { text: begun && text !== '' ? `${begun}\n${text}` : text, goes_on: begun !== undefined, drawn: begun && text !== '' ? 1 : 0 }
+    return {
+      text: begun && text !== '' ? `${begun}\n${text}` : text,
+      goes_on: begun !== undefined,
+      drawn: begun && text !== '' ? 1 : 0,
+    }
   }
   private drop(end: number, begun: string | undefined): void {
     this.rest = this.rest.slice(end)
@@ -147,7 +154,13 @@ export class GrowingMarkdown {
       const line = this.rest.slice(this.looked, next)
       const mark = fence.exec(line)?.[1]
       if (this.inside === undefined && mark !== undefined) this.inside = line
-      else if (this.inside !== undefined && mark !== undefined && line.trim().startsWith(fence.exec(this.inside)![1]!) && line.trim() === mark) this.inside = undefined
+      else if (
+        this.inside !== undefined &&
+        mark !== undefined &&
+        line.trim().startsWith(fence.exec(this.inside)![1]!) &&
+        line.trim() === mark
+      )
+        this.inside = undefined
       const behind = this.rest[next + 1]
       if (line.trim() === '' && this.inside === undefined) {
         // Whether something follows that belongs to it is not known yet.

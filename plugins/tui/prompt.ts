@@ -15,9 +15,20 @@ export class PromptEditor {
   private readonly editor: Editor
   private readonly menu: MenuCompletion
 
-  constructor({ slashCommands, files }: Pick<SessionOptions, 'slashCommands' | 'files'>, private theme: () => Theme, private readonly terminal: { rows(): number; changed(): void }) {
+  constructor(
+    { slashCommands, files }: Pick<SessionOptions, 'slashCommands' | 'files'>,
+    private theme: () => Theme,
+    private readonly terminal: { rows(): number; changed(): void },
+  ) {
     // What the editor asks of the renderer that it was made for.
-    const host = { requestRender: () => terminal.changed(), terminal: { get rows() { return terminal.rows() } } }
+    const host = {
+      requestRender: () => terminal.changed(),
+      terminal: {
+        get rows() {
+          return terminal.rows()
+        },
+      },
+    }
     this.editor = new Editor(host as unknown as TUI, editorTheme(theme), { autocompleteMaxVisible: mostOffered })
     this.editor.focused = true
     this.menu = new MenuCompletion(slashCommands, files)
@@ -41,7 +52,11 @@ export class PromptEditor {
     return this.editor.isShowingAutocomplete()
   }
 
-  offer({ slashCommands = this.menu.commands, files = this.menu.files, history = [] }: Partial<Pick<SessionOptions, 'slashCommands' | 'files' | 'history'>>): void {
+  offer({
+    slashCommands = this.menu.commands,
+    files = this.menu.files,
+    history = [],
+  }: Partial<Pick<SessionOptions, 'slashCommands' | 'files' | 'history'>>): void {
     Object.assign(this.menu, { commands: slashCommands, files })
     for (const text of history) this.remember(text)
   }
@@ -76,9 +91,13 @@ export class PromptEditor {
       const plain = line.replace(CURSOR_MARKER, '')
       const at = plain.indexOf('\u001b[7m')
       if (at >= 0) cursor = { row: rows.length, column: mark.length + visibleWidth(visible(plain.slice(0, at))) }
-      rows.push((rows.length === 0 ? bold(cyan(mark)) : '  ') + (drawn ? plain : plain.replace('\u001b[7m', '').replace('\u001b[0m', '')))
+      rows.push(
+        (rows.length === 0 ? bold(cyan(mark)) : '  ') +
+          (drawn ? plain : plain.replace('\u001b[7m', '').replace('\u001b[0m', '')),
+      )
     }
-    if (this.isEmpty && rows.length === 1) rows[0] = `${bold(cyan(mark))}${drawn ? inverse(this.placeholder.slice(0, 1) || ' ') + dim(this.placeholder.slice(1)) : dim(this.placeholder)}`
+    if (this.isEmpty && rows.length === 1)
+      rows[0] = `${bold(cyan(mark))}${drawn ? inverse(this.placeholder.slice(0, 1) || ' ') + dim(this.placeholder.slice(1)) : dim(this.placeholder)}`
     return { rows, cursor }
   }
 }
@@ -87,6 +106,12 @@ function editorTheme(theme: () => Theme): EditorTheme {
   const style = (name: 'inverse' | 'dim' | 'cyan') => (text: string) => theme()[name](text)
   return {
     borderColor: (text) => border + text,
-    selectList: { selectedPrefix: style('cyan'), selectedText: style('cyan'), description: style('dim'), scrollInfo: style('dim'), noMatch: style('dim') },
+    selectList: {
+      selectedPrefix: style('cyan'),
+      selectedText: style('cyan'),
+      description: style('dim'),
+      scrollInfo: style('dim'),
+      noMatch: style('dim'),
+    },
   }
 }

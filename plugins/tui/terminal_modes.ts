@@ -32,8 +32,19 @@ export const sequences = {
 } as const
 
 /** The flags of the Kitty keyboard protocol: https://sw.kovidgoyal.net/kitty/keyboard-protocol/. */
-function flagsOf({ mode, disambiguateEscapeCodes, reportEventTypes, reportAlternateKeys, reportAllKeys }: KeyboardProtocolSettings): number {
+function flagsOf({
+  mode,
+  disambiguateEscapeCodes,
+  reportEventTypes,
+  reportAlternateKeys,
+  reportAllKeys,
+}: KeyboardProtocolSettings): number {
   if (mode === 'minimal') return 1
   if (mode === 'full') return 15
-  return Number(disambiguateEscapeCodes) + 2 * Number(reportEventTypes) + 4 * Number(reportAlternateKeys) + 8 * Number(reportAllKeys)
+  return (
+    Number(disambiguateEscapeCodes) +
+    2 * Number(reportEventTypes) +
+    4 * Number(reportAlternateKeys) +
+    8 * Number(reportAllKeys)
+  )
 }

@@ -3,7 +3,20 @@ import { visibleWidth } from './parts.js'
 import type { ThemeName } from './types.js'
 
 type Style = (text: string) => string
-const names = ['bold', 'dim', 'italic', 'underline', 'strike', 'inverse', 'red', 'green', 'yellow', 'blue', 'magenta', 'cyan'] as const
+const names = [
+  'bold',
+  'dim',
+  'italic',
+  'underline',
+  'strike',
+  'inverse',
+  'red',
+  'green',
+  'yellow',
+  'blue',
+  'magenta',
+  'cyan',
+] as const
 /** Styles of a text; each leaves what stands behind it as it was. */
 export type Theme = Readonly<Record<(typeof names)[number], Style>> & { readonly name: ThemeName }
 
@@ -30,7 +43,10 @@ export function themeNamed(name: ThemeName): Theme {
   const styles = names.map((style) => {
     const [on, off] = table[style]
     const plain = name === 'none' && style !== 'inverse'
-    return [style, plain ? (text: string) => text : (text: string) => (text === '' ? '' : `\u001b[${on}m${text}\u001b[${off}m`)] as const
+    return [
+      style,
+      plain ? (text: string) => text : (text: string) => (text === '' ? '' : `\u001b[${on}m${text}\u001b[${off}m`),
+    ] as const
   })
   return { name, ...(Object.fromEntries(styles) as Record<(typeof names)[number], Style>) }
 }
@@ -53,7 +69,10 @@ const harmless = (sequence: string): boolean => {
 /** The one door to the terminal: colors stay, and every other control, invisible or bidirectional character becomes a visible escape. */
 export function fitLine(text: string): string {
   if (!text.includes('\u001b')) return visible(text)
-  return text.split(graphic).map((part, at) => (at % 2 === 0 ? visible(part) : harmless(part) ? part : '')).join('')
+  return text
+    .split(graphic)
+    .map((part, at) => (at % 2 === 0 ? visible(part) : harmless(part) ? part : ''))
+    .join('')
 }
 
 /** The same in one row of at most so many columns, without spaces at its end, and with its styles ended. */

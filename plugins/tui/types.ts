@@ -20,7 +20,19 @@ export interface SlashCommand {
 }
 export type ThemeName = 'dark' | 'light' | 'none'
 /** What keys do; each has its default. */
-export type Action = 'interrupt' | 'cancel' | 'exit' | 'steer' | 'edit_queue' | 'cycle_mode' | 'toggle_detail' | 'launch_editor' | 'history' | 'redraw' | 'pause' | 'focus_overlay'
+export type Action =
+  | 'interrupt'
+  | 'cancel'
+  | 'exit'
+  | 'steer'
+  | 'edit_queue'
+  | 'cycle_mode'
+  | 'toggle_detail'
+  | 'launch_editor'
+  | 'history'
+  | 'redraw'
+  | 'pause'
+  | 'focus_overlay'
 
 /** What a person sees of something that was said or done. `markdown` is drawn as such; `output` keeps its colors, every other text has none of its own. */
 export interface Block {
@@ -89,7 +101,18 @@ export type UiEvent =
   | { type: 'open_file' | 'open_url'; target: string }
   | { type: 'launch_editor'; text: string }
   | { type: 'focus'; focused: boolean }
-  | { type: 'cancel' | 'interrupt' | 'exit' | 'edit_queue' | 'cycle_mode' | 'history' | 'toggle_detail' | 'pause' | 'resume' }
+  | {
+      type:
+        | 'cancel'
+        | 'interrupt'
+        | 'exit'
+        | 'edit_queue'
+        | 'cycle_mode'
+        | 'history'
+        | 'toggle_detail'
+        | 'pause'
+        | 'resume'
+    }
 
 export interface SessionOptions {
   placeholder: string
@@ -113,7 +136,13 @@ export interface SessionOptions {
   onFocus: (focused: boolean) => void
   /** Default: those of the process. */
   stdin: NodeJS.ReadableStream & { isTTY?: boolean; setRawMode?: (on: boolean) => unknown; isRaw?: boolean }
-  output: NodeJS.WritableStream & { isTTY?: boolean; columns?: number; rows?: number; fd?: number; getWindowSize?: () => [number, number] }
+  output: NodeJS.WritableStream & {
+    isTTY?: boolean
+    columns?: number
+    rows?: number
+    fd?: number
+    getWindowSize?: () => [number, number]
+  }
   env: Record<string, string | undefined>
 }
 

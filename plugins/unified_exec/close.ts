@@ -14,7 +14,9 @@ export default (async ({ input }, context) => {
   const sessions = sessionsOf(context)
   const session = sessions.find(input.session_id)
   await session.stop(input.signal, input.grace_ms)
-  const answer = await deliver(session, { max_output_tokens: input.max_output_tokens ?? context.settings.exec.max_output_tokens })
+  const answer = await deliver(session, {
+    max_output_tokens: input.max_output_tokens ?? context.settings.exec.max_output_tokens,
+  })
   await sessions.forget(session)
   return answer
 }) satisfies Handler<CloseInput>

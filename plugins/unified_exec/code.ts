@@ -36,7 +36,8 @@ export default (async (call, context) => {
   const { input } = call
   const size = Buffer.byteLength(input.code)
   if (size > longest) throw problem('VT_INPUT_TOO_LARGE', { size: `${size} bytes long`, limit: `${longest} bytes` })
-  const language = input.language in languages ? (input.language as Language) : otherWords[input.language as keyof typeof otherWords]
+  const language =
+    input.language in languages ? (input.language as Language) : otherWords[input.language as keyof typeof otherWords]
   const { snippet, files, argv } = languages[language]
   const folder = tempFolder('code')
   try {
@@ -83,5 +84,7 @@ export default (async (call, context) => {
 
 function withoutInterpreter(language: Language): VtError {
   const other = language === 'python3' ? 'javascript' : 'python3'
-  return slotRefusal('VT_EXEC_RUNTIME', `This machine has no interpreter for ${language}.`, { hint: `Write the snippet in ${other}.` })
+  return slotRefusal('VT_EXEC_RUNTIME', `This machine has no interpreter for ${language}.`, {
+    hint: `Write the snippet in ${other}.`,
+  })
 }

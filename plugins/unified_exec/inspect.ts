@@ -34,8 +34,15 @@ export default (async ({ input }, context) => {
 
 async function look(source: StreamSource, input: InspectInput, state: object, context: Context) {
   if (input.query !== undefined) {
-    const found = await searched(source, { query: input.query, literal: input.literal, most: input.max_matches }, context)
-    return ok({ ...state, output: '', ...found, truncated: found.matches.length < found.matched_count }, { text: matchText(found) })
+    const found = await searched(
+      source,
+      { query: input.query, literal: input.literal, most: input.max_matches },
+      context,
+    )
+    return ok(
+      { ...state, output: '', ...found, truncated: found.matches.length < found.matched_count },
+      { text: matchText(found) },
+    )
   }
   const { head_lines: head = 30, tail_lines: tail = 30 } = input
   const { output, total_lines, omitted } = await ends(source, head, tail)
@@ -48,7 +55,8 @@ function matchText({ matches, matched_count }: QueryMatches): string {
 }
 
 async function picture(session: CommandSession, state: object) {
-  if (session.plain) throw problem('VT_INPUT_INVALID', { problem: `'screen' needs a terminal; '${session.facts.id}' runs on pipes.` })
+  if (session.plain)
+    throw problem('VT_INPUT_INVALID', { problem: `'screen' needs a terminal; '${session.facts.id}' runs on pipes.` })
   const { rows, cursor_row, cursor_col } = await (await screenOf(session)).picture()
   const output = rows.join('\n').trimEnd()
   return ok(

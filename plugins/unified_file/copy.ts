@@ -1,6 +1,14 @@
 import { fail, ok, visibleLine, type Handler } from '../../core/index.js'
 import { short } from '../lib/base/index.js'
-import { freeName, missingParents, entryPlace, readsOf, recorded, requiredEntry, type Step } from '../lib/files/index.js'
+import {
+  freeName,
+  missingParents,
+  entryPlace,
+  readsOf,
+  recorded,
+  requiredEntry,
+  type Step,
+} from '../lib/files/index.js'
 
 interface CopyInput {
   path: string

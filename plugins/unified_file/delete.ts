@@ -16,7 +16,10 @@ export default (async (call, context) => {
   const entry = await entryAt(path, expected_hash, context)
   if (!entry) {
     if (!force) throw await missingPath(path, context)
-    return ok({ path, kind: 'file', deleted: false, entries: 0, skipped: true }, { text: `nothing to delete at ${visibleLine(path)}` })
+    return ok(
+      { path, kind: 'file', deleted: false, entries: 0, skipped: true },
+      { text: `nothing to delete at ${visibleLine(path)}` },
+    )
   }
   const { entries, bytes } = await workspace.measure(path)
   if (entry.kind === 'dir' && entries > 0 && !recursive) {
@@ -24,12 +27,18 @@ export default (async (call, context) => {
   }
   const { at, content } = entry
   const notices: Notice[] = []
-  if (content) await recorded(call, context, [{ op: 'remove', path: at, before: content }], () => workspace.remove(path))
+  if (content)
+    await recorded(call, context, [{ op: 'remove', path: at, before: content }], () => workspace.remove(path))
   else if (entries <= mostKept.entries && bytes <= mostKept.bytes) {
-    await recorded(call, context, [{ op: 'take', path: at, bytes }], (folder) => workspace.rename(path, `${folder}/0`, { aside: true }))
+    await recorded(call, context, [{ op: 'take', path: at, bytes }], (folder) =>
+      workspace.rename(path, `${folder}/0`, { aside: true }),
+    )
   } else {
     await workspace.remove(path, { recursive })
-    notices.push({ code: 'VT_FILE_NOT_KEPT', message: `'${path}' was too large to be kept; its deletion cannot be undone.` })
+    notices.push({
+      code: 'VT_FILE_NOT_KEPT',
+      message: `'${path}' was too large to be kept; its deletion cannot be undone.`,
+    })
   }
   readsOf(session).forget(at)
   const text = `deleted ${visibleLine(path)} (${entries} ${entries === 1 ? 'entry' : 'entries'})`

@@ -1,6 +1,29 @@
-import { fail, ok, problem, visibleLine, type Call, type Failure, type Handler, type Next, type Notice } from '../../core/index.js'
+import {
+  fail,
+  ok,
+  problem,
+  visibleLine,
+  type Call,
+  type Failure,
+  type Handler,
+  type Next,
+  type Notice,
+} from '../../core/index.js'
 import { decodeBytes, encode, recognise, type TextForm } from '../lib/base/index.js'
-import { Changes, diffOf, diffRoom, lineAt, lineCounter, loadTarget, missingPath, nearTo, readOf, refuseStale, replace, type FileTarget } from '../lib/files/index.js'
+import {
+  Changes,
+  diffOf,
+  diffRoom,
+  lineAt,
+  lineCounter,
+  loadTarget,
+  missingPath,
+  nearTo,
+  readOf,
+  refuseStale,
+  replace,
+  type FileTarget,
+} from '../lib/files/index.js'
 import { apart, occurrences, withEnds } from './edit/match.js'
 
 /** So many places of changes are told. */
@@ -47,7 +70,15 @@ export default (async (call, context) => {
   const diff = diffOf(path, changes, diffRoom)
   const all = [...notices, ...largeNotices(edits)]
   const text = `edited ${visibleLine(path)}:${first_line}-${last_line} (${replacements} replacement${replacements === 1 ? '' : `s${placesOf(changes)}`})`
-  const output = { path, replacements, first_line, last_line, hash, ...(resolved !== path && { resolved_path: resolved }), diff }
+  const output = {
+    path,
+    replacements,
+    first_line,
+    last_line,
+    hash,
+    ...(resolved !== path && { resolved_path: resolved }),
+    diff,
+  }
   return ok(output, { text, ...(all.length > 0 && { notices: all }) })
 }) satisfies Handler<EditInput>
 
@@ -106,9 +137,15 @@ function notFound(path: string, bytes: Buffer, old: string): Failure {
   const near = nearTo(bytes.toString(), old)
   const [best] = near
   const whole = lineAt(bytes, bytes.length) <= 400
-  const next: Next | undefined = best ? readOf(path, around(best.line_number, best.end_line, 3)) : whole ? readOf(path) : undefined
+  const next: Next | undefined = best
+    ? readOf(path, around(best.line_number, best.end_line, 3))
+    : whole
+      ? readOf(path)
+      : undefined
   const differs = best?.differs_in.replaceAll('_', ' ')
-  const hint = best && `Line ${best.line_number} comes nearest and differs in ${differs}. Copy {field:old_str} exactly from a fresh read.`
+  const hint =
+    best &&
+    `Line ${best.line_number} comes nearest and differs in ${differs}. Copy {field:old_str} exactly from a fresh read.`
   return fail('VT_EDIT_NOT_FOUND', `'${path}' does not contain ${quote(old)}.`, {
     details: { near },
     ...(next && { next }),

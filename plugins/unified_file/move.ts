@@ -26,5 +26,8 @@ export default (async (call, context) => {
   reads.forget(entry.at)
   reads.forget(at)
   if (lastRead) reads.remember(at, lastRead)
-  return ok({ from, to, kind: entry.kind, overwritten: there !== undefined }, { text: `moved ${visibleLine(from)} -> ${visibleLine(to)}` })
+  return ok(
+    { from, to, kind: entry.kind, overwritten: there !== undefined },
+    { text: `moved ${visibleLine(from)} -> ${visibleLine(to)}` },
+  )
 }) satisfies Handler<MoveInput>

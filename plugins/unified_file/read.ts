@@ -4,4 +4,9 @@ import { readFile, type ReadInput } from '../lib/reading/index.js'
 
 /** `unified_file/read`: the whole file, a page of lines, a range of bytes, or pages of a PDF. */
 export default ((call, { workspace, signal, session }) =>
-  readFile(call, { workspace, signal, reads: readsOf(session), pdf: async (...read) => (await import('./pdf/read.js')).readPdf(...read, signal) })) satisfies Handler<ReadInput>
+  readFile(call, {
+    workspace,
+    signal,
+    reads: readsOf(session),
+    pdf: async (...read) => (await import('./pdf/read.js')).readPdf(...read, signal),
+  })) satisfies Handler<ReadInput>

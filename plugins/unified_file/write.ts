@@ -1,6 +1,15 @@
 import { fail, ok, problem, visibleLine, type Call, type Handler, type Notice, type Result } from '../../core/index.js'
 import { decodeBytes, encode, pluralized, recognise, short } from '../lib/base/index.js'
-import { countLines, diffRoom, diffTexts, loadTarget, readOf, refuseStale, replace, type FileTarget } from '../lib/files/index.js'
+import {
+  countLines,
+  diffRoom,
+  diffTexts,
+  loadTarget,
+  readOf,
+  refuseStale,
+  replace,
+  type FileTarget,
+} from '../lib/files/index.js'
 
 type Mode = 'fail_if_exists' | 'overwrite' | 'append' | 'skip_if_exists'
 interface WriteInput {
@@ -19,7 +28,8 @@ export default (async (call, context) => {
   const { path, content, expected_hash } = call.input
   const mode = modeOf(call)
   const size = Buffer.byteLength(content)
-  if (size > largestContent) throw problem('VT_INPUT_TOO_LARGE', { size: `${size} bytes of content`, limit: `${largestContent} bytes` })
+  if (size > largestContent)
+    throw problem('VT_INPUT_TOO_LARGE', { size: `${size} bytes of content`, limit: `${largestContent} bytes` })
   await using _ = await context.workspace.lock([path], context.signal)
   const target = await loadTarget(path, context)
   const kept = target && keepExisting(call, target, mode)
@@ -42,7 +52,8 @@ export default (async (call, context) => {
 
 function modeOf({ input, given }: Call<WriteInput>): Mode {
   if (!input.overwrite) return input.mode
-  if (given['mode'] !== undefined && input.mode !== 'overwrite') throw problem('VT_INPUT_CONFLICT', { fields: `'overwrite' and 'mode'` })
+  if (given['mode'] !== undefined && input.mode !== 'overwrite')
+    throw problem('VT_INPUT_CONFLICT', { fields: `'overwrite' and 'mode'` })
   return 'overwrite'
 }
 

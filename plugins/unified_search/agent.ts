@@ -31,7 +31,9 @@ export default (async ({ input, mode, caller }, context) => {
     mode,
     surface: caller.surface,
     dialect: 'unified',
-    trusted: !contributions.some(({ state }) => state === 'untrusted') && !diagnostics.some(({ code }) => code === 'VT_CONFIG_UNTRUSTED'),
+    trusted:
+      !contributions.some(({ state }) => state === 'untrusted') &&
+      !diagnostics.some(({ code }) => code === 'VT_CONFIG_UNTRUSTED'),
     counts: {
       slots: slots.length,
       plugins: new Set(contributions.map(({ id }) => id.split(':')[0])).size,
@@ -41,22 +43,38 @@ export default (async ({ input, mode, caller }, context) => {
     engines: await engines(context),
   }
   const wants = (part: 'tools' | 'diagnostics'): boolean =>
-    input.mode === part || input.mode === 'full' || input.mode === 'analyze' || (part === 'diagnostics' && input.mode === 'debug')
+    input.mode === part ||
+    input.mode === 'full' ||
+    input.mode === 'analyze' ||
+    (part === 'diagnostics' && input.mode === 'debug')
   const output = {
     ...facts,
-    ...(wants('tools') && { tools: slots.map(({ slot, chain, effects }) => ({ slot, plugin: chain[0] ?? '', effects: [...effects] })) }),
-    ...(wants('diagnostics') && { diagnostics: diagnostics.map(({ code, message, files }) => ({ code, message, ...(files[0] && { file: relative(files[0], workspace.root) }) })) }),
+    ...(wants('tools') && {
+      tools: slots.map(({ slot, chain, effects }) => ({ slot, plugin: chain[0] ?? '', effects: [...effects] })),
+    }),
+    ...(wants('diagnostics') && {
+      diagnostics: diagnostics.map(({ code, message, files }) => ({
+        code,
+        message,
+        ...(files[0] && { file: relative(files[0], workspace.root) }),
+      })),
+    }),
   }
   return ok(output, { text: render(output) })
 }) satisfies Handler<Input>
 
 /** Machine paths say nothing to a model and something to a stranger. */
-const relative = (file: string, root: string): string => (file.startsWith(`${root}/`) ? file.slice(root.length + 1) : basename(file))
+const relative = (file: string, root: string): string =>
+  file.startsWith(`${root}/`) ? file.slice(root.length + 1) : basename(file)
 
 async function engines({ workspace, signal }: Context): Promise<Record<string, Engine>> {
   const [ripgrep, ast_grep, confined] = await Promise.all([
     programVersion(await ripgrepPath(), 'the package @vscode/ripgrep has no program for this platform', signal),
-    programVersion(astGrepPath(workspace), 'run `vtcode dependencies install ast-grep`, or name its program in VTCODE_AST_GREP_BIN', signal),
+    programVersion(
+      astGrepPath(workspace),
+      'run `vtcode dependencies install ast-grep`, or name its program in VTCODE_AST_GREP_BIN',
+      signal,
+    ),
     sandbox(workspace.root),
   ])
   return {
@@ -70,9 +88,14 @@ async function engines({ workspace, signal }: Context): Promise<Record<string, E
 
 async function programVersion(file: string | undefined, missing: string, signal: AbortSignal): Promise<Engine> {
   const errors = tail()
-  const ended = file === undefined || !existsSync(file) ? undefined : await runProgram({ file, args: ['--version'], cwd: '/' }, { signal, seconds: 5 }, errors.take)
+  const ended =
+    file === undefined || !existsSync(file)
+      ? undefined
+      : await runProgram({ file, args: ['--version'], cwd: '/' }, { signal, seconds: 5 }, errors.take)
   const [number] = /\d+\.\d+\.\d+/.exec(errors.text()) ?? []
-  return ended?.exit_code === 0 ? { available: true, ...(number !== undefined && { version: number }) } : { available: false, reason: missing }
+  return ended?.exit_code === 0
+    ? { available: true, ...(number !== undefined && { version: number }) }
+    : { available: false, reason: missing }
 }
 
 function packaged(name: string): Engine {
@@ -84,12 +107,23 @@ function packaged(name: string): Engine {
   }
 }
 
-function render(output: { version: string; node: string; mode: string; surface: string; counts: Record<string, number>; engines: Record<string, Engine>; tools?: JsonObject[]; diagnostics?: JsonObject[] }): string {
+function render(output: {
+  version: string
+  node: string
+  mode: string
+  surface: string
+  counts: Record<string, number>
+  engines: Record<string, Engine>
+  tools?: JsonObject[]
+  diagnostics?: JsonObject[]
+}): string {
   const { counts } = output
   return [
     `vtcode ${output.version} on ${output.node}, mode ${output.mode}, surface ${output.surface}`,
     `${pluralized(counts['slots']!, 'slot')}, ${pluralized(counts['plugins']!, 'plugin')}, ${pluralized(counts['skills']!, 'skill')}`,
-    ...Object.entries(output.engines).map(([name, engine]) => `${name}: ${engine.available ? (engine.version ?? 'available') : engine.reason}`),
+    ...Object.entries(output.engines).map(
+      ([name, engine]) => `${name}: ${engine.available ? (engine.version ?? 'available') : engine.reason}`,
+    ),
     ...(output.tools ?? []).map(({ slot, plugin }) => `${String(slot)} ← ${String(plugin)}`),
     ...(output.diagnostics ?? []).map(({ code, message }) => `${String(code)}: ${String(message)}`),
   ].join('\n')

@@ -33,7 +33,10 @@ export default (async (call, context) => {
   entries.sort((a, b) => (a.time < b.time ? 1 : a.time > b.time ? -1 : 0))
   const all = folded(entries)
   const errors = all.slice(0, max_results)
-  const lines = errors.map(({ time, tool, action, code, message, count }) => `${time} ${tool}${action ? ` ${action}` : ''} ${code}${count > 1 ? ` ×${count}` : ''}: ${message}`)
+  const lines = errors.map(
+    ({ time, tool, action, code, message, count }) =>
+      `${time} ${tool}${action ? ` ${action}` : ''} ${code}${count > 1 ? ` ×${count}` : ''}: ${message}`,
+  )
   return ok(
     { scope, errors, total: all.length, truncated: errors.length < all.length, archive_available },
     { text: [...lines, counted(all.length, 'error')].join('\n') },
@@ -46,7 +49,16 @@ function folded(entries: CallRecord[]): Failed[] {
   for (const entry of entries) {
     const { time, session, code = '', message = '', input } = entry
     const [tool = '', action] = entry.slot.split('/')
-    const failed = { time, session, tool, ...(action !== undefined && { action }), code, message, ...(input && { input }), count: 1 }
+    const failed = {
+      time,
+      session,
+      tool,
+      ...(action !== undefined && { action }),
+      code,
+      message,
+      ...(input && { input }),
+      count: 1,
+    }
     const last = all.at(-1)
     if (last && same(last, failed)) last.count++
     else all.push(failed)
@@ -55,4 +67,5 @@ function folded(entries: CallRecord[]): Failed[] {
 }
 
 const same = (a: Failed, b: Failed): boolean => identity(a) === identity(b)
-const identity = ({ session, tool, action, code, message, input }: Failed): string => JSON.stringify([session, tool, action, code, message, input])
+const identity = ({ session, tool, action, code, message, input }: Failed): string =>
+  JSON.stringify([session, tool, action, code, message, input])

@@ -1,7 +1,26 @@
-import { ok, problem, visibleLine, type Context, type EntryKind, type Handle, type Handler, type Next } from '../../core/index.js'
+import {
+  ok,
+  problem,
+  visibleLine,
+  type Context,
+  type EntryKind,
+  type Handle,
+  type Handler,
+  type Next,
+} from '../../core/index.js'
 import { byPath, firstInPathOrder, pluralized, fitting, inPathOrder, nameOf, remarks } from '../lib/base/index.js'
 import { choose, glob, isGlob } from '../lib/globs/index.js'
-import { entriesBelow, look, openToSearch, patternRefusal, countMatches, searchOurselves, unsortedFilesBelow, type WalkOptions, type ListedEntry } from '../lib/search/index.js'
+import {
+  entriesBelow,
+  look,
+  openToSearch,
+  patternRefusal,
+  countMatches,
+  searchOurselves,
+  unsortedFilesBelow,
+  type WalkOptions,
+  type ListedEntry,
+} from '../lib/search/index.js'
 import { tree } from './list/tree.js'
 
 export interface ListInput {
@@ -78,7 +97,10 @@ const list: Handler<ListInput, ListOutput> = async ({ input, given }, context) =
   const per_page = Math.min(input.max_results, input.max_items ?? Infinity)
   const start = (input.page - 1) * per_page
   const window = collected.rows.slice(start, start + per_page)
-  const entries = await look(context, window.map((row) => row.path))
+  const entries = await look(
+    context,
+    window.map((row) => row.path),
+  )
   const items = fitting(window.flatMap((row) => itemOf(row, entries.get(row.path), input) ?? []))
   const has_more = start + window.length < total
   const pages = Math.ceil(total / per_page)
@@ -97,36 +119,47 @@ const list: Handler<ListInput, ListOutput> = async ({ input, given }, context) =
       message: `Page ${input.page} of ${pages} (${pluralized(total, 'entry', 'entries')}). Next: page=${input.page + 1}.`,
       next: { tool: 'unified_search', input: { action: 'list', ...given, page: input.page + 1 } },
     }),
-    ...(total > 0 && start >= total && {
-      message: `Page ${input.page} is behind the last of ${pluralized(pages, 'page')} (${pluralized(total, 'entry', 'entries')}).`,
-      next: { tool: 'unified_search', input: { action: 'list', ...given, page: pages } },
-    }),
+    ...(total > 0 &&
+      start >= total && {
+        message: `Page ${input.page} is behind the last of ${pluralized(pages, 'page')} (${pluralized(total, 'entry', 'entries')}).`,
+        next: { tool: 'unified_search', input: { action: 'list', ...given, page: pages } },
+      }),
   }
   const notices = remarks(collected)
   const extra = notices.length > 0 ? { notices } : {}
   if (input.mode !== 'tree') return ok(output, { text: render(output), ...extra })
   const picture = tree(items, input.path, collected.deeper ?? new Map(), total - start - window.length)
-  return ok({ ...output, items: [], tree: picture }, { text: [picture, output.message].filter(Boolean).join('\n'), ...extra })
+  return ok(
+    { ...output, items: [], tree: picture },
+    { text: [picture, output.message].filter(Boolean).join('\n'), ...extra },
+  )
 }
 export default list
 
-const depthOf = ({ mode, max_depth }: ListInput): number => max_depth ?? (mode === 'list' ? 1 : mode === 'tree' ? 3 : 64)
+const depthOf = ({ mode, max_depth }: ListInput): number =>
+  max_depth ?? (mode === 'list' ? 1 : mode === 'tree' ? 3 : 64)
 
 /** Every entry that passes the filters, in the order of the answer. */
 async function collect(target: Handle, input: ListInput, context: Context): Promise<Collected> {
   const passes = filter(input)
   if (input.mode === 'find_content') return withContent(input, passes, context)
-  if (target.kind === 'file') return { rows: [{ path: target.path, kind: 'file' as const }].filter(passes), incomplete: false, complaints: [] }
+  if (target.kind === 'file')
+    return { rows: [{ path: target.path, kind: 'file' as const }].filter(passes), incomplete: false, complaints: [] }
   const [discovery, depth] = [discoveryOf(input), depthOf(input)]
-  if (wantedType(input) === 'file' && input.mode !== 'list' && input.mode !== 'tree') return files(target, { ...discovery, max_depth: depth }, input, context)
+  if (wantedType(input) === 'file' && input.mode !== 'list' && input.mode !== 'tree')
+    return files(target, { ...discovery, max_depth: depth }, input, context)
   // A picture says how much lies deeper; where files are chosen, a folder counts for those in it.
   const whole = input.mode === 'tree' || choose(discovery.globs)
-  const { entries, ignored, hidden, ...found } = await entriesBelow(context, target, { ...discovery, max_depth: whole ? 64 : depth })
+  const { entries, ignored, hidden, ...found } = await entriesBelow(context, target, {
+    ...discovery,
+    max_depth: whole ? 64 : depth,
+  })
   const all = entries.filter(passes)
   if (input.mode === 'tree') return { ...found, ...cutOff(all, input.path, depth) }
   const rows = whole ? cutOff(all, input.path, depth).rows : all
   if (input.mode === 'largest') return { ...found, rows: await bySize(rows, context) }
-  if (input.mode === 'list') return { ...found, rows: directoriesFirst(rows), counts: { ignored_count: ignored, hidden_count: hidden } }
+  if (input.mode === 'list')
+    return { ...found, rows: directoriesFirst(rows), counts: { ignored_count: ignored, hidden_count: hidden } }
   return { ...found, rows }
 }
 
@@ -135,9 +168,14 @@ async function files(target: Handle, discovery: WalkOptions, input: ListInput, c
   const found = await unsortedFilesBelow(context, target, discovery)
   const rowOf = (path: string): Row => ({ path, kind: 'file' })
   const passes = testsOf({ ...input, entry_type: 'any' })
-  const paths = passes.length === 0 ? found.files : found.files.filter((path) => passes.every((test) => test(rowOf(path))))
+  const paths =
+    passes.length === 0 ? found.files : found.files.filter((path) => passes.every((test) => test(rowOf(path))))
   if (input.mode === 'largest') return { ...found, rows: await bySize(paths.map(rowOf), context) }
-  return { ...found, rows: firstInPathOrder(paths, (path) => path, input.page * input.max_results).map(rowOf), count: paths.length }
+  return {
+    ...found,
+    rows: firstInPathOrder(paths, (path) => path, input.page * input.max_results).map(rowOf),
+    count: paths.length,
+  }
 }
 
 function discoveryOf(input: ListInput): WalkOptions {
@@ -149,7 +187,8 @@ function discoveryOf(input: ListInput): WalkOptions {
   }
 }
 
-const wantedType = ({ entry_type, mode }: ListInput) => entry_type ?? (mode === 'find_content' || mode === 'largest' ? 'file' : 'any')
+const wantedType = ({ entry_type, mode }: ListInput) =>
+  entry_type ?? (mode === 'find_content' || mode === 'largest' ? 'file' : 'any')
 
 function filter(input: ListInput): (row: Row) => boolean {
   const tests = testsOf(input)
@@ -159,7 +198,8 @@ function filter(input: ListInput): (row: Row) => boolean {
 function testsOf(input: ListInput): ((row: Row) => boolean)[] {
   const wanted = wantedType(input)
   const sensitive = (text: string) => input.case_sensitive ?? text !== text.toLowerCase()
-  const relative = input.path === '.' ? (path: string) => path : (path: string) => path.slice(input.path.length + 1) || nameOf(path)
+  const relative =
+    input.path === '.' ? (path: string) => path : (path: string) => path.slice(input.path.length + 1) || nameOf(path)
   const tests: ((row: Row) => boolean)[] = []
   if (wanted !== 'any') tests.push((row) => row.kind === (wanted === 'dir' ? 'directory' : 'file'))
   if (input.file_extensions?.length) {
@@ -185,14 +225,19 @@ function named(pattern: string, sensitive: boolean): (name: string) => boolean {
     try {
       return glob(pattern, sensitive)
     } catch (error) {
-      throw problem('VT_INPUT_INVALID', { problem: `'name_pattern' ${JSON.stringify(pattern.slice(0, 80))} ${(error as Error).message}.` })
+      throw problem('VT_INPUT_INVALID', {
+        problem: `'name_pattern' ${JSON.stringify(pattern.slice(0, 80))} ${(error as Error).message}.`,
+      })
     }
   }
   const wanted = sensitive ? pattern : pattern.toLowerCase()
   return (name) => (sensitive ? name : name.toLowerCase()).includes(wanted)
 }
 
-const directoriesFirst = (rows: Row[]): Row[] => [...rows.filter(({ kind }) => kind === 'directory'), ...rows.filter(({ kind }) => kind !== 'directory')]
+const directoriesFirst = (rows: Row[]): Row[] => [
+  ...rows.filter(({ kind }) => kind === 'directory'),
+  ...rows.filter(({ kind }) => kind !== 'directory'),
+]
 
 /** The rows down to a level, and how many lie below each directory of it. */
 function cutOff(all: Row[], base: string, depth: number): { rows: Row[]; deeper: Map<string, number> } {
@@ -209,7 +254,10 @@ function cutOff(all: Row[], base: string, depth: number): { rows: Row[]; deeper:
 }
 
 async function bySize(rows: Row[], context: Context): Promise<Row[]> {
-  const entries = await look(context, rows.map((row) => row.path))
+  const entries = await look(
+    context,
+    rows.map((row) => row.path),
+  )
   const size = (row: Row) => entries.get(row.path)?.bytes ?? 0
   return rows.sort((a, b) => size(b) - size(a) || byPath(a.path, b.path))
 }
@@ -232,10 +280,21 @@ async function withContent(input: ListInput, passes: (row: Row) => boolean, cont
     .catch((error: unknown) => {
       throw patternRefusal(patterns, error)
     })
-  return { ...found, rows: inPathOrder(found.files, ({ file }) => file).map(({ file, count }) => ({ path: file, kind: 'file', matches: count })) }
+  return {
+    ...found,
+    rows: inPathOrder(found.files, ({ file }) => file).map(({ file, count }) => ({
+      path: file,
+      kind: 'file',
+      matches: count,
+    })),
+  }
 }
 
-function itemOf({ path, matches }: Row, entry: ListedEntry | undefined, { mode, path: base, response_format }: ListInput): ListItem | undefined {
+function itemOf(
+  { path, matches }: Row,
+  entry: ListedEntry | undefined,
+  { mode, path: base, response_format }: ListInput,
+): ListItem | undefined {
   if (!entry) return undefined
   const root = base === '.' ? 0 : base.split('/').length
   const sized = mode === 'largest' || (response_format === 'detailed' && entry.kind === 'file')
@@ -253,7 +312,12 @@ function itemOf({ path, matches }: Row, entry: ListedEntry | undefined, { mode, 
 
 function render({ items, total, mode, message }: ListOutput): string {
   const lines = items.map(({ path, type, matches, size }) => {
-    const more = matches !== undefined ? `: ${pluralized(matches, 'match', 'matches')}` : mode === 'largest' ? `: ${size} bytes` : ''
+    const more =
+      matches !== undefined
+        ? `: ${pluralized(matches, 'match', 'matches')}`
+        : mode === 'largest'
+          ? `: ${size} bytes`
+          : ''
     return visibleLine(path) + (type === 'dir' ? '/' : '') + more
   })
   return [...lines, message ?? pluralized(total, 'entry', 'entries')].join('\n')

@@ -1,7 +1,18 @@
 import { VtError, type Context, type Handler, type JsonObject, type Notice } from '../../core/index.js'
 import { inPathOrder, notice, some } from '../lib/base/index.js'
 import {
-  outlineAnswer, outlinedByAstGrep, astGrepPath, ensureAstGrep, InstallProblem, outlineSubjects, roomFor, shaperOf, wantedLanguage, type Outlined, type OutlineInput, type OutlineSubject,
+  outlineAnswer,
+  outlinedByAstGrep,
+  astGrepPath,
+  ensureAstGrep,
+  InstallProblem,
+  outlineSubjects,
+  roomFor,
+  shaperOf,
+  wantedLanguage,
+  type Outlined,
+  type OutlineInput,
+  type OutlineSubject,
 } from '../lib/syntax/index.js'
 import { draw, drawable } from './outline/draw.js'
 
@@ -19,7 +30,15 @@ const outline: Handler<OutlineInput> = async (call, context) => {
   const shaper = await shaperOf(input, found.single)
   const chosen = found.files.slice(0, input.max_results)
   const own = chosen.filter(drawable)
-  const [drawn, others] = await Promise.all([draw(context, own, found.single, roomFor(shaper)), elsewhere(context, input, chosen.filter((file) => !drawable(file)), found.single)])
+  const [drawn, others] = await Promise.all([
+    draw(context, own, found.single, roomFor(shaper)),
+    elsewhere(
+      context,
+      input,
+      chosen.filter((file) => !drawable(file)),
+      found.single,
+    ),
+  ])
   if (!drawn) return undefined
   if (drawn.left.length > 0) await elsewhere(context, input, drawn.left, found.single, others)
   const unknown = found.single && found.files.length === 0 ? [`${input.path} (unknown)`] : []
@@ -35,14 +54,19 @@ export default outline
 async function isThere(context: Context, files: OutlineSubject[]): Promise<boolean> {
   if (astGrepPath(context.workspace)) return true
   if (!files.some(({ language }) => outlinedByAstGrep.has(language.id))) return false
-  return ensureAstGrep(context).then(() => true, (error: unknown) => {
-    if (error instanceof InstallProblem) return false
-    throw error
-  })
+  return ensureAstGrep(context).then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof InstallProblem) return false
+      throw error
+    },
+  )
 }
 
 const unsupported = (languages: string[]): Notice[] =>
-  languages.length === 0 ? [] : [notice('VT_OUTLINE_UNSUPPORTED', `No outline for: ${some(languages)}. Use grep there.`)]
+  languages.length === 0
+    ? []
+    : [notice('VT_OUTLINE_UNSUPPORTED', `No outline for: ${some(languages)}. Use grep there.`)]
 
 interface Elsewhere {
   files: Outlined[]
@@ -63,7 +87,14 @@ async function elsewhere(
   for (const id of new Set(files.map(({ language }) => language.id))) {
     const { title } = files.find(({ language }) => language.id === id)!.language
     const result = await context.call('unified_search', {
-      action: 'outline', path: input.path, lang: id, items: input.items, view: 'full', follow: input.follow, max_results: input.max_results, response_format: 'detailed',
+      action: 'outline',
+      path: input.path,
+      lang: id,
+      items: input.items,
+      view: 'full',
+      follow: input.follow,
+      max_results: input.max_results,
+      response_format: 'detailed',
     })
     if (result.ok) {
       found.files.push(...((result.output as JsonObject)['files'] as Outlined[]).filter(({ path }) => wanted.has(path)))

@@ -2,14 +2,29 @@ import { programFile, type Context, type Handle, type Handler, type Notice } fro
 import { notice, slotRefusal, some, thread, ThreadProblem } from '../lib/base/index.js'
 import { openOr, tooHardToParse } from '../lib/search/index.js'
 import {
-  outlineAnswer, outlinedByAstGrep, cached, languageNamed, languages, leftOut, remember, outlineSubjects, shaperOf, tooLargeToOutline, versionIn, wantedLanguage, type OutlineItem, type Outlined,
+  outlineAnswer,
+  outlinedByAstGrep,
+  cached,
+  languageNamed,
+  languages,
+  leftOut,
+  remember,
+  outlineSubjects,
+  shaperOf,
+  tooLargeToOutline,
+  versionIn,
+  wantedLanguage,
+  type OutlineItem,
+  type Outlined,
   type OutlineInput,
 } from '../lib/syntax/index.js'
 import type { ParsedOutline, OutlineJob } from './outline_tree_sitter/worker.js'
 
 /** Languages that there is a grammar and a query for, both in the folder beside this file. */
 const served = new Set(
-  'bash c cpp csharp css dart elixir go haskell hcl html java javascript json lua nix php python ruby rust scala solidity svelte toml tsx typescript vue yaml zig'.split(' '),
+  'bash c cpp csharp css dart elixir go haskell hcl html java javascript json lua nix php python ruby rust scala solidity svelte toml tsx typescript vue yaml zig'.split(
+    ' ',
+  ),
 )
 
 /** The symbols of languages that ast-grep has no rules for, by tree-sitter grammars and queries of our own. */
@@ -48,13 +63,20 @@ const outline: Handler<OutlineInput> = async (call, context) => {
   }
   const instead = own.filter(({ language }) => outlinedByAstGrep.has(language.id)).map(({ language }) => language.title)
   const notices = [
-    ...noticeOf('VT_SEARCH_FALLBACK', instead, (titles) =>
-      `ast-grep is not available or failed; tree-sitter outlined ${titles}.`),
+    ...noticeOf(
+      'VT_SEARCH_FALLBACK',
+      instead,
+      (titles) => `ast-grep is not available or failed; tree-sitter outlined ${titles}.`,
+    ),
     ...noticeOf('VT_OUTLINE_UNSUPPORTED', others, (titles) => `No outline for: ${titles}; no engine here reads them.`),
     ...leftOut(large, unread),
   ]
   const beyond = own.slice(input.max_results).map(({ path }) => path)
-  return outlineAnswer({ files, beyond, backend: 'tree-sitter', notices, single: found.single, listing: found.listing }, call, shaper)
+  return outlineAnswer(
+    { files, beyond, backend: 'tree-sitter', notices, single: found.single, listing: found.listing },
+    call,
+    shaper,
+  )
 }
 export default outline
 
@@ -66,15 +88,25 @@ function noticeOf(code: string, languages: Iterable<string>, message: (titles: s
 const missing = (title: string) =>
   languageNamed(title)
     ? slotRefusal('VT_SEARCH_ENGINE_MISSING', `No engine here outlines ${title}.`)
-    : slotRefusal('VT_SEARCH_ENGINE_MISSING', `'${title}' is no language known here; known: ${languages.map(({ id }) => id).join(' ')}.`, { hint: 'Give one of them as lang, or none: the extension tells it.' })
+    : slotRefusal(
+        'VT_SEARCH_ENGINE_MISSING',
+        `'${title}' is no language known here; known: ${languages.map(({ id }) => id).join(' ')}.`,
+        { hint: 'Give one of them as lang, or none: the extension tells it.' },
+      )
 
-const parse = thread<OutlineJob, ParsedOutline>(programFile('plugins/unified_search/outline_tree_sitter/worker.js'), { growth_mb: 512 })
+const parse = thread<OutlineJob, ParsedOutline>(programFile('plugins/unified_search/outline_tree_sitter/worker.js'), {
+  growth_mb: 512,
+})
 
 async function symbolsOf(handle: Handle, language: string, { host, signal }: Context): Promise<OutlineItem[]> {
   const version = await versionIn(handle, `tree-sitter:${language}`)
   const known = cached(version)
   if (known) return known
-  const drawn = await parse({ bytes: await handle.read(0, handle.stat.bytes), language }, signal, host.waits.parse / 1000)
+  const drawn = await parse(
+    { bytes: await handle.read(0, handle.stat.bytes), language },
+    signal,
+    host.waits.parse / 1000,
+  )
   if ('no_grammar' in drawn) throw new GrammarProblem(drawn.no_grammar)
   remember(version, drawn.items)
   return drawn.items

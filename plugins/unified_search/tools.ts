@@ -1,4 +1,13 @@
-import { ok, type Call, type Context, type Effect, type Handler, type Mode, type Schema, type SlotInfo } from '../../core/index.js'
+import {
+  ok,
+  type Call,
+  type Context,
+  type Effect,
+  type Handler,
+  type Mode,
+  type Schema,
+  type SlotInfo,
+} from '../../core/index.js'
 import { pluralized } from '../lib/base/index.js'
 import { fenced } from '../lib/net/index.js'
 import { fieldLines } from './tools/fields.js'
@@ -30,13 +39,17 @@ export default ((call, context) => {
   const { keyword, detail_level, max_results } = call.input
   const all = [...context.host.slots().map((slot) => slotDocument(slot, call)), ...skillDocuments(context)]
   const exact = all.filter(({ name }) => name === keyword).map(({ subject }) => subject)
-  const ranked = keyword === '*' ? all.sort((a, b) => (a.name < b.name ? -1 : 1)).map(({ subject }) => subject) : rankDocuments(all, keyword)
+  const ranked =
+    keyword === '*'
+      ? all.sort((a, b) => (a.name < b.name ? -1 : 1)).map(({ subject }) => subject)
+      : rankDocuments(all, keyword)
   const found = [...new Set([...exact, ...ranked])]
   const tools = found.slice(0, max_results).map((one) => shown(one, detail_level))
   const output = { tools, total: found.length, truncated: tools.length < found.length }
   const brief = detail_level.startsWith('name-o') || detail_level === 'name'
   // What was asked for by its name, and the best of what was found, can be called at once.
-  const told = (one: Found, at: number) => !brief && (detail_level === 'full' || (keyword !== '*' && (exact.length > 0 || at < FEW)))
+  const told = (one: Found, at: number) =>
+    !brief && (detail_level === 'full' || (keyword !== '*' && (exact.length > 0 || at < FEW)))
   const listed = exact.length > 0 ? exact : found.slice(0, max_results)
   const detailOf = (one: Found, at: number) => (brief ? 'brief' : told(one, at) ? 'full' : 'usual')
   const lines = listed.slice(0, max_results).flatMap((one, at) => toolLines(one, detailOf(one, at)))
@@ -55,7 +68,10 @@ function toolLines(tool: Found, detail: 'brief' | 'usual' | 'full'): string[] {
   return [`- ${name}${marks}: ${description}`, ...(input ? fieldLines(input) : [])]
 }
 
-function slotDocument({ slot, tool, action, description, input, effects, dialect, chain, about }: SlotInfo, { mode }: Call): Document<Found> {
+function slotDocument(
+  { slot, tool, action, description, input, effects, dialect, chain, about }: SlotInfo,
+  { mode }: Call,
+): Document<Found> {
   const source = dialect ? 'alias' : tool.startsWith('mcp__') ? 'mcp' : 'slot'
   const subject: Found = {
     tool,
@@ -68,20 +84,35 @@ function slotDocument({ slot, tool, action, description, input, effects, dialect
     ...(chain[0] !== undefined && { plugin: chain[0] }),
     ...(about !== undefined && { about }),
   }
-  return { subject, name: slot, fields: [{ text: slot.replaceAll('_', ' '), weight: 3 }, { text: slot, weight: 3 }, { text: description, weight: 1 }] }
+  return {
+    subject,
+    name: slot,
+    fields: [
+      { text: slot.replaceAll('_', ' '), weight: 3 },
+      { text: slot, weight: 3 },
+      { text: description, weight: 1 },
+    ],
+  }
 }
 
 /** Whether a mode lets an effect happen at all, be it after a question. */
-const possible = (mode: Mode, effect: Effect): boolean => mode !== 'plan' || effect === 'read' || effect === 'ask' || effect === 'net'
+const possible = (mode: Mode, effect: Effect): boolean =>
+  mode !== 'plan' || effect === 'read' || effect === 'ask' || effect === 'net'
 
 const skillDocuments = ({ host }: Context): Document<Found>[] =>
   host.skills().catalogue.map(({ name, description }) => ({
     subject: { tool: name, source: 'skill', available: true, description },
     name,
-    fields: [{ text: name.replaceAll('-', ' '), weight: 3 }, { text: description, weight: 1 }],
+    fields: [
+      { text: name.replaceAll('-', ' '), weight: 3 },
+      { text: description, weight: 1 },
+    ],
   }))
 
-function shown({ tool, action, source, available, description, about: _, ...more }: Found, detail: Input['detail_level']): Found {
+function shown(
+  { tool, action, source, available, description, about: _, ...more }: Found,
+  detail: Input['detail_level'],
+): Found {
   const name = { tool, ...(action !== undefined && { action }), source, available }
   if (detail === 'name-only' || detail === 'name') return name
   const described = { ...name, ...(description !== undefined && { description }) }

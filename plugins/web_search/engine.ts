@@ -32,10 +32,15 @@ interface Ledger {
   last: number
   readonly known: Map<string, { at: number; results: WebResult[] }>
 }
-const ledgerOf = (session: Session): Ledger => session.state('search/engines', () => ({ sent: 0, last: -Infinity, known: new Map() }))
+const ledgerOf = (session: Session): Ledger =>
+  session.state('search/engines', () => ({ sent: 0, last: -Infinity, known: new Map() }))
 
 /** One search by an engine within the limits of the session. Throws VT_WEB_CAP, VT_WEB_COOLDOWN and what the engine throws. */
-export async function searchWeb(engine: WebEngine, { input }: Call<WebQuery>, { session, settings }: Context): Promise<Success<SearchOutput>> {
+export async function searchWeb(
+  engine: WebEngine,
+  { input }: Call<WebQuery>,
+  { session, settings }: Context,
+): Promise<Success<SearchOutput>> {
   const { search: limits } = settings.web
   const ledger = ledgerOf(session)
   const query = input.query.trim()
@@ -81,7 +86,11 @@ function take(ledger: Ledger, { max_calls_per_session, min_interval_secs }: WebS
 /** Too many requests, or nobody like us: an engine says it by status too. */
 function refusedBy(engine: WebEngine, error: VtError): VtError {
   const status = Number(error.problem.details?.['status'])
-  return [403, 418, 429].includes(status) ? webFailure('VT_WEB_REFUSED', `${engine.name} answers ${status}: it takes us for a robot.`, { details: { status } }) : error
+  return [403, 418, 429].includes(status)
+    ? webFailure('VT_WEB_REFUSED', `${engine.name} answers ${status}: it takes us for a robot.`, {
+        details: { status },
+      })
+    : error
 }
 
 /** Web pages, each once, their texts fit for a list. */
@@ -103,7 +112,12 @@ const sameness = ({ hostname, port, pathname, search: asked }: URL): string => {
 function rendered(output: SearchOutput): Success<SearchOutput> {
   const { query, provider, results, cached, requests_left } = output
   const facts = `${provider}: ${results.length} results${cached ? ', from memory' : ''}; ${requests_left} searches left in this session.`
-  if (results.length === 0) return ok(output, { text: `${provider} knows nothing about ${JSON.stringify(query)}; ${requests_left} searches left in this session.` })
-  const list = results.map(({ title, url, snippet }, index) => [`${index + 1}. ${title}`, `   ${url}`, ...(snippet ? [`   ${snippet}`] : [])].join('\n'))
+  if (results.length === 0)
+    return ok(output, {
+      text: `${provider} knows nothing about ${JSON.stringify(query)}; ${requests_left} searches left in this session.`,
+    })
+  const list = results.map(({ title, url, snippet }, index) =>
+    [`${index + 1}. ${title}`, `   ${url}`, ...(snippet ? [`   ${snippet}`] : [])].join('\n'),
+  )
   return ok(output, { text: `${facts}\n${fenced(`results of ${provider}`, list.join('\n'))}` })
 }

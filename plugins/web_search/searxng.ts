@@ -11,13 +11,21 @@ interface Options {
 const searxng: Handler<WebQuery, SearchOutput> = (call, context) => {
   if (context.settings.web.search.provider !== 'searxng') return undefined
   const { base_url, headers = {} } = context.plugin.options as Options
-  if (!base_url) throw problem('VT_CONFIG_INVALID', { problem: 'web.search.provider is searxng, and plugins.settings.builtin:searxng.options.base_url does not say where it is.' })
+  if (!base_url)
+    throw problem('VT_CONFIG_INVALID', {
+      problem:
+        'web.search.provider is searxng, and plugins.settings.builtin:searxng.options.base_url does not say where it is.',
+    })
   const engine: WebEngine = {
     name: 'searxng',
     async find(query, sent) {
       const url = new URL('search', base_url.endsWith('/') ? base_url : `${base_url}/`)
       url.search = new URLSearchParams({ q: query, format: 'json' }).toString()
-      const { text } = await fetchPage({ url: url.href, headers, max_bytes: 2_000_000, timeout_secs: 15, max_redirects: 3, answered: sent.answered }, context.settings.web, context.signal)
+      const { text } = await fetchPage(
+        { url: url.href, headers, max_bytes: 2_000_000, timeout_secs: 15, max_redirects: 3, answered: sent.answered },
+        context.settings.web,
+        context.signal,
+      )
       return readResults(text)
     },
   }
@@ -34,5 +42,9 @@ function readResults(text: string): WebResult[] {
   }
   if (!Array.isArray(results)) throw webFailure('VT_WEB_PARSE', 'The answer of searxng is no list of results in JSON.')
   const word = (value: unknown): string => (typeof value === 'string' ? value : '')
-  return (results as Record<string, unknown>[]).map((result) => ({ title: word(result?.['title']), url: word(result?.['url']), snippet: word(result?.['content']) }))
+  return (results as Record<string, unknown>[]).map((result) => ({
+    title: word(result?.['title']),
+    url: word(result?.['url']),
+    snippet: word(result?.['content']),
+  }))
 }

@@ -14,16 +14,43 @@ export default () =>
   inFolder(async (folder) => {
     const { port, worker } = await modelServer(answer)
     try {
-      const settings = { agent: { model: 'peer/m', harness: { auto_compaction_threshold_tokens: 20_000 } }, automation: { full_auto: { max_turns: 0 } } }
+      const settings = {
+        agent: { model: 'peer/m', harness: { auto_compaction_threshold_tokens: 20_000 } },
+        automation: { full_auto: { max_turns: 0 } },
+      }
       const at = place(folder, withModel(port, settings))
-      for (let index = 0; index < TURNS; index++) writeFileSync(join(at.workspace, `f${index}.txt`), `line of file ${index}\n`.repeat(100))
+      for (let index = 0; index < TURNS; index++)
+        writeFileSync(join(at.workspace, `f${index}.txt`), `line of file ${index}\n`.repeat(100))
       const starts = await startTimes(at, worker)
       const { text, call, bare, heaps } = await measuredIn(at, program(port))
       return [
-        { name: 'cold exec to its first request, against bare node', goal: byNode(2.8, 4.2), ratio: starts.ours / starts.bare, detail: `median of ${STARTS} in turn: ${starts.ours.toFixed(0)} ms, \`node -e 0\` ${starts.bare.toFixed(0)} ms` },
-        { name: 'a turn of text beyond the model', goal: 4, ratio: text - bare, unit: 'ms', detail: `median of ${TURNS}: ${text.toFixed(2)} ms, the same request by fetch ${bare.toFixed(2)} ms; journal and events on disk` },
-        { name: 'a turn with a call beyond the model', goal: 7, ratio: call - 2 * bare, unit: 'ms', detail: `median of ${TURNS}: ${call.toFixed(2)} ms with two requests and a read of a file` },
-        { name: `memory: growth from turn ${WARM_UP} to turn ${TURNS}, a turn`, goal: 20, ratio: (heaps.last - heaps.first) / 1024 / (TURNS - WARM_UP), unit: 'KiB', detail: `heap after collection ${(heaps.first / 2 ** 20).toFixed(1)} and ${(heaps.last / 2 ** 20).toFixed(1)} MB, shortened at 20,000 tokens` },
+        {
+          name: 'cold exec to its first request, against bare node',
+          goal: byNode(2.8, 4.2),
+          ratio: starts.ours / starts.bare,
+          detail: `median of ${STARTS} in turn: ${starts.ours.toFixed(0)} ms, \`node -e 0\` ${starts.bare.toFixed(0)} ms`,
+        },
+        {
+          name: 'a turn of text beyond the model',
+          goal: 4,
+          ratio: text - bare,
+          unit: 'ms',
+          detail: `median of ${TURNS}: ${text.toFixed(2)} ms, the same request by fetch ${bare.toFixed(2)} ms; journal and events on disk`,
+        },
+        {
+          name: 'a turn with a call beyond the model',
+          goal: 7,
+          ratio: call - 2 * bare,
+          unit: 'ms',
+          detail: `median of ${TURNS}: ${call.toFixed(2)} ms with two requests and a read of a file`,
+        },
+        {
+          name: `memory: growth from turn ${WARM_UP} to turn ${TURNS}, a turn`,
+          goal: 20,
+          ratio: (heaps.last - heaps.first) / 1024 / (TURNS - WARM_UP),
+          unit: 'KiB',
+          detail: `heap after collection ${(heaps.first / 2 ** 20).toFixed(1)} and ${(heaps.last / 2 ** 20).toFixed(1)} MB, shortened at 20,000 tokens`,
+        },
       ]
     } finally {
       await worker.terminate()

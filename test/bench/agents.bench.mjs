@@ -21,9 +21,13 @@ async function worktrees(folder) {
   mkdirSync(root)
   for (let at = 0; at < FILES; at++) {
     if (at % 30 === 0) mkdirSync(join(root, `d${at / 30}`))
-    writeFileSync(join(root, `d${Math.floor(at / 30)}`, `f${at}.ts`), `line ${at} of a file of some length\n`.repeat(20 + (at % 200)))
+    writeFileSync(
+      join(root, `d${Math.floor(at / 30)}`, `f${at}.ts`),
+      `line ${at} of a file of some length\n`.repeat(20 + (at % 200)),
+    )
   }
-  const git = (...args) => execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.c', ...args], { cwd: root, stdio: 'ignore' })
+  const git = (...args) =>
+    execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.c', ...args], { cwd: root, stdio: 'ignore' })
   git('init', '-q')
   git('add', '-A')
   git('commit', '-qm', 'one')
@@ -32,7 +36,8 @@ async function worktrees(folder) {
   let number = 0
   try {
     return await versus(
-      `a worktree of ${FILES.toLocaleString('en')} files against \`git worktree add\``, 1.5,
+      `a worktree of ${FILES.toLocaleString('en')} files against \`git worktree add\``,
+      1.5,
       () => makeWorktree(workspace, { id: `ses_${(number += 1)}`, session: 'ses_parent' }),
       () => git('worktree', 'add', '-q', '--detach', join(folder, `git${(number += 1)}`)),
       5,
@@ -63,11 +68,31 @@ async function children(folder) {
     execFileSync('git', ['init', '-q'], { cwd: at.workspace })
     const { spawned, heaps } = await measuredIn(at, program)
     const each = (name, count) => (heaps[name] - heaps.none) / count / 2 ** 20
-    const detail = `heap after collection: ${Object.entries(heaps).map(([name, bytes]) => `${name} ${(bytes / 2 ** 20).toFixed(1)}`).join(', ')} MB`
+    const detail = `heap after collection: ${Object.entries(heaps)
+      .map(([name, bytes]) => `${name} ${(bytes / 2 ** 20).toFixed(1)}`)
+      .join(', ')} MB`
     return [
-      { name: 'an agent is started, beyond its first request', goal: 30, ratio: spawned, unit: 'ms', detail: `median of ${SPAWNS}: from the call to the request of the agent` },
-      { name: `heap of an agent that waits, of ${SHARED} on the files of the conversation`, goal: 8, ratio: each('shared', SHARED), unit: 'MB', detail },
-      { name: 'heap of an agent that waits in a worktree, with a kernel of its own', goal: 20, ratio: each('worktree', 1), unit: 'MB', detail },
+      {
+        name: 'an agent is started, beyond its first request',
+        goal: 30,
+        ratio: spawned,
+        unit: 'ms',
+        detail: `median of ${SPAWNS}: from the call to the request of the agent`,
+      },
+      {
+        name: `heap of an agent that waits, of ${SHARED} on the files of the conversation`,
+        goal: 8,
+        ratio: each('shared', SHARED),
+        unit: 'MB',
+        detail,
+      },
+      {
+        name: 'heap of an agent that waits in a worktree, with a kernel of its own',
+        goal: 20,
+        ratio: each('worktree', 1),
+        unit: 'MB',
+        detail,
+      },
     ]
   } finally {
     await worker.terminate()

@@ -9,12 +9,32 @@ export default () =>
   inFolder(async (folder) => {
     const { port, worker } = await modelServer(answer)
     try {
-      const { late, heard, unheard, turns } = await measuredIn(place(folder, withModel(port, { provider: { context_window: 1_000_000 } })), program)
+      const { late, heard, unheard, turns } = await measuredIn(
+        place(folder, withModel(port, { provider: { context_window: 1_000_000 } })),
+        program,
+      )
       const share = (microseconds) => microseconds / 10_000 / SECONDS
       return [
-        { name: 'a delta behind the server, p95', goal: 50, ratio: late.p95, unit: 'ms', detail: `${late.count} words of 200 a second, each with the time it was sent; median ${late.median.toFixed(1)} ms, the latest ${late.most.toFixed(1)} ms` },
-        { name: 'listening to 200 words a second, of a core', goal: 1, ratio: share(heard - unheard), unit: '%', detail: `processor time of ${SECONDS} s, median of ${TIMES} in turn, with a listener ${share(heard).toFixed(2)} % and without ${share(unheard).toFixed(2)} %` },
-        { name: 'a turn with a listener against one without', goal: 1.05, ratio: turns.heard / turns.unheard, detail: `processor time, median of ${TURNS} in turn, 2,000 words at once: ${turns.heard.toFixed(1)} and ${turns.unheard.toFixed(1)} ms` },
+        {
+          name: 'a delta behind the server, p95',
+          goal: 50,
+          ratio: late.p95,
+          unit: 'ms',
+          detail: `${late.count} words of 200 a second, each with the time it was sent; median ${late.median.toFixed(1)} ms, the latest ${late.most.toFixed(1)} ms`,
+        },
+        {
+          name: 'listening to 200 words a second, of a core',
+          goal: 1,
+          ratio: share(heard - unheard),
+          unit: '%',
+          detail: `processor time of ${SECONDS} s, median of ${TIMES} in turn, with a listener ${share(heard).toFixed(2)} % and without ${share(unheard).toFixed(2)} %`,
+        },
+        {
+          name: 'a turn with a listener against one without',
+          goal: 1.05,
+          ratio: turns.heard / turns.unheard,
+          detail: `processor time, median of ${TURNS} in turn, 2,000 words at once: ${turns.heard.toFixed(1)} and ${turns.unheard.toFixed(1)} ms`,
+        },
       ]
     } finally {
       await worker.terminate()

@@ -26,12 +26,23 @@ function samples() {
 export default () =>
   inFolder(async (folder) => {
     const { workspace, home } = place(folder, {})
-    const files = samples().map((path, at) => (copyFileSync(path, join(workspace, `f${at}${extname(path)}`)), `f${at}${extname(path)}`))
+    const files = samples().map(
+      (path, at) => (copyFileSync(path, join(workspace, `f${at}${extname(path)}`)), `f${at}${extname(path)}`),
+    )
     const kernel = await createKernel({ workspace, home, mode: 'auto' })
     try {
       const sizes = []
-      for (const path of files) sizes.push(Buffer.byteLength((await kernel.call('unified_search', { action: 'outline', path })).text))
-      return [{ name: 'outline of a file of 200 lines', goal: 300, ratio: median(sizes), unit: 'bytes', detail: `median of ${sizes.length} files, one of each package in node_modules; the largest ${Math.max(...sizes)} bytes` }]
+      for (const path of files)
+        sizes.push(Buffer.byteLength((await kernel.call('unified_search', { action: 'outline', path })).text))
+      return [
+        {
+          name: 'outline of a file of 200 lines',
+          goal: 300,
+          ratio: median(sizes),
+          unit: 'bytes',
+          detail: `median of ${sizes.length} files, one of each package in node_modules; the largest ${Math.max(...sizes)} bytes`,
+        },
+      ]
     } finally {
       await kernel.close()
     }

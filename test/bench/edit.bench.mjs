@@ -1,6 +1,15 @@
 import { spawnSync } from 'node:child_process'
 import {
-  closeSync, fsyncSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync, writeSync,
+  closeSync,
+  fsyncSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -41,7 +50,12 @@ export default async () => {
   }
   try {
     const rounds = { edit: [], hand: [], patch: [], theirs: [] }
-    const runs = { edit: () => call('unified_file', edit), hand: byHand, patch: () => call('apply_patch', { input }), theirs }
+    const runs = {
+      edit: () => call('unified_file', edit),
+      hand: byHand,
+      patch: () => call('apply_patch', { input }),
+      theirs,
+    }
     for (let round = 0; round < 9; round++) {
       for (const [name, run] of Object.entries(runs)) {
         fresh()
@@ -50,12 +64,26 @@ export default async () => {
     }
     const of = (name) => median(rounds[name])
     fresh()
-    const memory = { edit: await peak(root, ['unified_file', edit]), patch: (fresh(), await peak(root, ['apply_patch', { input }])) }
-    const time = (name, goal, other, detail) => ({ goal, ratio: of(name) / of(other), detail: `× ${detail}; ${of(name).toFixed(0)} ms` })
-    const room = (name) => ({ goal: 2.5, ratio: memory[name] / text.length, detail: '× the file; growth of the peak of a process of its own' })
+    const memory = {
+      edit: await peak(root, ['unified_file', edit]),
+      patch: (fresh(), await peak(root, ['apply_patch', { input }])),
+    }
+    const time = (name, goal, other, detail) => ({
+      goal,
+      ratio: of(name) / of(other),
+      detail: `× ${detail}; ${of(name).toFixed(0)} ms`,
+    })
+    const room = (name) => ({
+      goal: 2.5,
+      ratio: memory[name] / text.length,
+      detail: '× the file; growth of the peak of a process of its own',
+    })
     return [
       { name: 'edit in a 10 MB file, durable', ...time('edit', 1.3, 'hand', 'read, replace, write, fsync, rename') },
-      { name: 'patch of 3 hunks in a 10 MB file, durable', ...time('patch', 1.8, 'theirs', '`patch`, which does not sync') },
+      {
+        name: 'patch of 3 hunks in a 10 MB file, durable',
+        ...time('patch', 1.8, 'theirs', '`patch`, which does not sync'),
+      },
       { name: 'edit in a 10 MB file, memory', ...room('edit') },
       { name: 'patch of 3 hunks in a 10 MB file, memory', ...room('patch') },
     ]

@@ -6,11 +6,37 @@ import { inFolder, measuredIn, modelServer, place, withModel } from './scene.mjs
 const TURNS = 200
 const ITEMS = 20
 const CALLS = 20_000
-const words = ['Read the client and its tests', 'Add a retry to the client', 'Cover the retry by tests', 'Say it in the documents', 'Look at the error messages']
-const steps = (count, status) => Array.from({ length: count }, (_, at) => ({ description: `${words[at % words.length]} ${at + 1}`, status, ...(at % 3 === 0 && { verify: ['true'] }) }))
+const words = [
+  'Read the client and its tests',
+  'Add a retry to the client',
+  'Cover the retry by tests',
+  'Say it in the documents',
+  'Look at the error messages',
+]
+const steps = (count, status) =>
+  Array.from({ length: count }, (_, at) => ({
+    description: `${words[at % words.length]} ${at + 1}`,
+    status,
+    ...(at % 3 === 0 && { verify: ['true'] }),
+  }))
 const state = (items) => ({
-  tracker: { title: 'Add retry to client', items }, goal: undefined, verified: undefined, changes: 9, files_changed: true, failures: { all: 0, same: 0, last: '' }, idle: { turns: 0, now: false },
-  owed: undefined, stalled: 0, fresh: undefined, untold: false, blocked: undefined, artifacts: {}, phase: undefined, revisions: 0, unheard: undefined, untold_refusals: [],
+  tracker: { title: 'Add retry to client', items },
+  goal: undefined,
+  verified: undefined,
+  changes: 9,
+  files_changed: true,
+  failures: { all: 0, same: 0, last: '' },
+  idle: { turns: 0, now: false },
+  owed: undefined,
+  stalled: 0,
+  fresh: undefined,
+  untold: false,
+  blocked: undefined,
+  artifacts: {},
+  phase: undefined,
+  revisions: 0,
+  unheard: undefined,
+  untold_refusals: [],
 })
 const around = { told: false, on: true, waiting: false, evaluated: false }
 
@@ -18,15 +44,52 @@ export default () =>
   inFolder(async (folder) => {
     const { port, worker } = await modelServer(answer)
     try {
-      const at = place(folder, withModel(port, { policy: { allow: ['Bash(true)'] }, sandbox: { mode: 'off' }, automation: { full_auto: { max_turns: 0 } } }))
+      const at = place(
+        folder,
+        withModel(port, {
+          policy: { allow: ['Bash(true)'] },
+          sandbox: { mode: 'off' },
+          automation: { full_auto: { max_turns: 0 } },
+        }),
+      )
       const { plain, tracked, bytes, grown } = await measuredIn(at, program)
       const open = decide(state(steps(100, 'pending')), around).text
       return [
-        { name: '`decide`', goal: 50, ratio: deciding(), unit: 'µs', detail: `best of 7 × ${CALLS} calls with 100 steps, all completed, and a third of them with a command` },
-        { name: 'what a continuation adds', goal: 400, ratio: tokensOf(open), unit: 'tokens', detail: `100 open steps, ${Buffer.byteLength(open)} bytes; what a failed command printed comes on top, at most 4 KiB` },
-        { name: 'an answer of the tracker, an item', goal: 60, ratio: bytes, unit: 'bytes', detail: `${ITEMS} steps of 25 to 32 characters, a third of them with a command` },
-        { name: 'a turn with a tracker and proved work, beyond one without', goal: 1, ratio: tracked - plain, unit: 'ms', detail: `median of ${TURNS} in turn: ${tracked.toFixed(2)} ms and ${plain.toFixed(2)} ms; ${ITEMS} steps, nothing changed since the commands passed` },
-        { name: 'what an unchanged tracker adds to the requests of ten turns', goal: 0, ratio: grown, unit: 'bytes', detail: 'what the messages of the journal grew by, with a tracker and without' },
+        {
+          name: '`decide`',
+          goal: 50,
+          ratio: deciding(),
+          unit: 'µs',
+          detail: `best of 7 × ${CALLS} calls with 100 steps, all completed, and a third of them with a command`,
+        },
+        {
+          name: 'what a continuation adds',
+          goal: 400,
+          ratio: tokensOf(open),
+          unit: 'tokens',
+          detail: `100 open steps, ${Buffer.byteLength(open)} bytes; what a failed command printed comes on top, at most 4 KiB`,
+        },
+        {
+          name: 'an answer of the tracker, an item',
+          goal: 60,
+          ratio: bytes,
+          unit: 'bytes',
+          detail: `${ITEMS} steps of 25 to 32 characters, a third of them with a command`,
+        },
+        {
+          name: 'a turn with a tracker and proved work, beyond one without',
+          goal: 1,
+          ratio: tracked - plain,
+          unit: 'ms',
+          detail: `median of ${TURNS} in turn: ${tracked.toFixed(2)} ms and ${plain.toFixed(2)} ms; ${ITEMS} steps, nothing changed since the commands passed`,
+        },
+        {
+          name: 'what an unchanged tracker adds to the requests of ten turns',
+          goal: 0,
+          ratio: grown,
+          unit: 'bytes',
+          detail: 'what the messages of the journal grew by, with a tracker and without',
+        },
       ]
     } finally {
       await worker.terminate()

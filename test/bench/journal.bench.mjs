@@ -15,14 +15,26 @@ export default () =>
     // Where nobody listens, what the thread says is kept for the next who does.
     worker.on('message', () => {})
     try {
-      const settings = { agent: { model: 'peer/m', harness: { auto_compaction_threshold_tokens: 100_000 } }, automation: { full_auto: { max_turns: 0 } } }
+      const settings = {
+        agent: { model: 'peer/m', harness: { auto_compaction_threshold_tokens: 100_000 } },
+        automation: { full_auto: { max_turns: 0 } },
+      }
       const at = place(folder, withModel(port, { ...settings, provider: { context_window: 400_000 } }))
       await measuredIn(at, program)
-      const [journal] = readdirSync(join(at.workspace, '.vtcode/sessions'), { recursive: true }).filter((name) => name.endsWith('messages.jsonl'))
+      const [journal] = readdirSync(join(at.workspace, '.vtcode/sessions'), { recursive: true }).filter((name) =>
+        name.endsWith('messages.jsonl'),
+      )
       const file = join(at.workspace, '.vtcode/sessions', journal)
       const { ours, bare } = await times(at, worker, file)
       const mb = (statSync(file).size / 2 ** 20).toFixed(0)
-      return [{ name: `resume of a journal of ${mb} MB to its first request`, goal: 3, ratio: ours / bare, detail: `median of ${ROUNDS} in turn: ${ours.toFixed(0)} ms; a Node program that reads it by lines and parses each ${bare.toFixed(0)} ms` }]
+      return [
+        {
+          name: `resume of a journal of ${mb} MB to its first request`,
+          goal: 3,
+          ratio: ours / bare,
+          detail: `median of ${ROUNDS} in turn: ${ours.toFixed(0)} ms; a Node program that reads it by lines and parses each ${bare.toFixed(0)} ms`,
+        },
+      ]
     } finally {
       await worker.terminate()
     }
@@ -44,12 +56,15 @@ console.log('{}')
 
 async function times({ workspace, home, env }, server, file) {
   const reader = join(home, 'reader.mjs')
-  writeFileSync(reader, `
+  writeFileSync(
+    reader,
+    `
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 let facts = 0
 for await (const line of createInterface({ input: createReadStream(process.argv[2]) })) facts += JSON.parse(line).kind ? 1 : 0
-`)
+`,
+  )
   const found = { ours: [], bare: [] }
   for (let round = 0; round < ROUNDS; round++) {
     let began = performance.now()

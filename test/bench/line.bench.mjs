@@ -12,7 +12,12 @@ const pattern = 'needle[0-9]+'
 export default async function bench() {
   const workspace = mkdtempSync(join(tmpdir(), 'vtcode-bench-'))
   write(join(workspace, 'line.txt'), 1_000)
-  const kernel = await createKernel({ workspace, home: join(workspace, 'home'), env: {}, config: { tools: { max_repeated_tool_calls: 0 } } })
+  const kernel = await createKernel({
+    workspace,
+    home: join(workspace, 'home'),
+    env: {},
+    config: { tools: { max_repeated_tool_calls: 0 } },
+  })
   const ours = async (path) => {
     const result = await kernel.call('unified_search', { action: 'grep', pattern, path }, { session: 'bench' })
     if (result.output?.total_matches !== 1) throw new Error(JSON.stringify(result))
@@ -24,7 +29,13 @@ export default async function bench() {
     await ours('line.txt')
     const grown = (peakBytes() - before) / 1e6
     return [
-      await versus('a regular expression over 1 GB in one line', 1.5, () => ours('line.txt'), () => runs(rgPath, ['--no-config', '--json', '-e', pattern, 'line.txt'], workspace), 5),
+      await versus(
+        'a regular expression over 1 GB in one line',
+        1.5,
+        () => ours('line.txt'),
+        () => runs(rgPath, ['--no-config', '--json', '-e', pattern, 'line.txt'], workspace),
+        5,
+      ),
       { name: 'the same, memory', goal: 300, ratio: grown, unit: 'MB', detail: 'growth of the peak' },
     ]
   } finally {

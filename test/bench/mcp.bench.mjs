@@ -19,22 +19,59 @@ export default async function bench() {
   try {
     writeFileSync(join(folder, 'echo.mjs'), echo)
     const home = join(folder, '..', `${basename(folder)}-home`)
-    const programs = { ours: [join(project, 'dist/core/bin.cjs'), 'mcp', '--workspace', folder, '--home', home], echo: [join(folder, 'echo.mjs')] }
+    const programs = {
+      ours: [join(project, 'dist/core/bin.cjs'), 'mcp', '--workspace', folder, '--home', home],
+      echo: [join(folder, 'echo.mjs')],
+    }
     plant(folder)
     const start = await startTimes(programs)
     const idle = await idleMemory(programs)
     const bytes = await answerBytes(folder)
-    const tool = ['-c', `manifests=["builtin", ${JSON.stringify(join(folder, 'echo_text.yaml'))}]`, '-c', 'plugins.isolate=inline']
+    const tool = [
+      '-c',
+      `manifests=["builtin", ${JSON.stringify(join(folder, 'echo_text.yaml'))}]`,
+      '-c',
+      'plugins.isolate=inline',
+    ]
     const warm = await callTimes({ ...programs, ours: [...programs.ours, ...tool] })
     const flight = await inFlight({ ...programs, ours: [...programs.ours, ...tool] })
     writeFileSync(join(folder, 'echo_http.mjs'), echoHttp)
-    const http = await httpTimes({ ours: [...programs.ours, ...tool, '--http', '0', '--no-token'], echo: [join(folder, 'echo_http.mjs')] })
+    const http = await httpTimes({
+      ours: [...programs.ours, ...tool, '--http', '0', '--no-token'],
+      echo: [join(folder, 'echo_http.mjs')],
+    })
     return [
-      { name: 'cold start to tools/list, against bare node', goal: byNode(1.7, 2.4), ratio: start.ours / start.bare, detail: `median of ${ROUNDS} in turn: ${start.ours.toFixed(0)} ms, \`node -e 0\` ${start.bare.toFixed(0)} ms, an echo server on the same SDK ${start.echo.toFixed(0)} ms` },
-      { name: 'warm call p50, against an echo server on the same SDK', goal: 1.4, ratio: warm.ours / warm.echo, detail: `${CALLS} calls of each in turn after ${WARM_UP}, ${warm.together ? 'on one processor' : 'wherever the system puts them'}: ${warm.ours.toFixed(3)} ms and ${warm.echo.toFixed(3)} ms` },
-      { name: '64 calls in flight, time of a call against an echo server on the same SDK', goal: 1.43, ratio: flight.ours / flight.echo, detail: `median of 9 × ${CALLS} calls: ${(1000 / flight.ours).toFixed(0)} and ${(1000 / flight.echo).toFixed(0)} calls a second` },
-      { name: 'warm call over HTTP p50, against an echo server on the SDK with its own HTTP', goal: 1.3, ratio: http.ours / http.echo, detail: `${CALLS} calls of each in turn after ${WARM_UP}, one session: ${http.ours.toFixed(3)} ms and ${http.echo.toFixed(3)} ms` },
-      { name: 'idle server', goal: 60, ratio: idle.ours, unit: 'MB', detail: `resident after tools/list; the echo server ${idle.echo.toFixed(0)} MB` },
+      {
+        name: 'cold start to tools/list, against bare node',
+        goal: byNode(1.7, 2.4),
+        ratio: start.ours / start.bare,
+        detail: `median of ${ROUNDS} in turn: ${start.ours.toFixed(0)} ms, \`node -e 0\` ${start.bare.toFixed(0)} ms, an echo server on the same SDK ${start.echo.toFixed(0)} ms`,
+      },
+      {
+        name: 'warm call p50, against an echo server on the same SDK',
+        goal: 1.4,
+        ratio: warm.ours / warm.echo,
+        detail: `${CALLS} calls of each in turn after ${WARM_UP}, ${warm.together ? 'on one processor' : 'wherever the system puts them'}: ${warm.ours.toFixed(3)} ms and ${warm.echo.toFixed(3)} ms`,
+      },
+      {
+        name: '64 calls in flight, time of a call against an echo server on the same SDK',
+        goal: 1.43,
+        ratio: flight.ours / flight.echo,
+        detail: `median of 9 × ${CALLS} calls: ${(1000 / flight.ours).toFixed(0)} and ${(1000 / flight.echo).toFixed(0)} calls a second`,
+      },
+      {
+        name: 'warm call over HTTP p50, against an echo server on the SDK with its own HTTP',
+        goal: 1.3,
+        ratio: http.ours / http.echo,
+        detail: `${CALLS} calls of each in turn after ${WARM_UP}, one session: ${http.ours.toFixed(3)} ms and ${http.echo.toFixed(3)} ms`,
+      },
+      {
+        name: 'idle server',
+        goal: 60,
+        ratio: idle.ours,
+        unit: 'MB',
+        detail: `resident after tools/list; the echo server ${idle.echo.toFixed(0)} MB`,
+      },
       ...bytes,
     ]
   } finally {
@@ -79,8 +116,14 @@ const http = createServer(async (request, response) => {
 
 /** The same tool as a plugin of ours. */
 function plant(folder) {
-  writeFileSync(join(folder, 'echo_text.yaml'), 'name: echo_text\ndescription: Answers with its text.\neffects: [read]\ninput: { properties: { text: { type: string } } }\nmodule: ./echo_text.js\n')
-  writeFileSync(join(folder, 'echo_text.js'), 'export default ({ input }) => ({ ok: true, output: { text: input.text }, text: input.text })')
+  writeFileSync(
+    join(folder, 'echo_text.yaml'),
+    'name: echo_text\ndescription: Answers with its text.\neffects: [read]\ninput: { properties: { text: { type: string } } }\nmodule: ./echo_text.js\n',
+  )
+  writeFileSync(
+    join(folder, 'echo_text.js'),
+    'export default ({ input }) => ({ ok: true, output: { text: input.text }, text: input.text })',
+  )
 }
 
 async function startTimes(programs) {
@@ -107,7 +150,9 @@ async function startTimes(programs) {
 
 function bareNode() {
   const started = performance.now()
-  return new Promise((resolve) => spawn(process.execPath, ['-e', '0']).on('exit', () => resolve(performance.now() - started)))
+  return new Promise((resolve) =>
+    spawn(process.execPath, ['-e', '0']).on('exit', () => resolve(performance.now() - started)),
+  )
 }
 
 async function idleMemory(programs) {
@@ -126,19 +171,46 @@ async function idleMemory(programs) {
 async function answerBytes(folder) {
   const root = join(folder, 'files')
   mkdirSync(root)
-  const body = (i) => Array.from({ length: 100 }, (_, line) => `  const value${line} = compute(${line}, 'of file ${i}') // wanted`).join('\n')
-  for (let i = 0; i < 50; i++) writeFileSync(join(root, `module_${i}.ts`), `export function run${i}() {\n${body(i)}\n}\n`)
+  const body = (i) =>
+    Array.from({ length: 100 }, (_, line) => `  const value${line} = compute(${line}, 'of file ${i}') // wanted`).join(
+      '\n',
+    )
+  for (let i = 0; i < 50; i++)
+    writeFileSync(join(root, `module_${i}.ts`), `export function run${i}() {\n${body(i)}\n}\n`)
   const server = new Peer([join(project, 'dist/core/bin.cjs'), '--workspace', root, '--home', folder, 'mcp'])
   await server.open()
-  const search = { grep: { action: 'grep', pattern: 'wanted', max_results: 100 }, structural: { action: 'structural', pattern: 'compute($A, $B)', lang: 'ts', max_results: 100 }, spooled: { action: 'grep', pattern: 'wanted', max_results: 5_000 } }
+  const search = {
+    grep: { action: 'grep', pattern: 'wanted', max_results: 100 },
+    structural: { action: 'structural', pattern: 'compute($A, $B)', lang: 'ts', max_results: 100 },
+    spooled: { action: 'grep', pattern: 'wanted', max_results: 5_000 },
+  }
   const bytes = {}
-  for (const [name, input] of Object.entries(search)) bytes[name] = Buffer.byteLength(JSON.stringify((await server.ask('tools/call', { name: 'unified_search', arguments: input })).result))
+  for (const [name, input] of Object.entries(search))
+    bytes[name] = Buffer.byteLength(
+      JSON.stringify((await server.ask('tools/call', { name: 'unified_search', arguments: input })).result),
+    )
   server.child.kill('SIGKILL')
-  const row = (name, kb, goal, detail) => ({ name: `answer over MCP: ${name}`, goal, ratio: kb / 1000, unit: 'kB', detail })
+  const row = (name, kb, goal, detail) => ({
+    name: `answer over MCP: ${name}`,
+    goal,
+    ratio: kb / 1000,
+    unit: 'kB',
+    detail,
+  })
   return [
     row('grep with 100 hits', bytes.grep, 10, '19.2 kB while answers held their value beside the text'),
-    row('structural search with 100 hits', bytes.structural, 10, '33.5 kB while answers held their value beside the text'),
-    row('a grep that is put aside', bytes.spooled, 10, '5,000 hits; 585 kB while answers held their value beside the text'),
+    row(
+      'structural search with 100 hits',
+      bytes.structural,
+      10,
+      '33.5 kB while answers held their value beside the text',
+    ),
+    row(
+      'a grep that is put aside',
+      bytes.spooled,
+      10,
+      '5,000 hits; 585 kB while answers held their value beside the text',
+    ),
   ]
 }
 
@@ -160,7 +232,10 @@ async function callTimes(programs) {
   }
   release?.()
   for (const { server } of servers) server.child.kill('SIGKILL')
-  return { ...Object.fromEntries(servers.map(({ name, times }) => [name, median(times)])), together: release !== undefined }
+  return {
+    ...Object.fromEntries(servers.map(({ name, times }) => [name, median(times)])),
+    together: release !== undefined,
+  }
 }
 
 /** Binds programs with all their threads to the first processor that this one may use, where the system can; returns what frees this one again. */
@@ -196,7 +271,8 @@ async function inFlight(programs) {
 
 async function httpTimes(programs) {
   const servers = []
-  for (const [name, argv] of Object.entries(programs)) servers.push({ name, server: await new HttpPeer().open(argv), times: [] })
+  for (const [name, argv] of Object.entries(programs))
+    servers.push({ name, server: await new HttpPeer().open(argv), times: [] })
   for (let i = 0; i < WARM_UP + CALLS; i++) {
     for (const { server, times } of servers) {
       const started = performance.now()
@@ -215,8 +291,13 @@ class HttpPeer {
   #headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
   async open(argv) {
     this.child = spawn(process.execPath, argv, { stdio: ['ignore', 'ignore', 'pipe'] })
-    for (let said = ''; !this.url; ) this.url = /http:\S+\/mcp/.exec((said += (await once(this.child.stderr, 'data'))[0]))?.[0]
-    await this.ask('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'bench', version: '1' } })
+    for (let said = ''; !this.url;)
+      this.url = /http:\S+\/mcp/.exec((said += (await once(this.child.stderr, 'data'))[0]))?.[0]
+    await this.ask('initialize', {
+      protocolVersion: '2025-11-25',
+      capabilities: {},
+      clientInfo: { name: 'bench', version: '1' },
+    })
     return this
   }
   async ask(method, params) {

@@ -27,7 +27,11 @@ export class Peer {
     return new Promise((resolve) => this.#waiting.set(id, resolve))
   }
   async open() {
-    const greeting = this.ask('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'bench', version: '1' } })
+    const greeting = this.ask('initialize', {
+      protocolVersion: '2025-11-25',
+      capabilities: {},
+      clientInfo: { name: 'bench', version: '1' },
+    })
     this.send({ method: 'notifications/initialized' })
     await Promise.all([greeting, this.ask('tools/list', {})])
   }

@@ -9,7 +9,10 @@ import { readFileSync } from 'node:fs'
 export async function versus(name, goal, one, other, rounds = 15, warm = 3) {
   const [ones, others] = await inTurn([one, other], rounds, warm)
   const ratio = median(ones.times.map((time, round) => time / others.times[round]))
-  const [times, spent] = [`${median(ones.times).toFixed(1)} ms against ${median(others.times).toFixed(1)} ms`, (ones.spent / others.spent).toFixed(2)]
+  const [times, spent] = [
+    `${median(ones.times).toFixed(1)} ms against ${median(others.times).toFixed(1)} ms`,
+    (ones.spent / others.spent).toFixed(2),
+  ]
   return { name, goal, ratio, detail: process.platform === 'linux' ? `${times}; by processor time ${spent}` : times }
 }
 

@@ -1,7 +1,18 @@
 // Which way of connecting a program loses least of what it prints when it ends badly: `node test/bench/output_ways.mjs [rounds [part of a program’s name]]`.
 // Each cell is the fewest and the most bytes that arrived, of those that were written. What was chosen and why stands in docs/tools.md.
 import { spawn, spawnSync } from 'node:child_process'
-import { closeSync, constants, fstatSync, ftruncateSync, mkdtempSync, openSync, readFileSync, readSync, rmSync, unlinkSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  ftruncateSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  unlinkSync,
+} from 'node:fs'
 import { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,7 +24,10 @@ const root = mkdtempSync(join(tmpdir(), 'vtcode-bench-'))
 const node = (code) => [process.execPath, '-e', code]
 const echoes = (to) => ['bash', '-c', `for i in {1..2000}; do echo "line $i" > ${to}; done`]
 const lines = 18_893
-const write = (stream, bytes, pieces) => node(`for (let i = 0; i < ${pieces}; i++) process.${stream}.write('x'.repeat(${bytes / pieces - 1}) + '\\n'); process.exit(0)`)
+const write = (stream, bytes, pieces) =>
+  node(
+    `for (let i = 0; i < ${pieces}; i++) process.${stream}.write('x'.repeat(${bytes / pieces - 1}) + '\\n'); process.exit(0)`,
+  )
 
 /** A program, and how much it writes to each of its two streams. */
 const programs = {
@@ -23,12 +37,28 @@ const programs = {
   'node, 62,500 writes of 80, exit': [write('stdout', 5_000_000, 62_500), 5_000_000, 0],
   'node, 3,600 small writes to stderr, exit': [write('stderr', 288_000, 3600), 0, 288_000],
   'node, one write to stderr, exit': [write('stderr', 288_000, 1), 0, 288_000],
-  'python, flushed, _exit': [['python3', '-c', `import os, sys\nfor i in range(3600): print('x' * 79)\nsys.stdout.flush(); os._exit(1)`], 288_000, 0],
+  'python, flushed, _exit': [
+    ['python3', '-c', `import os, sys\nfor i in range(3600): print('x' * 79)\nsys.stdout.flush(); os._exit(1)`],
+    288_000,
+    0,
+  ],
   'bash, 2,000 × > /dev/stdout': [echoes('/dev/stdout'), lines, 0],
   'bash, 2,000 × > /dev/stderr': [echoes('/dev/stderr'), 0, lines],
-  'bash, 500 × tee /dev/stdout': [['bash', '-c', 'for i in {1001..1500}; do echo "line $i" | tee /dev/stdout; done'], 10_000, 0],
-  'bash, 500 × tee /dev/stderr': [['bash', '-c', 'for i in {1001..1500}; do echo "line $i" | tee /dev/stderr; done'], 5000, 5000],
-  'node, 500 × writeFileSync(/dev/stdout)': [node(`for (let i = 1001; i <= 1500; i++) require('fs').writeFileSync('/dev/stdout', 'line ' + i + '\\n')`), 5000, 0],
+  'bash, 500 × tee /dev/stdout': [
+    ['bash', '-c', 'for i in {1001..1500}; do echo "line $i" | tee /dev/stdout; done'],
+    10_000,
+    0,
+  ],
+  'bash, 500 × tee /dev/stderr': [
+    ['bash', '-c', 'for i in {1001..1500}; do echo "line $i" | tee /dev/stderr; done'],
+    5000,
+    5000,
+  ],
+  'node, 500 × writeFileSync(/dev/stdout)': [
+    node(`for (let i = 1001; i <= 1500; i++) require('fs').writeFileSync('/dev/stdout', 'line ' + i + '\\n')`),
+    5000,
+    0,
+  ],
   'a daemon keeps stdout': [['bash', '-c', `setsid bash -c 'sleep 0.2; echo late; sleep 3' & echo early`], 11, 0],
   'yes, cut off at 300 MB': [['bash', '-c', 'yes | head -c 300000000'], 300_000_000, 0],
 }
@@ -51,7 +81,9 @@ const ways = {
   },
   'a shell’s pipe': async (argv) => {
     const [out, err] = ['out', 'err'].map((name) => join(root, name))
-    const child = spawn('bash', ['-c', `{ "$@" 2>&1 >&3 | cat >"${err}"; } 3>&1 | cat >"${out}"`, 'bash', ...argv], { stdio: 'ignore' })
+    const child = spawn('bash', ['-c', `{ "$@" 2>&1 >&3 | cat >"${err}"; } 3>&1 | cat >"${out}"`, 'bash', ...argv], {
+      stdio: 'ignore',
+    })
     await exited(child)
     return [out, err].map((file) => readFileSync(file).length)
   },
@@ -107,7 +139,11 @@ async function threaded(fd) {
     require('worker_threads').parentPort.postMessage(0)`
   const worker = new Worker(code, { eval: true, workerData: { fd, shared } })
   await new Promise((resolve) => worker.once('message', resolve))
-  return { done: new Promise((resolve) => worker.once('exit', resolve)), bytes: () => Number(shared[0]), end: () => worker.terminate() }
+  return {
+    done: new Promise((resolve) => worker.once('exit', resolve)),
+    bytes: () => Number(shared[0]),
+    end: () => worker.terminate(),
+  }
 }
 
 const most = 64 * 1024 * 1024

@@ -11,7 +11,18 @@ import { inFolder } from './scene.mjs'
 
 const astGrep = createRequire(import.meta.url)('@ast-grep/cli/postinstall.js').resolveBinaryPath()
 const pages = 500
-const corpus = ['ajv/lib', 'zod/src', 'yaml/dist', 'tapable/lib', 'picomatch/lib', 'commander/lib', 'undici/lib', 'execa/lib', 'minimatch/dist', 'web-tree-sitter']
+const corpus = [
+  'ajv/lib',
+  'zod/src',
+  'yaml/dist',
+  'tapable/lib',
+  'picomatch/lib',
+  'commander/lib',
+  'undici/lib',
+  'execa/lib',
+  'minimatch/dist',
+  'web-tree-sitter',
+]
 
 export default () => inFolder(async (folder) => [await searched(folder), ...(await outlined(folder)), await agreeing()])
 
@@ -19,16 +30,28 @@ export default () => inFolder(async (folder) => [await searched(folder), ...(awa
 async function searched(folder) {
   const workspace = join(folder, 'pages')
   mkdirSync(workspace)
-  const part = (at) => `<section id="s${at}"><p class="a">${'text and more text '.repeat(30)}</p></section>\n<script>function run${at}(a, b) { console.log(a ?? b); return [a, b].map((one) => one + ${at}) }</script>\n<style>.a${at} { color: red; margin: ${at}px }</style>\n`
+  const part = (at) =>
+    `<section id="s${at}"><p class="a">${'text and more text '.repeat(30)}</p></section>\n<script>function run${at}(a, b) { console.log(a ?? b); return [a, b].map((one) => one + ${at}) }</script>\n<style>.a${at} { color: red; margin: ${at}px }</style>\n`
   const page = Array.from({ length: 25 }, (_, at) => part(at)).join('')
-  for (let at = 0; at < pages; at++) writeFileSync(join(workspace, `p${at}.html`), `<!doctype html>\n<body>\n${page}</body>\n`)
+  for (let at = 0; at < pages; at++)
+    writeFileSync(join(workspace, `p${at}.html`), `<!doctype html>\n<body>\n${page}</body>\n`)
   const kernel = await createKernel({ workspace, mode: 'full-auto', config: { tools: { max_repeated_tool_calls: 0 } } })
   const ours = async () => {
-    const result = await kernel.call('unified_search', { action: 'structural', lang: 'js', pattern: '$A ?? $B' }, { session: 'bench' })
+    const result = await kernel.call(
+      'unified_search',
+      { action: 'structural', lang: 'js', pattern: '$A ?? $B' },
+      { session: 'bench' },
+    )
     if (!result.ok || result.output.total_matches !== 25 * pages) throw new Error(JSON.stringify(result).slice(0, 300))
   }
   try {
-    return await versus(`structural, ${pages} pages`, 1.05, ours, () => runs(astGrep, ['run', '--json=stream', '--lang=js', '--pattern=$A ?? $B', '.'], workspace), 9)
+    return await versus(
+      `structural, ${pages} pages`,
+      1.05,
+      ours,
+      () => runs(astGrep, ['run', '--json=stream', '--lang=js', '--pattern=$A ?? $B', '.'], workspace),
+      9,
+    )
   } finally {
     await kernel.close()
   }
@@ -41,9 +64,21 @@ async function agreeing() {
   const named = async () => {
     const found = new Map()
     for (const name of corpus) {
-      const result = await kernel.call('unified_search', { action: 'outline', path: `node_modules/${name}`, view: 'full', items: 'structure', response_format: 'detailed', max_results: 2000 })
+      const result = await kernel.call('unified_search', {
+        action: 'outline',
+        path: `node_modules/${name}`,
+        view: 'full',
+        items: 'structure',
+        response_format: 'detailed',
+        max_results: 2000,
+      })
       if (!result.ok) throw new Error(result.error.message)
-      for (const { path, lang, items } of result.output.files) if (!['Json', 'Markdown'].includes(lang)) found.set(path, items.map((item) => item.name))
+      for (const { path, lang, items } of result.output.files)
+        if (!['Json', 'Markdown'].includes(lang))
+          found.set(
+            path,
+            items.map((item) => item.name),
+          )
     }
     return found
   }
@@ -62,7 +97,13 @@ async function agreeing() {
         else left.splice(at, 1)
       }
     }
-    return { name: 'outline, names that ast-grep finds and tree-sitter does not', goal: 1, ratio: (100 * lost) / names, unit: '%', detail: `${lost} of ${names} names in ${corpus.length} published packages` }
+    return {
+      name: 'outline, names that ast-grep finds and tree-sitter does not',
+      goal: 1,
+      ratio: (100 * lost) / names,
+      unit: '%',
+      detail: `${lost} of ${names} names in ${corpus.length} published packages`,
+    }
   } finally {
     delete process.env.VTCODE_AST_GREP_BIN
     await kernel.close()
@@ -73,7 +114,13 @@ async function agreeing() {
 async function outlined(folder) {
   const workspace = join(folder, 'outline')
   mkdirSync(workspace)
-  writeFileSync(join(workspace, 'a.ts'), Array.from({ length: 200 }, (_, at) => `export function run${at}(a: number): number {\n  return a + ${at}\n}\n`).join(''))
+  writeFileSync(
+    join(workspace, 'a.ts'),
+    Array.from(
+      { length: 200 },
+      (_, at) => `export function run${at}(a: number): number {\n  return a + ${at}\n}\n`,
+    ).join(''),
+  )
   const script = `
     import { createKernel } from ${JSON.stringify(import.meta.resolve('vtcode'))}
     const kernel = await createKernel({ workspace: ${JSON.stringify(workspace)}, mode: 'full-auto' })
@@ -92,11 +139,25 @@ async function outlined(folder) {
   writeFileSync(program, script)
   const all = []
   for (let round = 0; round < 7; round++) {
-    const { stdout } = await promisify(execFile)(process.execPath, [program], { env: { ...process.env, VTCODE_AST_GREP_BIN: join(folder, 'none') } })
+    const { stdout } = await promisify(execFile)(process.execPath, [program], {
+      env: { ...process.env, VTCODE_AST_GREP_BIN: join(folder, 'none') },
+    })
     all.push(JSON.parse(stdout))
   }
   return [
-    { name: 'outline without ast-grep, first', goal: 250, ratio: median(all.map(([first]) => first)), unit: 'ms', detail: 'median of 7 processes' },
-    { name: 'outline without ast-grep, again', goal: 5, ratio: median(all.flatMap(([, ...again]) => again)), unit: 'ms', detail: 'median of 35' },
+    {
+      name: 'outline without ast-grep, first',
+      goal: 250,
+      ratio: median(all.map(([first]) => first)),
+      unit: 'ms',
+      detail: 'median of 7 processes',
+    },
+    {
+      name: 'outline without ast-grep, again',
+      goal: 5,
+      ratio: median(all.flatMap(([, ...again]) => again)),
+      unit: 'ms',
+      detail: 'median of 35',
+    },
   ]
 }

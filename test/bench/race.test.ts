@@ -4,7 +4,17 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 const part = (name: string): Promise<any> => import(new URL(`./tokens/${name}.mjs`, import.meta.url).href)
 const here = process.env['TMPDIR']!
 
-let parts: { agents: any[]; tasks: any[]; startModel: () => Promise<any>; raced: any; twice: any; rowsOf: any; install: any; racedOverMcp: any; servers: any[] }
+let parts: {
+  agents: any[]
+  tasks: any[]
+  startModel: () => Promise<any>
+  raced: any
+  twice: any
+  rowsOf: any
+  install: any
+  racedOverMcp: any
+  servers: any[]
+}
 let model: any
 beforeAll(async () => {
   parts = Object.assign({}, ...(await Promise.all(['agents', 'tasks', 'model', 'race', 'rows', 'mcp'].map(part))))
@@ -20,17 +30,20 @@ const silent = () => {}
 const registry = { npm_config_registry: 'http://127.0.0.1:9/', npm_config_fetch_retries: '0' }
 
 describe('the race', () => {
-  it.each(['openai-chat', 'openai-responses', 'anthropic-messages', 'google-generative-ai'])('sends the same bytes in two runs of ours, on %s', async (wire) => {
-    const ours = agent(wire === 'openai-chat' ? 'vtcode' : `vtcode, ${wire}`)
-    // Several edits in one call, durations and failures, output that is put aside, an image: the same on every wire.
-    const same = ['patch of nine hunks', 'wrong path, typo, stale file: recover', 'noisy failing build', 'an image']
-    // One that goes on in a second process, which reads what the first one kept of the wire.
-    const own = ['resume and finish']
-    for (const id of wire === 'openai-chat' || process.env['VTCODE_SOAK'] ? [...same, ...own] : own) {
-      const run = await parts.twice(model, ours, task(id), how)
-      expect(run, id).toMatchObject({ finished: true, again: true, lost: [], wrong: [] })
-    }
-  })
+  it.each(['openai-chat', 'openai-responses', 'anthropic-messages', 'google-generative-ai'])(
+    'sends the same bytes in two runs of ours, on %s',
+    async (wire) => {
+      const ours = agent(wire === 'openai-chat' ? 'vtcode' : `vtcode, ${wire}`)
+      // Several edits in one call, durations and failures, output that is put aside, an image: the same on every wire.
+      const same = ['patch of nine hunks', 'wrong path, typo, stale file: recover', 'noisy failing build', 'an image']
+      // One that goes on in a second process, which reads what the first one kept of the wire.
+      const own = ['resume and finish']
+      for (const id of wire === 'openai-chat' || process.env['VTCODE_SOAK'] ? [...same, ...own] : own) {
+        const run = await parts.twice(model, ours, task(id), how)
+        expect(run, id).toMatchObject({ finished: true, again: true, lost: [], wrong: [] })
+      }
+    },
+  )
 
   it('begins with at most 7,500 bytes in an empty folder, 6,000 of them the list', async () => {
     const nothing = { id: 'nothing', files: {}, question: 'What is here?', ours: [], facts: [], end: {} }
@@ -50,24 +63,47 @@ describe('the race', () => {
   it('calls a task lost by a fact that nobody saw, by a file that should not be there, and by a step that was left', async () => {
     const ours = agent('vtcode')
     const fix = task('fix one line and test')
-    expect(await parts.raced(model, ours, { ...fix, facts: ['never printed'] }, how)).toMatchObject({ finished: false, lost: ['never printed'] })
-    expect(await parts.raced(model, ours, { ...fix, end: { 'sum.js': 'other' } }, how)).toMatchObject({ finished: false, wrong: ['sum.js'] })
-    const wasteful = { ...fix, ours: [...fix.ours, [{ name: 'unified_file', input: { action: 'write', path: 'left.txt', content: '' } }]] }
+    expect(await parts.raced(model, ours, { ...fix, facts: ['never printed'] }, how)).toMatchObject({
+      finished: false,
+      lost: ['never printed'],
+    })
+    expect(await parts.raced(model, ours, { ...fix, end: { 'sum.js': 'other' } }, how)).toMatchObject({
+      finished: false,
+      wrong: ['sum.js'],
+    })
+    const wasteful = {
+      ...fix,
+      ours: [...fix.ours, [{ name: 'unified_file', input: { action: 'write', path: 'left.txt', content: '' } }]],
+    }
     expect(await parts.raced(model, ours, wasteful, how)).toMatchObject({ finished: false, wrong: ['left.txt'] })
   })
 
   it('goes on past a peer that cannot be installed and one that changed its flags, whose rows say so', async () => {
     Object.assign(process.env, registry)
-    const [two, run] = [[task('move and delete'), task('resume and finish')], (one: any) => parts.raced(model, changed, one, how)]
+    const [two, run] = [
+      [task('move and delete'), task('resume and finish')],
+      (one: any) => parts.raced(model, changed, one, how),
+    ]
     const changed = { ...agent('vtcode'), command: () => ({ argv: [process.execPath, '--no-such-flag', 'exec'] }) }
     try {
-      const gone = await parts.rowsOf({ name: 'gone' }, two, () => parts.install(join(here, 'installs'), '@vtcode/no-such-agent'), run, silent)
-      expect(gone.map((row: any) => row.run.reason)).toEqual([expect.stringContaining('it cannot be installed: npm error'), expect.stringContaining('it cannot be installed: npm error')])
+      const gone = await parts.rowsOf(
+        { name: 'gone' },
+        two,
+        () => parts.install(join(here, 'installs'), '@vtcode/no-such-agent'),
+        run,
+        silent,
+      )
+      expect(gone.map((row: any) => row.run.reason)).toEqual([
+        expect.stringContaining('it cannot be installed: npm error'),
+        expect.stringContaining('it cannot be installed: npm error'),
+      ])
     } finally {
       for (const name of Object.keys(registry)) delete process.env[name]
     }
     const rows = await parts.rowsOf(changed, two, () => undefined, run, silent)
-    expect(rows.map((row: any) => row.run.reason)).toEqual(Array(2).fill(expect.stringMatching(/^it asked the model nothing: .*--no-such-flag/)))
+    expect(rows.map((row: any) => row.run.reason)).toEqual(
+      Array(2).fill(expect.stringMatching(/^it asked the model nothing: .*--no-such-flag/)),
+    )
   })
 
   it('reaches over MCP what it reaches as an agent', async () => {

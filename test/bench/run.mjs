@@ -19,7 +19,10 @@ if (process.send) {
 const folder = dirname(fileURLToPath(import.meta.url))
 const report = join(folder, 'README.md')
 const wanted = process.argv.slice(2)
-const benches = readdirSync(folder).filter((file) => file.endsWith('.bench.mjs')).map((file) => file.slice(0, -'.bench.mjs'.length)).sort()
+const benches = readdirSync(folder)
+  .filter((file) => file.endsWith('.bench.mjs'))
+  .map((file) => file.slice(0, -'.bench.mjs'.length))
+  .sort()
 
 // They make each start of Node slower, also the bare one that others are held against: reading certificates takes Node 20 as long as starting.
 for (const name of ['NODE_EXTRA_CA_CERTS', 'NODE_OPTIONS']) delete process.env[name]
@@ -40,18 +43,29 @@ for (const name of wanted.length > 0 ? wanted : benches) {
   const { measures, section, error } = await inProcess(name)
   if (section) sections.set(name + beside, section)
   failed ||= Boolean(error)
-  rows.set(name + beside, (measures ?? [{ name, goal: Number.NaN, ratio: Number.NaN, detail: `failed: ${error}` }]).map(row))
+  rows.set(
+    name + beside,
+    (measures ?? [{ name, goal: Number.NaN, ratio: Number.NaN, detail: `failed: ${error}` }]).map(row),
+  )
 }
 
-const lines = [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([name, cells]) => cells.map((cell) => `| ${name} | ${cell.join(' | ')} |`))
+const lines = [...rows]
+  .sort(([a], [b]) => (a < b ? -1 : 1))
+  .flatMap(([name, cells]) => cells.map((cell) => `| ${name} | ${cell.join(' | ')} |`))
 const table = ['| bench | what | measured | goal | holds | how |', '|---|---|---|---|---|---|', ...lines].join('\n')
 console.log(table)
-writeFileSync(report, `# Measures
+writeFileSync(
+  report,
+  `# Measures
 
 Written by \`npm run bench\`, on ${cpus().length} cores with Node 20, or the one named. A figure is a ratio of two things measured in the same run unless it has a unit.
 
 ${table}
-${[...sections].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, text]) => `\n## ${name}\n\n${text}\n`).join('')}`)
+${[...sections]
+  .sort(([a], [b]) => (a < b ? -1 : 1))
+  .map(([name, text]) => `\n## ${name}\n\n${text}\n`)
+  .join('')}`,
+)
 process.exitCode = failed ? 1 : 0
 
 /** What a bench measured, or why it could not; what it prints goes to our stderr. */
@@ -59,7 +73,11 @@ async function inProcess(name) {
   const child = fork(fileURLToPath(import.meta.url), [pathToFileURL(join(folder, `${name}.bench.mjs`)).href], {
     stdio: ['ignore', 2, 2, 'ipc'],
     // The same for everything that is compared: some variables, as those of certificates, make every start of Node slower.
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...Object.fromEntries(Object.entries(process.env).filter(([name]) => name.startsWith('VTCODE_RACE'))) },
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      ...Object.fromEntries(Object.entries(process.env).filter(([name]) => name.startsWith('VTCODE_RACE'))),
+    },
     // NaN and Infinity survive structured cloning, not JSON.
     serialization: 'advanced',
   })
@@ -72,7 +90,9 @@ async function inProcess(name) {
 /** One line of the table. `goal` is an upper bound, in the unit of `ratio`. */
 function row({ name, goal, ratio, unit = '', detail = '' }) {
   const number = (value) => (Number.isNaN(value) ? '–' : `${Number(value.toPrecision(3))}${unit && ` ${unit}`}`)
-  return [name, number(ratio), `≤ ${number(goal)}`, ratio <= goal ? 'yes' : 'no', detail].map((cell) => String(cell).replaceAll('|', '\\|'))
+  return [name, number(ratio), `≤ ${number(goal)}`, ratio <= goal ? 'yes' : 'no', detail].map((cell) =>
+    String(cell).replaceAll('|', '\\|'),
+  )
 }
 
 /** The rows and sections of benches that are not run this time stay as they were. */
@@ -86,7 +106,10 @@ function previous() {
   }
   const [table, ...more] = text.split(/^## /m)
   for (const part of more) sections.set(part.split('\n', 1)[0], part.slice(part.indexOf('\n')).trim())
-  for (const line of table.split('\n').filter((line) => line.startsWith('| ')).slice(1)) {
+  for (const line of table
+    .split('\n')
+    .filter((line) => line.startsWith('| '))
+    .slice(1)) {
     const [name, ...cells] = line.slice(2, -2).split(' | ')
     if (benches.includes(name.split(', ', 1)[0])) rows.set(name, [...(rows.get(name) ?? []), cells])
   }

@@ -31,7 +31,16 @@ export function place(folder, settings) {
 
 /** Settings for an agent whose model answers at `port`. */
 export const withModel = (port, { provider, ...more } = {}) => ({
-  custom_providers: [{ name: 'peer', api_format: 'openai-chat', base_url: `http://127.0.0.1:${port}/v1`, models: ['m'], api_key_env: 'none', ...provider }],
+  custom_providers: [
+    {
+      name: 'peer',
+      api_format: 'openai-chat',
+      base_url: `http://127.0.0.1:${port}/v1`,
+      models: ['m'],
+      api_key_env: 'none',
+      ...provider,
+    },
+  ],
   agent: { model: 'peer/m' },
   tools: { max_conversation_turns: 0 },
   ...more,
@@ -42,7 +51,8 @@ export const withModel = (port, { provider, ...more } = {}) => ({
  * stream; the thread says `asked` for each request.
  */
 export async function modelServer(answer) {
-  const worker = new Worker(`
+  const worker = new Worker(
+    `
 const { createServer } = require('node:http')
 const { parentPort } = require('node:worker_threads')
 const chunk = (delta, finish_reason = null) => 'data: ' + JSON.stringify({ id: '1', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason }] }) + '\\n\\n'
@@ -54,7 +64,9 @@ const server = createServer((request, response) => {
   request.on('end', () => answer(JSON.parse(body).messages, response.writeHead(200, { 'content-type': 'text/event-stream' }), chunk))
 })
 server.listen(0, '127.0.0.1', () => parentPort.postMessage({ port: server.address().port }))
-`, { eval: true })
+`,
+    { eval: true },
+  )
   const [{ port }] = await once(worker, 'message')
   return { port, worker }
 }
@@ -62,13 +74,20 @@ server.listen(0, '127.0.0.1', () => parentPort.postMessage({ port: server.addres
 /** What a program prints as JSON that runs an agent in a process of its own, whose memory and processor time are its own. `kernel` is open in it. */
 export async function measuredIn({ workspace, home, env }, program) {
   const file = join(home, 'program.mjs')
-  writeFileSync(file, `
+  writeFileSync(
+    file,
+    `
 import { createKernel } from ${JSON.stringify(join(project, 'dist/core/index.js'))}
 import { createAgent } from ${JSON.stringify(join(project, 'dist/plugins/agent/index.js'))}
 const kernel = await createKernel({ workspace: ${JSON.stringify(workspace)}, mode: 'auto' })
 const share = (all, part = 0.5) => all.sort((a, b) => a - b)[Math.floor(all.length * part)]
-${program}`)
-  const child = spawn(process.execPath, ['--expose-gc', file], { cwd: workspace, env, stdio: ['ignore', 'pipe', 'inherit'] })
+${program}`,
+  )
+  const child = spawn(process.execPath, ['--expose-gc', file], {
+    cwd: workspace,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   let out = ''
   child.stdout.on('data', (data) => (out += data))
   await once(child, 'close')

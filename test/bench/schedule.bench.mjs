@@ -17,27 +17,73 @@ export default () =>
     const home = join(folder, '.vtcode')
     fill(home, folder)
     const env = { PATH: process.env.PATH, HOME: folder, VTCODE_HOME: home }
-    const starts = Array.from({ length: 5 }, () => timed(() => spawnSync(process.execPath, [bin, 'schedule', 'serve', '--once'], { cwd: folder, env })))
+    const starts = Array.from({ length: 5 }, () =>
+      timed(() => spawnSync(process.execPath, [bin, 'schedule', 'serve', '--once'], { cwd: folder, env })),
+    )
     const [load, tick] = inProcess(home)
     return [
-      { name: 'a server of 10,000 schedules starts, and ends because nothing is due', goal: 1500, ratio: median(starts), unit: 'ms', detail: `median of ${starts.length} programs; reading alone ${load.toFixed(0)} ms` },
-      { name: 'the next due of 10,000, one of which has changed', goal: 1, ratio: tick, unit: 'ms', detail: `mean of ${TICKS}` },
-      { name: 'processor time of a server that waits', goal: 0.05, ratio: await idle(folder, env), unit: '%', detail: `over ${idle_s} s, in which it looks at the clock once` },
+      {
+        name: 'a server of 10,000 schedules starts, and ends because nothing is due',
+        goal: 1500,
+        ratio: median(starts),
+        unit: 'ms',
+        detail: `median of ${starts.length} programs; reading alone ${load.toFixed(0)} ms`,
+      },
+      {
+        name: 'the next due of 10,000, one of which has changed',
+        goal: 1,
+        ratio: tick,
+        unit: 'ms',
+        detail: `mean of ${TICKS}`,
+      },
+      {
+        name: 'processor time of a server that waits',
+        goal: 0.05,
+        ratio: await idle(folder, env),
+        unit: '%',
+        detail: `over ${idle_s} s, in which it looks at the clock once`,
+      },
     ]
   })
 
 function fill(home, workspace) {
   const store = new TaskStore(home)
   for (const one of [store.tasks, store.state]) mkdirSync(one, { recursive: true })
-  writeFileSync(join(home, 'vtcode.config.json'), JSON.stringify({ automation: { scheduled_tasks: { enabled: true } } }))
+  writeFileSync(
+    join(home, 'vtcode.config.json'),
+    JSON.stringify({ automation: { scheduled_tasks: { enabled: true } } }),
+  )
   const created_at = new Date().toISOString()
   for (let index = 0; index < SCHEDULES; index += 1) {
     const id = index.toString(16).padStart(8, '0')
-    const schedule = { type: 'cron5', expression: `${index % 60} ${index % 24} ${1 + (index % 28)} 1 *`, tz: 'Europe/Berlin' }
+    const schedule = {
+      type: 'cron5',
+      expression: `${index % 60} ${index % 24} ${1 + (index % 28)} 1 *`,
+      tz: 'Europe/Berlin',
+    }
     const at = new Date(nextBase(schedule, Date.now())).toISOString()
-    const task = { v: 1, id, name: `task ${index}`, workspace, workspace_id: '', created_at, enabled: true, schedule, action: { kind: 'prompt', prompt: 'x' }, overlap: 'skip', catch_up: 'one', catch_up_window_secs: 3600, timeout_secs: 7200, jitter: false, mode: 'auto' }
+    const task = {
+      v: 1,
+      id,
+      name: `task ${index}`,
+      workspace,
+      workspace_id: '',
+      created_at,
+      enabled: true,
+      schedule,
+      action: { kind: 'prompt', prompt: 'x' },
+      overlap: 'skip',
+      catch_up: 'one',
+      catch_up_window_secs: 3600,
+      timeout_secs: 7200,
+      jitter: false,
+      mode: 'auto',
+    }
     writeFileSync(join(store.tasks, `${id}.json`), JSON.stringify(task))
-    writeFileSync(join(store.state, `${id}.json`), JSON.stringify({ v: 1, next_base_run_at: at, next_run_at: at, owed: [], run_count: 0, consecutive_failures: 0 }))
+    writeFileSync(
+      join(store.state, `${id}.json`),
+      JSON.stringify({ v: 1, next_base_run_at: at, next_run_at: at, owed: [], run_count: 0, consecutive_failures: 0 }),
+    )
   }
 }
 
@@ -48,7 +94,12 @@ function timed(run) {
 }
 
 function inProcess(home) {
-  const scheduler = new Scheduler({ store: new TaskStore(home), clock: { now: Date.now, elapsed: () => performance.now() }, max_parallel: 4, run: async () => ({ status: 'success' }) })
+  const scheduler = new Scheduler({
+    store: new TaskStore(home),
+    clock: { now: Date.now, elapsed: () => performance.now() },
+    max_parallel: 4,
+    run: async () => ({ status: 'success' }),
+  })
   const load = timed(() => scheduler.load())
   const ticks = timed(() => {
     for (let index = 0; index < TICKS; index += 1) {

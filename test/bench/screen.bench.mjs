@@ -16,7 +16,8 @@ const fence = '```js\nconst a = 1 // comment\nfunction b() { return "text" }\n``
 
 export default async function bench() {
   const { frames, at, handle, type } = session()
-  for (let one = 0; one < messages; one++) handle.send({ type: 'commit', block: { kind: one % 2 ? 'markdown' : 'user', text: one % 10 ? paragraph : fence } })
+  for (let one = 0; one < messages; one++)
+    handle.send({ type: 'commit', block: { kind: one % 2 ? 'markdown' : 'user', text: one % 10 ? paragraph : fence } })
   await sleep(2000)
   const keys = []
   for (let one = 0; one < 300; one++) {
@@ -34,11 +35,40 @@ export default async function bench() {
   handle.send({ type: 'shutdown' })
   const [bare, first] = await starts(15)
   return [
-    { name: 'a key to its frame, p95', goal: 16, ratio: p95(keys), unit: 'ms', detail: `300 keys after ${messages} messages; median ${median(keys).toFixed(2)} ms` },
-    { name: 'bytes written in a frame of streaming, p95', goal: 1024, ratio: p95(sizes), unit: 'bytes', detail: `${sizes.length} frames of 200 tokens a second of Markdown with code; median ${median(sizes)} bytes` },
-    { name: 'memory', goal: 130, ratio: resident, unit: 'MB', detail: `resident, a process with the screen alone after ${messages} messages` },
-    { name: 'vtcode to its first frame, against bare node', goal: 3, ratio: first / bare, detail: `median of 15 in turn: ${first.toFixed(0)} ms, \`node -e 0\` ${bare.toFixed(0)} ms` },
-    { name: '200 tokens a second of Markdown with code, of a core', goal: 15, ratio: share, unit: '%', detail: 'processor time of 5 s' },
+    {
+      name: 'a key to its frame, p95',
+      goal: 16,
+      ratio: p95(keys),
+      unit: 'ms',
+      detail: `300 keys after ${messages} messages; median ${median(keys).toFixed(2)} ms`,
+    },
+    {
+      name: 'bytes written in a frame of streaming, p95',
+      goal: 1024,
+      ratio: p95(sizes),
+      unit: 'bytes',
+      detail: `${sizes.length} frames of 200 tokens a second of Markdown with code; median ${median(sizes)} bytes`,
+    },
+    {
+      name: 'memory',
+      goal: 130,
+      ratio: resident,
+      unit: 'MB',
+      detail: `resident, a process with the screen alone after ${messages} messages`,
+    },
+    {
+      name: 'vtcode to its first frame, against bare node',
+      goal: 3,
+      ratio: first / bare,
+      detail: `median of 15 in turn: ${first.toFixed(0)} ms, \`node -e 0\` ${bare.toFixed(0)} ms`,
+    },
+    {
+      name: '200 tokens a second of Markdown with code, of a core',
+      goal: 15,
+      ratio: share,
+      unit: '%',
+      detail: 'processor time of 5 s',
+    },
   ]
 }
 
@@ -47,7 +77,14 @@ function session() {
   const stdin = Object.assign(new PassThrough(), { isTTY: true, isRaw: false, setRawMode: () => stdin })
   const frames = []
   const at = { frames: 0 }
-  const output = { isTTY: true, columns: 100, rows: 30, on: () => output, off: () => output, write: (text) => (at.frames++, frames.push(Buffer.byteLength(text)), true) }
+  const output = {
+    isTTY: true,
+    columns: 100,
+    rows: 30,
+    on: () => output,
+    off: () => output,
+    write: (text) => (at.frames++, frames.push(Buffer.byteLength(text)), true),
+  }
   const { handle } = spawnSession({ stdin, output, env: {}, theme: 'dark' })
   return { frames, at, handle, type: (text) => stdin.write(text) }
 }
@@ -76,7 +113,12 @@ async function starts(rounds) {
   const one = (argv, mark) =>
     new Promise((resolve) => {
       const start = performance.now()
-      const child = pty.spawn(process.execPath, argv, { cwd: join(home, 'work'), env: { PATH: process.env.PATH, HOME: home, TERM: 'xterm-256color' }, cols: 80, rows: 24 })
+      const child = pty.spawn(process.execPath, argv, {
+        cwd: join(home, 'work'),
+        env: { PATH: process.env.PATH, HOME: home, TERM: 'xterm-256color' },
+        cols: 80,
+        rows: 24,
+      })
       let [raw, found] = ['', undefined]
       child.onData((data) => {
         raw += data

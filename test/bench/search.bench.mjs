@@ -17,7 +17,11 @@ const rules = ['--no-config', '--no-require-git', '--no-ignore-global']
 
 export default async function bench() {
   return [
-    ...(await on(root, async (search) => [...(await texts(search)), ...(await structurals(search)), ...(await cancelled(search))])),
+    ...(await on(root, async (search) => [
+      ...(await texts(search)),
+      ...(await structurals(search)),
+      ...(await cancelled(search)),
+    ])),
     ...(await outlines()),
     await kept(),
   ]
@@ -37,7 +41,10 @@ async function on(workspace, measure) {
 }
 
 async function texts(search) {
-  const rg = (...args) => () => runs(rgPath, [...rules, ...args], join(root, 'node_modules'))
+  const rg =
+    (...args) =>
+    () =>
+      runs(rgPath, [...rules, ...args], join(root, 'node_modules'))
   const both = (pattern) => [search({ action: 'grep', pattern, path: 'node_modules' }), rg('-S', '-e', pattern, './')]
   return [
     await versus('grep, a name', 1.15, ...both('createSourceFile')),
@@ -45,7 +52,12 @@ async function texts(search) {
     await versus('grep, a word on 40,000 lines', 1.15, ...both('function')),
     await versus('grep, nothing', 1.15, ...both('zzqqy')),
     await manyAndFew(both('throw'), both('SharedArrayBuffer')),
-    await versus('list recursive', 1.3, search({ action: 'list', mode: 'recursive', path: 'node_modules' }), rg('--files')),
+    await versus(
+      'list recursive',
+      1.3,
+      search({ action: 'list', mode: 'recursive', path: 'node_modules' }),
+      rg('--files'),
+    ),
   ]
 }
 
@@ -55,7 +67,12 @@ async function manyAndFew(many, few) {
   const over = (one, other) => median(one.times.map((time, round) => time / other.times[round]))
   const [ofMany, ofFew] = [over(ours, engine), over(oursFew, engineFew)]
   const spent = (ours.spent / engine.spent / (oursFew.spent / engineFew.spent)).toFixed(2)
-  return { name: 'grep, 10,000 matches against 100, each × rg', goal: 1, ratio: ofMany / ofFew, detail: `${ofMany.toFixed(2)} against ${ofFew.toFixed(2)}; by processor time ${spent}` }
+  return {
+    name: 'grep, 10,000 matches against 100, each × rg',
+    goal: 1,
+    ratio: ofMany / ofFew,
+    detail: `${ofMany.toFixed(2)} against ${ofFew.toFixed(2)}; by processor time ${spent}`,
+  }
 }
 
 /** A pattern that holds a word every match must hold, one that holds an operator, and one without either, over sources that no rule ignores. */
@@ -75,13 +92,19 @@ async function structurals(search) {
 /** How long after it was cancelled the program behind a search still runs. */
 async function cancelled(search) {
   if (process.platform !== 'linux') return []
-  const inputs = { rg: { action: 'grep', pattern: '(\\w+\\W+){30}zzqqy', path: 'node_modules' }, 'ast-grep': { action: 'structural', lang: 'ts', pattern: '$A ?? $B', path: 'node_modules/zod/src' } }
+  const inputs = {
+    rg: { action: 'grep', pattern: '(\\w+\\W+){30}zzqqy', path: 'node_modules' },
+    'ast-grep': { action: 'structural', lang: 'ts', pattern: '$A ?? $B', path: 'node_modules/zod/src' },
+  }
   const rows = []
   for (const [program, input] of Object.entries(inputs)) {
     const times = []
     for (let round = 0; round < 10; round++) {
       const abort = new AbortController()
-      const call = search(input, { signal: abort.signal })().then(() => Promise.reject(new Error('it was faster than the abort')), () => {})
+      const call = search(input, { signal: abort.signal })().then(
+        () => Promise.reject(new Error('it was faster than the abort')),
+        () => {},
+      )
       while (!children().includes(program)) await wait(1)
       await wait(20)
       const start = performance.now()
@@ -91,7 +114,13 @@ async function cancelled(search) {
       times.push(performance.now() - start)
       await call
     }
-    rows.push({ name: `cancelled, until ${program} is gone`, goal: 100, ratio: Math.max(...times), unit: 'ms', detail: `the longest of ${times.length}; median ${median(times).toFixed(1)} ms` })
+    rows.push({
+      name: `cancelled, until ${program} is gone`,
+      goal: 100,
+      ratio: Math.max(...times),
+      unit: 'ms',
+      detail: `the longest of ${times.length}; median ${median(times).toFixed(1)} ms`,
+    })
   }
   return rows
 }
@@ -110,9 +139,21 @@ function children() {
 
 /** A piece of code in the languages that only ast-grep's program outlines, each with its number in its names. */
 const written = {
-  Python: ['others.py', (at) => `class Thing${at}(Base):\n    size: int = ${at}\n\n    def __init__(self, a, b=2):\n        self.a = [x for x in range(b) if x % a]\n\ndef make_${at}(a: int) -> Thing${at}:\n    return Thing${at}(a) if a > 3 else None\n`],
-  Rust: ['others.rs', (at) => `pub struct Thing${at} {\n    pub size: usize,\n}\nimpl Thing${at} {\n    pub fn new(size: usize) -> Self { Self { size: size + 1 } }\n}\npub enum Kind${at} { A, B(u32) }\nfn make_${at}(a: usize) -> Thing${at} { Thing${at}::new(a) }\n`],
-  Go: ['others.go', (at) => `${at === 0 ? 'package main\n\n' : ''}type Thing${at} struct {\n\tSize int\n}\n\nfunc (t *Thing${at}) Total() int {\n\treturn t.Size + len("x")\n}\n\nfunc New${at}(size int) *Thing${at} { return &Thing${at}{Size: size} }\n`],
+  Python: [
+    'others.py',
+    (at) =>
+      `class Thing${at}(Base):\n    size: int = ${at}\n\n    def __init__(self, a, b=2):\n        self.a = [x for x in range(b) if x % a]\n\ndef make_${at}(a: int) -> Thing${at}:\n    return Thing${at}(a) if a > 3 else None\n`,
+  ],
+  Rust: [
+    'others.rs',
+    (at) =>
+      `pub struct Thing${at} {\n    pub size: usize,\n}\nimpl Thing${at} {\n    pub fn new(size: usize) -> Self { Self { size: size + 1 } }\n}\npub enum Kind${at} { A, B(u32) }\nfn make_${at}(a: usize) -> Thing${at} { Thing${at}::new(a) }\n`,
+  ],
+  Go: [
+    'others.go',
+    (at) =>
+      `${at === 0 ? 'package main\n\n' : ''}type Thing${at} struct {\n\tSize int\n}\n\nfunc (t *Thing${at}) Total() int {\n\treturn t.Size + len("x")\n}\n\nfunc New${at}(size int) *Thing${at} { return &Thing${at}{Size: size} }\n`,
+  ],
 }
 
 /** A real file of several thousand lines, some of other languages and the sources of this program, drawn for the first time and again. */
@@ -123,9 +164,13 @@ async function outlines() {
     mkdirSync(join(folder, 'plugins'))
     cpSync(join(root, 'plugins'), join(folder, 'plugins'), { recursive: true })
     cpSync(join(root, 'node_modules/typescript/lib', file), join(folder, file))
-    const sources = readdirSync(join(folder, 'plugins'), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
-    const native = (path) => () => runs(astGrep, ['outline', '--json=stream', '--view', 'expanded', '--items', 'all', path], folder)
-    for (const [name, piece] of Object.values(written)) writeFileSync(join(folder, name), Array.from({ length: 60 }, (_, at) => piece(at)).join('\n'))
+    const sources = readdirSync(join(folder, 'plugins'), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name))
+    const native = (path) => () =>
+      runs(astGrep, ['outline', '--json=stream', '--view', 'expanded', '--items', 'all', path], folder)
+    for (const [name, piece] of Object.values(written))
+      writeFileSync(join(folder, name), Array.from({ length: 60 }, (_, at) => piece(at)).join('\n'))
     let age = 10
     // Another time of change makes it another version, which no cache knows.
     const fresh = (paths, run) => () => {
@@ -138,7 +183,10 @@ async function outlines() {
       const all = search({ action: 'outline', path: 'plugins', max_results: 2000 })
       return [
         await versus('outline, first', 0.6, fresh([join(folder, file)], one), native(file)),
-        ...(await inLanguages((name) => [fresh([join(folder, name)], search({ action: 'outline', path: name })), native(name)])),
+        ...(await inLanguages((name) => [
+          fresh([join(folder, name)], search({ action: 'outline', path: name })),
+          native(name),
+        ])),
         await alone('outline, again', 1, one),
         await versus('outline of a directory, first', 0.8, fresh(sources, all), native('plugins'), 9),
         await versus('outline of a directory, again', 0.1, all, native('plugins'), 9),
@@ -151,7 +199,8 @@ async function outlines() {
 
 async function inLanguages(both) {
   const rows = []
-  for (const [language, [name]] of Object.entries(written)) rows.push(await versus(`outline, first, ${language}`, 1, ...both(name), 25))
+  for (const [language, [name]] of Object.entries(written))
+    rows.push(await versus(`outline, first, ${language}`, 1, ...both(name), 25))
   return rows
 }
 
@@ -176,6 +225,14 @@ async function kept() {
     }
     console.log((process.memoryUsage.rss() - before) / 1e6)
     await kernel.close()`
-  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], { cwd: root })
-  return { name: 'six searches in a row, memory kept', goal: 150, ratio: Number(stdout), unit: 'MB', detail: 'grown resident set of a process of their own, nothing collected on purpose' }
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], {
+    cwd: root,
+  })
+  return {
+    name: 'six searches in a row, memory kept',
+    goal: 150,
+    ratio: Number(stdout),
+    unit: 'MB',
+    detail: 'grown resident set of a process of their own, nothing collected on purpose',
+  }
 }

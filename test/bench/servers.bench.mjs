@@ -16,7 +16,11 @@ export default () =>
   inFolder(async (folder) => {
     writeFileSync(join(folder, 'server.mjs'), server)
     const none = place(folder, 'none', {})
-    const all = place(folder, 'all', Object.fromEntries(Array.from({ length: SERVERS }, (_, at) => [`server_${at}`, started(folder, at, 0)])))
+    const all = place(
+      folder,
+      'all',
+      Object.fromEntries(Array.from({ length: SERVERS }, (_, at) => [`server_${at}`, started(folder, at, 0)])),
+    )
     // Their tools are known from here on.
     await kernelAt(all).then((kernel) => kernel.close())
     const [bare, with_all] = await inTurn([() => called(none), () => called(all)], 15)
@@ -25,13 +29,31 @@ export default () =>
     const warm = await warmCalls(none, all)
     const together = await startTimes(folder)
     return [
-      { name: `a call of a built-in tool, ${SERVERS} servers configured, against none`, goal: 1.1, ratio: cold, detail: `\`vtcode call unified_search list\`, ${SERVERS * TOOLS} tools known: processor time of 15 in turn; by the clock ${median(with_all.times).toFixed(0)} and ${median(bare.times).toFixed(0)} ms` },
-      { name: 'the same in a program that runs', goal: 1.1, ratio: warm.all / warm.none, detail: `median of 2,000 in turn: ${(warm.all * 1000).toFixed(0)} and ${(warm.none * 1000).toFixed(0)} µs` },
-      { name: `${SERVERS} servers started side by side, against the slowest of them`, goal: 1.5, ratio: together.all / together.slowest, detail: `until all have listed their tools: ${together.all.toFixed(0)} ms; the slowest alone ${together.slowest.toFixed(0)} ms` },
+      {
+        name: `a call of a built-in tool, ${SERVERS} servers configured, against none`,
+        goal: 1.1,
+        ratio: cold,
+        detail: `\`vtcode call unified_search list\`, ${SERVERS * TOOLS} tools known: processor time of 15 in turn; by the clock ${median(with_all.times).toFixed(0)} and ${median(bare.times).toFixed(0)} ms`,
+      },
+      {
+        name: 'the same in a program that runs',
+        goal: 1.1,
+        ratio: warm.all / warm.none,
+        detail: `median of 2,000 in turn: ${(warm.all * 1000).toFixed(0)} and ${(warm.none * 1000).toFixed(0)} µs`,
+      },
+      {
+        name: `${SERVERS} servers started side by side, against the slowest of them`,
+        goal: 1.5,
+        ratio: together.all / together.slowest,
+        detail: `until all have listed their tools: ${together.all.toFixed(0)} ms; the slowest alone ${together.slowest.toFixed(0)} ms`,
+      },
     ]
   })
 
-const started = (folder, at, delay) => ({ command: process.execPath, args: [join(folder, 'server.mjs'), String(at), String(delay)] })
+const started = (folder, at, delay) => ({
+  command: process.execPath,
+  args: [join(folder, 'server.mjs'), String(at), String(delay)],
+})
 
 function place(folder, name, servers) {
   const at = placeIn(join(folder, name), { mcp: { max_connections: SERVERS + 1, servers } })
@@ -43,7 +65,11 @@ const kernelAt = ({ workspace, home, env }) => createKernel({ workspace, home, e
 
 const called = ({ workspace, env }) =>
   new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [bin, 'call', 'unified_search', 'list'], { cwd: workspace, env, stdio: ['ignore', 'ignore', 'inherit'] })
+    const child = spawn(process.execPath, [bin, 'call', 'unified_search', 'list'], {
+      cwd: workspace,
+      env,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    })
     child.on('exit', (code) => (code === 0 ? resolve() : reject(new Error(`exit ${code}`))))
   })
 
@@ -67,7 +93,11 @@ async function startTimes(folder) {
     const delay = (at) => Math.round((SLOWEST_MS * (at + 1)) / SERVERS)
     const sorts = { all: Array.from({ length: SERVERS }, (_, at) => at), slowest: [SERVERS - 1] }
     for (const [name, chosen] of Object.entries(sorts)) {
-      const fresh = place(folder, `${name}_${round}`, Object.fromEntries(chosen.map((at) => [`server_${at}`, started(folder, at, delay(at))])))
+      const fresh = place(
+        folder,
+        `${name}_${round}`,
+        Object.fromEntries(chosen.map((at) => [`server_${at}`, started(folder, at, delay(at))])),
+      )
       const began = performance.now()
       const kernel = await kernelAt(fresh)
       measured[name].push(performance.now() - began)

@@ -8,11 +8,30 @@ export default async () => {
   const root = mkdtempSync(join(tmpdir(), 'vtcode-bench-'))
   try {
     for (let i = 0; i < 1000; i++) write(join(root, `.agents/skills/skill-${i}`), i)
-    const rounds = Array.from({ length: 5 }, () => JSON.parse(execFileSync(process.execPath, ['--input-type=module', '-e', script(root)], { cwd: process.cwd(), encoding: 'utf8' })))
+    const rounds = Array.from({ length: 5 }, () =>
+      JSON.parse(
+        execFileSync(process.execPath, ['--input-type=module', '-e', script(root)], {
+          cwd: process.cwd(),
+          encoding: 'utf8',
+        }),
+      ),
+    )
     const best = (key) => Math.min(...rounds.map((round) => round[key]))
     return [
-      { name: '1,000 skills, listed cold', goal: 400, ratio: best('list'), unit: 'ms', detail: `best of 5 processes: the first list_skills of a kernel, its libraries included; ${best('cpu').toFixed(0)} ms of processor time` },
-      { name: '1,000 skills, one loaded', goal: 2, ratio: best('load'), unit: 'ms', detail: 'best of 5 processes: median of 100 loads' },
+      {
+        name: '1,000 skills, listed cold',
+        goal: 400,
+        ratio: best('list'),
+        unit: 'ms',
+        detail: `best of 5 processes: the first list_skills of a kernel, its libraries included; ${best('cpu').toFixed(0)} ms of processor time`,
+      },
+      {
+        name: '1,000 skills, one loaded',
+        goal: 2,
+        ratio: best('load'),
+        unit: 'ms',
+        detail: 'best of 5 processes: median of 100 loads',
+      },
     ]
   } finally {
     rmSync(root, { recursive: true, force: true })
@@ -42,6 +61,9 @@ function write(folder, i) {
   mkdirSync(join(folder, 'references'), { recursive: true })
   writeFileSync(join(folder, 'references/more.md'), 'More.\n')
   const file = join(folder, 'SKILL.md')
-  writeFileSync(file, `---\nname: skill-${i}\ndescription: >-\n  Does thing ${i}. Use when the user asks for thing ${i} or mentions it by another name.\nlicense: MIT\nmetadata:\n  author: someone\n---\n# Title\n\n${'Some text of the body.\n'.repeat(100)}`)
+  writeFileSync(
+    file,
+    `---\nname: skill-${i}\ndescription: >-\n  Does thing ${i}. Use when the user asks for thing ${i} or mentions it by another name.\nlicense: MIT\nmetadata:\n  author: someone\n---\n# Title\n\n${'Some text of the body.\n'.repeat(100)}`,
+  )
   utimesSync(file, new Date(0), new Date(0))
 }

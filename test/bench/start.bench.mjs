@@ -17,16 +17,38 @@ export default async function bench() {
     const counts = [FEW, MANY]
     for (const count of counts) plant(join(folder, String(count)), count)
     const times = new Map(counts.map((count) => [count, { new: start(folder, count), known: [] }]))
-    for (let round = 0; round < ROUNDS; round++) for (const count of counts) times.get(count).known.push(start(folder, count))
+    for (let round = 0; round < ROUNDS; round++)
+      for (const count of counts) times.get(count).known.push(start(folder, count))
     const best = (count, what) => Math.min(...times.get(count).known.map((one) => one[what]))
     const [few, many] = [times.get(FEW), times.get(MANY)]
     const ratio = (what) => best(MANY, what) / best(FEW, what)
-    const both = (what, unit = 'ms', digits = 0) => `${best(FEW, what).toFixed(digits)} and ${best(MANY, what).toFixed(digits)} ${unit}`
+    const both = (what, unit = 'ms', digits = 0) =>
+      `${best(FEW, what).toFixed(digits)} and ${best(MANY, what).toFixed(digits)} ${unit}`
     return [
-      { name: `${MANY} manifests against ${FEW}, a program that lists its tools`, goal: 2, ratio: ratio('program'), detail: `processor time, best of ${ROUNDS} processes: ${both('program')}; by the clock ${ratio('clock').toFixed(2)}; manifests never seen before ${(many.new.program / few.new.program).toFixed(2)}` },
-      { name: `${MANY} manifests against ${FEW}, createKernel alone`, goal: 2, ratio: ratio('kernel'), detail: `processor time: ${both('kernel')}; built again in the same process ${both('again')}` },
-      { name: `the list of tools again, a tool of ${MANY} against one of ${FEW}`, goal: 1.5, ratio: ratio('each'), detail: `kernel.tools() of the same generation, a tool: ${both('each', 'µs', 3)}; the first list ${both('first', 'ms', 1)}` },
-      { name: `unified_search tools with a keyword, ${MANY} against ${FEW}`, goal: MANY / FEW, ratio: ratio('search'), detail: `linear is ${MANY / FEW}: ${both('search', 'ms', 2)}` },
+      {
+        name: `${MANY} manifests against ${FEW}, a program that lists its tools`,
+        goal: 2,
+        ratio: ratio('program'),
+        detail: `processor time, best of ${ROUNDS} processes: ${both('program')}; by the clock ${ratio('clock').toFixed(2)}; manifests never seen before ${(many.new.program / few.new.program).toFixed(2)}`,
+      },
+      {
+        name: `${MANY} manifests against ${FEW}, createKernel alone`,
+        goal: 2,
+        ratio: ratio('kernel'),
+        detail: `processor time: ${both('kernel')}; built again in the same process ${both('again')}`,
+      },
+      {
+        name: `the list of tools again, a tool of ${MANY} against one of ${FEW}`,
+        goal: 1.5,
+        ratio: ratio('each'),
+        detail: `kernel.tools() of the same generation, a tool: ${both('each', 'µs', 3)}; the first list ${both('first', 'ms', 1)}`,
+      },
+      {
+        name: `unified_search tools with a keyword, ${MANY} against ${FEW}`,
+        goal: MANY / FEW,
+        ratio: ratio('search'),
+        detail: `linear is ${MANY / FEW}: ${both('search', 'ms', 2)}`,
+      },
     ]
   } finally {
     rmSync(folder, { recursive: true, force: true })
@@ -38,7 +60,9 @@ function plant(root, count) {
   for (const part of ['0', '1', 'work', 'home']) mkdirSync(join(root, part), { recursive: true })
   for (let i = 0; i < count; i++) {
     const file = join(root, String(i % 2), `count_${i}`)
-    writeFileSync(`${file}.yaml`, `name: count_${i}
+    writeFileSync(
+      `${file}.yaml`,
+      `name: count_${i}
 description: Counts the words of a file, number ${i}.
 effects: [read]
 input:
@@ -48,18 +72,23 @@ input:
     kind: { type: string, enum: [words, lines, bytes], default: words, description: What is counted. }
   required: [path]
 ${i % 4 < 2 ? 'run: [wc, -w, "{path}"]' : `module: ./count_${i}.js`}
-`)
+`,
+    )
     if (i % 4 >= 2) writeFileSync(`${file}.js`, 'export default () => ({ ok: true, output: {} })')
   }
 }
 
 function start(folder, count) {
   const began = performance.now()
-  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program, join(project, 'dist/core/index.js'), join(folder, String(count))], {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'inherit'],
-    env: { PATH: process.env.PATH },
-  })
+  const { stdout } = spawnSync(
+    process.execPath,
+    ['--input-type=module', '-e', program, join(project, 'dist/core/index.js'), join(folder, String(count))],
+    {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: { PATH: process.env.PATH },
+    },
+  )
   return { ...JSON.parse(stdout), clock: performance.now() - began }
 }
 

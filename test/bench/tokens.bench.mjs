@@ -16,19 +16,31 @@ import { tasks } from './tokens/tasks.mjs'
 const wanted = process.env.VTCODE_RACE?.split(/,(?! )/)
 const only = process.env.VTCODE_RACE_TASKS?.split(',')
 const chosen = tasks.filter((_, i) => !only || only.includes(String(i + 1)))
-const more = process.env.VTCODE_RACE_MORE ? [{ ...agents.find(({ name }) => name === 'pi'), ...JSON.parse(process.env.VTCODE_RACE_MORE) }] : []
+const more = process.env.VTCODE_RACE_MORE
+  ? [{ ...agents.find(({ name }) => name === 'pi'), ...JSON.parse(process.env.VTCODE_RACE_MORE) }]
+  : []
 
 export default async function bench() {
   const installs = process.env.VTCODE_RACE_AT ?? mkdtempSync(join(tmpdir(), 'vtcode-race-'))
   const root = join(tmpdir(), 'vtcode-race')
   const model = await startModel()
   try {
-    const { encode: tokensOf } = createRequire(join(install(installs, 'gpt-tokenizer'), 'x.js'))('gpt-tokenizer/encoding/o200k_base')
+    const { encode: tokensOf } = createRequire(join(install(installs, 'gpt-tokenizer'), 'x.js'))(
+      'gpt-tokenizer/encoding/o200k_base',
+    )
     const how = { root, tokensOf }
     const runs = new Map()
-    for (const agent of named([...agents, ...more])) runs.set(agent.name, await allTasks(agent, installs, (task, at) => (agent.own ? twice : raced)(model, agent, task, { ...how, at })))
+    for (const agent of named([...agents, ...more]))
+      runs.set(
+        agent.name,
+        await allTasks(agent, installs, (task, at) => (agent.own ? twice : raced)(model, agent, task, { ...how, at })),
+      )
     const overMcp = new Map()
-    for (const server of named(servers)) overMcp.set(server.name, await allTasks(server, installs, (task, at) => racedOverMcp(server, task, { ...how, at })))
+    for (const server of named(servers))
+      overMcp.set(
+        server.name,
+        await allTasks(server, installs, (task, at) => racedOverMcp(server, task, { ...how, at })),
+      )
     return { measures: measures(runs, overMcp), section: section(runs, overMcp) }
   } finally {
     model.close()

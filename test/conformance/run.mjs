@@ -12,16 +12,26 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 const here = (path) => fileURLToPath(new URL(path, import.meta.url))
 const [suite, program = here('../../dist/core/bin.cjs')] = process.argv.slice(2)
 const work = mkdtempSync(join(tmpdir(), 'vtcode-conformance-'))
-const server = spawn('node', [program, '--workspace', work, '--config', here('vtcode.config.json'), 'mcp', '--http', '0', '--no-token'], { stdio: ['ignore', 'ignore', 'pipe'] })
+const server = spawn(
+  'node',
+  [program, '--workspace', work, '--config', here('vtcode.config.json'), 'mcp', '--http', '0', '--no-token'],
+  { stdio: ['ignore', 'ignore', 'pipe'] },
+)
 
 let failed = false
 try {
   const url = await address(server)
   for (const revision of ['2025-11-25', '2026-07-28']) {
-    for (const peer of [['server', '--url', url], ['client', '--command', `node ${here('client.mjs')}`, '--timeout', '120000']]) {
+    for (const peer of [
+      ['server', '--url', url],
+      ['client', '--command', `node ${here('client.mjs')}`, '--timeout', '120000'],
+    ]) {
       // The connection of the last time may be gone.
       if (peer[0] === 'server') await warm(url).catch(() => warm(url))
-      const run = () => spawnSync(process.execPath, [suite, ...peer, '--requirements', revision, '-o', join(work, revision)], { encoding: 'utf8' })
+      const run = () =>
+        spawnSync(process.execPath, [suite, ...peer, '--requirements', revision, '-o', join(work, revision)], {
+          encoding: 'utf8',
+        })
       let { status, stdout, stderr } = run()
       // What it found too slow gets a second look: a machine may have had something else to do.
       if (status !== 0) ({ status, stdout, stderr } = run())

@@ -15,7 +15,9 @@ const servers = {
   '@modelcontextprotocol/server-everything': { call: ['echo', { message: 'hello' }] },
   '@modelcontextprotocol/server-filesystem': { args: ['WS'], call: ['list_allowed_directories', {}] },
   '@modelcontextprotocol/server-memory': { call: ['read_graph', {}] },
-  '@modelcontextprotocol/server-sequential-thinking': { call: ['sequentialthinking', { thought: 'One.', nextThoughtNeeded: false, thoughtNumber: 1, totalThoughts: 1 }] },
+  '@modelcontextprotocol/server-sequential-thinking': {
+    call: ['sequentialthinking', { thought: 'One.', nextThoughtNeeded: false, thoughtNumber: 1, totalThoughts: 1 }],
+  },
   '@upstash/context7-mcp': {},
   '@playwright/mcp': { args: ['--headless'], call: ['browser_close', {}] },
   'chrome-devtools-mcp': {},
@@ -56,7 +58,10 @@ const servers = {
 async function install(name, folder) {
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'package.json'), '{"private":true}')
-  await run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--silent', `${name}@latest`], { cwd: folder, timeout: 300_000 })
+  await run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--silent', `${name}@latest`], {
+    cwd: folder,
+    timeout: 300_000,
+  })
   const { version, bin } = JSON.parse(readFileSync(join(folder, 'node_modules', name, 'package.json'), 'utf8'))
   const path = typeof bin === 'string' ? bin : Object.values(bin ?? {})[0]
   if (!path) throw new Error('it has no program')
@@ -76,15 +81,27 @@ async function tried(name, { args = [], env = {}, call }, place) {
     row.version = version
     const filled = (value) => JSON.parse(JSON.stringify(value).replaceAll('WS', workspace))
     const server = { command: process.execPath, args: [program, ...filled(args)], env, startup_timeout_secs: 60 }
-    const config = { automation: { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net', 'ask'] } }, mcp: { servers: { s: server } } }
+    const config = {
+      automation: { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net', 'ask'] } },
+      mcp: { servers: { s: server } },
+    }
     const home = join(folder, 'home')
     const surroundings = { PATH: process.env.PATH, HOME: home, VTCODE_HOME: join(home, '.vtcode') }
     kernel = await createKernel({ workspace, home, env: surroundings, mode: 'full-auto', config, surface: 'test' })
-    const told = kernel.diagnostics().filter(({ code }) => /^VT_(MCP|SCHEMA)_/.test(code)).map(({ message }) => message.replaceAll(folder, '…').replace('The MCP server call:s cannot be started: ', ''))
-    row.connects = kernel.inspection.contributions().find(({ id }) => id === 'call:s')?.state === 'active' ? 'yes' : 'no'
-    const slots = kernel.list().map(({ slot }) => slot).filter((slot) => slot.startsWith('mcp__s__'))
+    const told = kernel
+      .diagnostics()
+      .filter(({ code }) => /^VT_(MCP|SCHEMA)_/.test(code))
+      .map(({ message }) => message.replaceAll(folder, '…').replace('The MCP server call:s cannot be started: ', ''))
+    row.connects =
+      kernel.inspection.contributions().find(({ id }) => id === 'call:s')?.state === 'active' ? 'yes' : 'no'
+    const slots = kernel
+      .list()
+      .map(({ slot }) => slot)
+      .filter((slot) => slot.startsWith('mcp__s__'))
     row.tools = String(slots.length)
-    row.prompts = String(kernel.inspection.offers('prompt').filter(({ name: one }) => one.startsWith('mcp__s__')).length)
+    row.prompts = String(
+      kernel.inspection.offers('prompt').filter(({ name: one }) => one.startsWith('mcp__s__')).length,
+    )
     row.remarks = told.join(' ').slice(0, 160)
     if (row.connects === 'yes' && call) {
       const result = await kernel.call(`mcp__s__${call[0]}`, filled(call[1]))
@@ -114,6 +131,9 @@ try {
 }
 const all = Object.keys(servers).flatMap((name) => (rows.has(`\`${name}\``) ? [rows.get(`\`${name}\``)] : []))
 const sum = all.reduce((tools, row) => tools + Number(row[3] || 0), 0)
-writeSection('servers', `${all.filter(([, , connects]) => connects === 'yes').length} of ${all.length} connect, with ${sum} tools; Node ${process.versions.node}, ${new Date().toISOString().slice(0, 10)}, by \`node test/conformance/servers.mjs\`.
+writeSection(
+  'servers',
+  `${all.filter(([, , connects]) => connects === 'yes').length} of ${all.length} connect, with ${sum} tools; Node ${process.versions.node}, ${new Date().toISOString().slice(0, 10)}, by \`node test/conformance/servers.mjs\`.
 
-${table(['server', 'version', 'connects', 'tools', 'prompts', 'one call', 'remarks'], all)}`)
+${table(['server', 'version', 'connects', 'tools', 'prompts', 'one call', 'remarks'], all)}`,
+)

@@ -2,7 +2,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 
 const page = new URL('../../docs/compatibility.md', import.meta.url)
-const cell = (value) => String(value ?? '').replaceAll('|', '\\|').replaceAll(/\s*\n\s*/g, ' ')
+const cell = (value) =>
+  String(value ?? '')
+    .replaceAll('|', '\\|')
+    .replaceAll(/\s*\n\s*/g, ' ')
 
 /** Puts `text` in place of what stands in the section `name` (`clients`, `servers`). */
 export function writeSection(name, text) {
@@ -14,7 +17,8 @@ export function writeSection(name, text) {
 }
 
 /** Rows of cells as a table. */
-export const table = (head, rows) => [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.map(cell).join(' | ')} |`).join('\n')
+export const table = (head, rows) =>
+  [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.map(cell).join(' | ')} |`).join('\n')
 
 /** The rows of the table in the section `name` as they stand there, by their first cell. */
 export function rowsIn(name) {
@@ -22,5 +26,14 @@ export function rowsIn(name) {
   const section = text.slice(text.indexOf(`<!-- ${name}: begin -->`), text.indexOf(`<!-- ${name}: end -->`))
   const lines = section.split('\n').filter((line) => line.startsWith('|'))
   const rows = lines.slice(lines.findIndex((line) => /^\|[ |-]*$/.test(line)) + 1)
-  return new Map(rows.map((line) => line.slice(2, -2).split(/ ?(?<!\\)\| ?/).map((text) => text.replaceAll('\\|', '|'))).map((cells) => [cells[0], cells]))
+  return new Map(
+    rows
+      .map((line) =>
+        line
+          .slice(2, -2)
+          .split(/ ?(?<!\\)\| ?/)
+          .map((text) => text.replaceAll('\\|', '|')),
+      )
+      .map((cells) => [cells[0], cells]),
+  )
 }

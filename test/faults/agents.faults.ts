@@ -11,7 +11,13 @@ afterEach(async () => {
 })
 const killing = join(import.meta.dirname, '../support/kill.mjs')
 const names = ['ONE', 'TWO', 'SIX']
-const spawn = (name: string) => call('agents', { action: 'spawn', message: `${name} Find out what the file says and report it.`, agent: 'explorer', background: name === 'TWO' })
+const spawn = (name: string) =>
+  call('agents', {
+    action: 'spawn',
+    message: `${name} Find out what the file says and report it.`,
+    agent: 'explorer',
+    background: name === 'TWO',
+  })
 
 /** Answers by what was asked so far, so that a run that begins again finds its place. */
 function answer({ messages }: any): Answer {
@@ -19,12 +25,19 @@ function answer({ messages }: any): Answer {
   const name = names.find((one) => told.includes(`${one} `))
   const answered = messages.filter(({ role }: any) => role === 'assistant').length
   if (name === undefined) return answered === 0 ? { toolCalls: names.map(spawn) } : { content: 'All done.' }
-  return answered === 0 ? { content: `${name} begins.`, toolCalls: [call('unified_file', { action: 'read', path: 'a.txt' })] } : { toolCalls: [call('report_result', { summary: `${name} is done.`, facts: [`${name} read a.txt`] })] }
+  return answered === 0
+    ? { content: `${name} begins.`, toolCalls: [call('unified_file', { action: 'read', path: 'a.txt' })] }
+    : { toolCalls: [call('report_result', { summary: `${name} is done.`, facts: [`${name} read a.txt`] })] }
 }
 const sessions = (place: Home): string => join(place.root, '.vtcode/sessions')
 function recordsIn(place: Home, id: string): any[] {
   const file = join(sessions(place), id, 'messages.jsonl')
-  return existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1).map((line) => JSON.parse(line)) : []
+  return existsSync(file)
+    ? readFileSync(file, 'utf8')
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => JSON.parse(line))
+    : []
 }
 
 describe('a conversation with three agents at work', () => {
@@ -34,7 +47,10 @@ describe('a conversation with three agents at work', () => {
       const place = await home(peer, { 'a.txt': 'a\n' })
       held.push(peer, place)
       const steps = join(place.home, 'steps')
-      const { code } = await vtcode(place, ['exec', '--mode', 'auto', '--session-id', 'ses_parent', 'Explore.'], { node: ['--import', killing], env: { KILL_AFTER: String(kill), STEPS: steps } })
+      const { code } = await vtcode(place, ['exec', '--mode', 'auto', '--session-id', 'ses_parent', 'Explore.'], {
+        node: ['--import', killing],
+        env: { KILL_AFTER: String(kill), STEPS: steps },
+      })
       return { peer, place, code, writes: Number(readFileSync(steps, 'utf8')) }
     }
     const { code, writes } = await explore(0)
@@ -45,20 +61,46 @@ describe('a conversation with three agents at work', () => {
       const { peer, place, code } = await explore(n)
       expect(code, `killed after ${n}`).toBe(null)
       const about = `after ${n} writes`
-      const before = new Map(recordsIn(place, 'ses_parent').flatMap(({ kind, child }) => (kind === 'child' ? [[child.id, child.status]] : [])))
+      const before = new Map(
+        recordsIn(place, 'ses_parent').flatMap(({ kind, child }) =>
+          kind === 'child' ? [[child.id, child.status]] : [],
+        ),
+      )
       // The turn that was interrupted goes on, or gives way to a new task.
-      const open = recordsIn(place, 'ses_parent').findLast(({ kind }) => kind.startsWith('turn_'))?.kind === 'turn_start'
-      const ended = await vtcode(place, ['--mode', 'auto', ...(open && n % 2 === 0 ? ['resume', 'ses_parent', '--continue-turn'] : ['exec', '--resume', 'ses_parent', 'Go on.'])])
+      const open =
+        recordsIn(place, 'ses_parent').findLast(({ kind }) => kind.startsWith('turn_'))?.kind === 'turn_start'
+      const ended = await vtcode(place, [
+        '--mode',
+        'auto',
+        ...(open && n % 2 === 0
+          ? ['resume', 'ses_parent', '--continue-turn']
+          : ['exec', '--resume', 'ses_parent', 'Go on.']),
+      ])
       expect([ended.code, ended.out], `${about}: ${ended.err}`).toEqual([0, 'All done.\n'])
       const records = recordsIn(place, 'ses_parent')
-      const children = new Map(records.flatMap(({ kind, child, report }) => (kind === 'child' ? [[child.id, { ...child, report }] as const] : [])))
-      expect([...children.values()].filter(({ status }) => !['completed', 'failed'].includes(status)), about).toEqual([])
+      const children = new Map(
+        records.flatMap(({ kind, child, report }) =>
+          kind === 'child' ? [[child.id, { ...child, report }] as const] : [],
+        ),
+      )
+      expect(
+        [...children.values()].filter(({ status }) => !['completed', 'failed'].includes(status)),
+        about,
+      ).toEqual([])
       for (const { id, session_id, status, error, summary } of children.values()) {
-        if (status === 'failed') expect([before.get(id), error.code], about).toEqual([expect.stringMatching(/queued|running/), 'VT_SESSION_INTERRUPTED'])
+        if (status === 'failed')
+          expect([before.get(id), error.code], about).toEqual([
+            expect.stringMatching(/queued|running/),
+            'VT_SESSION_INTERRUPTED',
+          ])
         const own = recordsIn(place, session_id)
-        const reported = own.some(({ kind, call_id, is_error }) => kind === 'call_end' && call_id === 'c2-0' && !is_error)
+        const reported = own.some(
+          ({ kind, call_id, is_error }) => kind === 'call_end' && call_id === 'c2-0' && !is_error,
+        )
         const began = own.some(({ kind, message }) => kind === 'message' && message.role === 'assistant')
-        expect(summary ?? '', about).toMatch(status === 'completed' || reported ? /is done\.$/ : began ? /begins\.$/ : /^$/)
+        expect(summary ?? '', about).toMatch(
+          status === 'completed' || reported ? /is done\.$/ : began ? /begins\.$/ : /^$/,
+        )
       }
       checkMemory((await place.read('.vtcode/sessions/ses_parent/memory.json'))!)
       checkLog(logOf(place, 'ses_parent'))

@@ -97,24 +97,45 @@ export async function moments(deed: Deed): Promise<(calls: string) => Strike[]> 
   const server = await Server.start(stage)
   const log = join(stage.home, 'log')
   const own = threads(server)
-  const detach = await trace(server, [server.child.pid!], ['-f', '-o', log, '-e', `trace=${Object.values(steps).join(',')}`])
+  const detach = await trace(
+    server,
+    [server.child.pid!],
+    ['-f', '-o', log, '-e', `trace=${Object.values(steps).join(',')}`],
+  )
   expect(await server.call(deed.call('x'))).toMatchObject({ ok: true })
   await detach()
   await server.end()
   // The program that carries attributes over is a process of its own.
-  const seen = [...readFileSync(log, 'utf8').matchAll(/^(\d+) +(\w+)\(/gm)].map(([, id, name]) => ({ id: Number(id), name: name! }))
+  const seen = [...readFileSync(log, 'utf8').matchAll(/^(\d+) +(\w+)\(/gm)].map(([, id, name]) => ({
+    id: Number(id),
+    name: name!,
+  }))
   const ours = seen.filter(({ id }) => own.includes(id))
   stage.remove()
   return (calls) =>
     (['main', 'pool'] as const).flatMap((thread) => {
-      const steps = ours.filter(({ id, name }) => (id === server.child.pid) === (thread === 'main') && calls.split(',').includes(name))
+      const steps = ours.filter(
+        ({ id, name }) => (id === server.child.pid) === (thread === 'main') && calls.split(',').includes(name),
+      )
       return steps.map((_, index) => ({ thread, when: index + 1 }))
     })
 }
 
 /** Attaches a tracer that strikes once, or (`3+`) from then on. */
-export const strike = (server: Server, { thread, when }: { thread: Thread; when: Strike['when'] | `${number}+` }, calls: string, what: string): Promise<() => Promise<void>> =>
-  trace(server, threads(server, thread), ['-o', '/dev/null', '-e', `trace=${calls}`, '-e', `inject=${calls}:${what}:when=${when}`])
+export const strike = (
+  server: Server,
+  { thread, when }: { thread: Thread; when: Strike['when'] | `${number}+` },
+  calls: string,
+  what: string,
+): Promise<() => Promise<void>> =>
+  trace(server, threads(server, thread), [
+    '-o',
+    '/dev/null',
+    '-e',
+    `trace=${calls}`,
+    '-e',
+    `inject=${calls}:${what}:when=${when}`,
+  ])
 
 /** Opens the workspace as the next start does. */
 export async function restart({ root: workspace, home }: Scene): Promise<void> {
@@ -125,7 +146,9 @@ export async function restart({ root: workspace, home }: Scene): Promise<void> {
 
 /** Returns all moments in soak, else the first and the last of each thread. */
 export const pickEnds = (all: readonly Strike[]): Strike[] =>
-  soak ? [...all] : all.filter(({ thread }, index) => all[index - 1]?.thread !== thread || all[index + 1]?.thread !== thread)
+  soak
+    ? [...all]
+    : all.filter(({ thread }, index) => all[index - 1]?.thread !== thread || all[index + 1]?.thread !== thread)
 
 /** Runs over a list with a few at a time. */
 export async function each<T>(list: readonly T[], run: (item: T) => Promise<void>, atOnce = 3): Promise<void> {

@@ -39,7 +39,9 @@ describe.each(deeds)('$name', (deed) => {
         const detach = await strike(server, moment, calls, `error=${error}`)
         const answer = await server.call(deed.call(folder))
         await detach()
-        expect(stateOf(deed, stage, folder), `${title}: ${JSON.stringify(answer)}`).toEqual(answer?.ok ? deed.now : deed.old)
+        expect(stateOf(deed, stage, folder), `${title}: ${JSON.stringify(answer)}`).toEqual(
+          answer?.ok ? deed.now : deed.old,
+        )
         if (answer?.ok) continue
         expect(answer?.error, title).toMatchObject({
           code: expect.stringMatching(/^VT_(FILE_IO|PATH_PERMISSION)$/),
@@ -74,9 +76,14 @@ describe('a patch that fails, and whose way back fails too', () => {
       if (answer?.ok) continue
       const half = answer?.error.details?.['rolled_back'] === false
       if (half) stuck++
-      const details = half ? { not_applied: false, not_rolled_back: expect.arrayContaining([expect.any(String)]) } : { not_applied: true }
+      const details = half
+        ? { not_applied: false, not_rolled_back: expect.arrayContaining([expect.any(String)]) }
+        : { not_applied: true }
       expect(answer?.error.details, folder).toMatchObject(details)
-      const next = await server.call(['unified_file', { action: 'write', path: 'other', content: folder, mode: 'overwrite' }])
+      const next = await server.call([
+        'unified_file',
+        { action: 'write', path: 'other', content: folder, mode: 'overwrite' },
+      ])
       expect(next, folder).toMatchObject({ ok: true })
       expect(stateOf(deed, stage, folder), `${folder}: ${JSON.stringify(answer)}`).toEqual(half ? deed.now : deed.old)
     }
@@ -94,7 +101,9 @@ describe('writing', () => {
     const server = await Server.start(stage)
     // The first write is that of the record for undo. Nothing was written where the tracer says 1,000 bytes: only the length is right.
     const detach = await strike(server, { thread: 'pool', when: 2 }, 'pwrite64', 'retval=1000')
-    expect(await server.call(['unified_file', { action: 'edit', path: 'f', old_str: 'end', new_str: 'END' }])).toMatchObject({ ok: true })
+    expect(
+      await server.call(['unified_file', { action: 'edit', path: 'f', old_str: 'end', new_str: 'END' }]),
+    ).toMatchObject({ ok: true })
     await detach()
     expect(stage.text('f')!.length).toBe(100_003)
     expect(stage.text('f')!.endsWith('END')).toBe(true)
@@ -115,7 +124,9 @@ describe('writing', () => {
     const own = readFileSync(log, 'utf8')
       .split('\n')
       .filter((line) => /own\/\.vtcode-tmp-/.test(line) || /fsync\(\d+<[^>]*\/own>/.test(line) || /rename/.test(line))
-    const order = own.map((line) => /\s(openat|fchmod|pwrite64|fsync|rename)\w*\(/.exec(line)?.[1]).filter((name) => name !== undefined)
+    const order = own
+      .map((line) => /\s(openat|fchmod|pwrite64|fsync|rename)\w*\(/.exec(line)?.[1])
+      .filter((name) => name !== undefined)
     expect(order.join(' ')).toMatch(/openat.* fchmod pwrite64 fsync .*rename.* fsync/)
     expect(own.find((line) => /openat.*O_CREAT/.test(line))).toMatch(/O_EXCL.*0600/)
     await server.end()
@@ -146,7 +157,10 @@ const changes = (path: string, free: string): Call[] => [
   ['unified_file', { action: 'edit', path, old_str: 'old', new_str: 'new' }],
   ['unified_file', { action: 'write', path, content: 'new', mode: 'overwrite' }],
   ['unified_file', { action: 'write', path, content: 'new', mode: 'append' }],
-  ['apply_patch', { input: `*** Begin Patch\n*** Add File: first\n+1\n*** Update File: ${path}\n-old\n+new\n*** End Patch` }],
+  [
+    'apply_patch',
+    { input: `*** Begin Patch\n*** Add File: first\n+1\n*** Update File: ${path}\n-old\n+new\n*** End Patch` },
+  ],
   ['unified_file', { action: 'patch', patch: `*** Begin Patch\n*** Update File: ${path}\n-old\n+new\n*** End Patch` }],
   ['unified_file', { action: 'copy', path: free, destination: path, overwrite: true }],
   ['unified_file', { action: 'move', path: free, destination: path, overwrite: true }],
@@ -179,8 +193,12 @@ async function onSmallDisk(files: Record<string, string>) {
 describe('a disk that refuses', () => {
   it('because it is full leaves the original and no temporary file', async () => {
     const { server, text, leftovers, end } = await onSmallDisk({ f: 'x'.repeat(300_000) })
-    const write = (content: string) => server.call(['unified_file', { action: 'write', path: 'f', content, mode: 'overwrite' }])
-    expect(await write('y'.repeat(900_000))).toMatchObject({ ok: false, error: { code: 'VT_FILE_IO', details: { errno: 'ENOSPC' } } })
+    const write = (content: string) =>
+      server.call(['unified_file', { action: 'write', path: 'f', content, mode: 'overwrite' }])
+    expect(await write('y'.repeat(900_000))).toMatchObject({
+      ok: false,
+      error: { code: 'VT_FILE_IO', details: { errno: 'ENOSPC' } },
+    })
     expect([text('f'), leftovers()]).toEqual(['x'.repeat(300_000), []])
     expect(await write('small')).toMatchObject({ ok: true })
     await end()
@@ -197,7 +215,13 @@ describe('a disk that refuses', () => {
       ['unified_file', { action: 'write', path: 'fixed/new/x', content: '' }],
     ]
     for (const call of calls) expect(await server.call(call), JSON.stringify(call)).toMatchObject(refused)
-    expect([text(path), text('free'), text('first'), text('elsewhere'), leftovers()]).toEqual(['old', 'free', undefined, undefined, []])
+    expect([text(path), text('free'), text('first'), text('elsewhere'), leftovers()]).toEqual([
+      'old',
+      'free',
+      undefined,
+      undefined,
+      [],
+    ])
     await end()
   })
 })
@@ -211,7 +235,8 @@ describe.runIf(process.getuid?.() === 0)('a file that refuses', () => {
     chmodSync(join(stage.root, 'f'), 0o444)
     // Root without its rights is refused what the mode refuses.
     const server = await Server.start(stage, { wrap: ['setpriv', '--bounding-set', '-all', '--inh-caps', '-all'] })
-    for (const call of changes('f', 'free').slice(0, 5)) expect(await server.call(call), JSON.stringify(call)).toMatchObject(refused)
+    for (const call of changes('f', 'free').slice(0, 5))
+      expect(await server.call(call), JSON.stringify(call)).toMatchObject(refused)
     expect([stage.text('f'), stage.text('first'), stage.leftovers()]).toEqual(['old\n', undefined, []])
     expect(statSync(join(stage.root, 'f')).mode & 0o777).toBe(0o444)
     await server.end()
@@ -230,7 +255,12 @@ describe.runIf(process.getuid?.() === 0)('a file that refuses', () => {
         ['unified_file', { action: 'move', path: 'f', destination: 'g' }],
       ]
       for (const call of calls) expect(await server.call(call), JSON.stringify(call)).toMatchObject(refused)
-      expect(['f', 'free', 'first', 'g'].map((path) => stage.text(path))).toEqual(['old\n', 'free', undefined, undefined])
+      expect(['f', 'free', 'first', 'g'].map((path) => stage.text(path))).toEqual([
+        'old\n',
+        'free',
+        undefined,
+        undefined,
+      ])
       expect(stage.leftovers()).toEqual([])
     } finally {
       execFileSync('chattr', ['-i', join(stage.root, 'f')])

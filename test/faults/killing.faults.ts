@@ -6,7 +6,9 @@ import { scene, Server } from './process.js'
 describe.each(deeds)('$name', (deed) => {
   it('killed at every step of it leaves all old or all new', async () => {
     const at = await moments(deed)
-    const strikes = Object.entries(steps).flatMap(([step, calls]) => at(calls).map((moment) => ({ step, calls, ...moment })))
+    const strikes = Object.entries(steps).flatMap(([step, calls]) =>
+      at(calls).map((moment) => ({ step, calls, ...moment })),
+    )
     expect(strikes.length).toBeGreaterThan(8)
     await each(samplePoints(strikes, 6), async ({ calls, ...moment }) => {
       const stage = scene()
@@ -41,7 +43,10 @@ describe('a server', () => {
           'apply_patch',
           { input: `*** Begin Patch\n*** Update File: x\n${hunk(i)}*** Update File: y\n${hunk(i)}*** End Patch` },
         ]),
-        server.call(['unified_file', { action: 'edit', path: 'z', old_str: `count ${zAt + i}\n`, new_str: `count ${zAt + i + 1}\n` }]),
+        server.call([
+          'unified_file',
+          { action: 'edit', path: 'z', old_str: `count ${zAt + i}\n`, new_str: `count ${zAt + i + 1}\n` },
+        ]),
       ])
       await Promise.race(pending.flat())
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 50))
@@ -64,7 +69,9 @@ describe('a server', () => {
     const names = Array.from({ length: 20 }, (_, i) => `f${i}`)
     const stage = scene(Object.fromEntries(names.map((name) => [name, 'old'])))
     const server = await Server.start(stage)
-    const first = names.map((path) => server.call(['unified_file', { action: 'write', path, content: 'new', mode: 'overwrite' }]))[0]
+    const first = names.map((path) =>
+      server.call(['unified_file', { action: 'write', path, content: 'new', mode: 'overwrite' }]),
+    )[0]
     await first
     await server.kill('SIGTERM')
     expect(stage.leftovers()).toEqual([])

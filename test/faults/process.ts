@@ -1,6 +1,15 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -15,7 +24,10 @@ const base = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
 /** A workspace for a process that will be hurt. */
 export function scene(files: Record<string, string> = {}, place = base) {
-  const [root, home] = ['fault', 'home'].map((name) => realpathSync(mkdtempSync(join(place, `vtcode-${name}-`)))) as [string, string]
+  const [root, home] = ['fault', 'home'].map((name) => realpathSync(mkdtempSync(join(place, `vtcode-${name}-`)))) as [
+    string,
+    string,
+  ]
   const put = (path: string, text: string) => {
     mkdirSync(dirname(join(root, path)), { recursive: true })
     writeFileSync(join(root, path), text)
@@ -57,16 +69,24 @@ export class Server {
   }
 
   /** `wrap` is the program that starts the server, `workspace` where it sees its files. */
-  static async start(stage: Scene, { wrap = [], workspace = stage.root }: { wrap?: string[]; workspace?: string } = {}): Promise<Server> {
+  static async start(
+    stage: Scene,
+    { wrap = [], workspace = stage.root }: { wrap?: string[]; workspace?: string } = {},
+  ): Promise<Server> {
     for (const name of ['a', 'b']) stage.put(`warm/${name}`, 'warm\n')
     const command = [...wrap, process.execPath, bin, '--workspace', workspace, 'mcp', '--structured']
     // One thread of the pool, so that the steps of a change have an order.
     const env = { PATH: process.env['PATH']!, HOME: stage.home, UV_THREADPOOL_SIZE: '1' }
     const child = spawn(command[0]!, command.slice(1), { stdio: ['pipe', 'pipe', 'inherit'], env })
     const server = new Server(child, once(child, 'exit'))
-    await server.ask('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } })
+    await server.ask('initialize', {
+      protocolVersion: '2025-11-25',
+      capabilities: {},
+      clientInfo: { name: 'test', version: '1' },
+    })
     server.say({ method: 'notifications/initialized' })
-    const input = '*** Begin Patch\n*** Update File: warm/a\n-warm\n+hot\n*** Update File: warm/b\n-warm\n+hot\n*** End Patch'
+    const input =
+      '*** Begin Patch\n*** Update File: warm/a\n-warm\n+hot\n*** Update File: warm/b\n-warm\n+hot\n*** End Patch'
     const warm = [
       await server.call(['unified_file', { action: 'edit', path: 'warm/a', old_str: 'warm', new_str: 'hot' }]),
       await server.call(['apply_patch', { input: input.replace('-warm\n+hot', '-hot\n+warm') }]),
@@ -78,9 +98,13 @@ export class Server {
   /** The result of a call, `undefined` if the process ends first. */
   async call([name, input]: Call): Promise<Result | undefined> {
     const answer = (await this.ask('tools/call', { name, arguments: input })) as
-      { isError?: boolean; structuredContent: object } | undefined
+      | { isError?: boolean; structuredContent: object }
+      | undefined
     return (
-      answer && ((answer.isError ? { ok: false, ...answer.structuredContent } : { ok: true, output: answer.structuredContent }) as Result)
+      answer &&
+      ((answer.isError
+        ? { ok: false, ...answer.structuredContent }
+        : { ok: true, output: answer.structuredContent }) as Result)
     )
   }
   /** Lets the input end and waits for the process to. */
@@ -117,7 +141,9 @@ export const threads = ({ child }: Server, thread?: Thread): number[] => {
 
 /** Attaches strace to threads of a server; what it resolves to detaches it. */
 export async function trace(server: Server, ids: number[], args: string[]): Promise<() => Promise<void>> {
-  const child = spawn('strace', [...ids.flatMap((id) => ['-p', String(id)]), ...args], { stdio: ['ignore', 'ignore', 'pipe'] })
+  const child = spawn('strace', [...ids.flatMap((id) => ['-p', String(id)]), ...args], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
   let log = ''
   await new Promise<void>((resolve, reject) => {
     child.stderr.on('data', (chunk) => {

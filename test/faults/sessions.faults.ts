@@ -11,7 +11,14 @@ afterEach(async () => {
   for (const one of held.splice(0).reverse()) await one[Symbol.asyncDispose]()
 })
 const killing = join(import.meta.dirname, '../support/kill.mjs')
-const summary = JSON.stringify({ goal: 'the goal', constraints: [], done: [], facts: [], open_questions: [], next_steps: [] })
+const summary = JSON.stringify({
+  goal: 'the goal',
+  constraints: [],
+  done: [],
+  facts: [],
+  open_questions: [],
+  next_steps: [],
+})
 
 /** Three turns in a workspace, each of which wrote its number to a file; a peer that goes on for ever. */
 async function scene(): Promise<{ peer: Peer; place: Home; id: string }> {
@@ -19,23 +26,43 @@ async function scene(): Promise<{ peer: Peer; place: Home; id: string }> {
     const last = body.messages.at(-1)
     if (JSON.stringify(body.messages).includes('You shorten the record')) return { content: summary }
     const turn = /^turn (\d)$/.exec(last.content)?.[1]
-    return turn ? { toolCalls: [call('unified_file', { action: 'write', path: 'a.txt', content: `${turn}\n`, mode: 'overwrite' })] } : { content: 'done' }
+    return turn
+      ? {
+          toolCalls: [
+            call('unified_file', { action: 'write', path: 'a.txt', content: `${turn}\n`, mode: 'overwrite' }),
+          ],
+        }
+      : { content: 'done' }
   }
   const peer = await startPeer(Array.from({ length: 400 }, () => answer))
   const place = await home(peer)
   held.push(peer, place)
-  for (const turn of [1, 2, 3]) expect((await vtcode(place, ['exec', '--mode', 'auto', `turn ${turn}`, ...(turn === 1 ? [] : ['--resume', 'last'])])).code).toBe(0)
+  for (const turn of [1, 2, 3])
+    expect(
+      (await vtcode(place, ['exec', '--mode', 'auto', `turn ${turn}`, ...(turn === 1 ? [] : ['--resume', 'last'])]))
+        .code,
+    ).toBe(0)
   const [{ session_id }] = JSON.parse((await vtcode(place, ['sessions', 'list', '--json'])).out)
   return { peer, place, id: session_id }
 }
 
 /** Runs a command line from the same files, each time killed after a later step; returns the number of its steps. */
-async function struck(place: Home, args: string[], input: string | undefined, check: (title: string) => Promise<void>): Promise<number> {
+async function struck(
+  place: Home,
+  args: string[],
+  input: string | undefined,
+  check: (title: string) => Promise<void>,
+): Promise<number> {
   const saved = mkdtempSync(join(tmpdir(), 'vtcode-struck-'))
   cpSync(place.root, saved, { recursive: true })
   try {
     const log = join(place.home, 'steps')
-    const run = (kill: number) => vtcode(place, args, { node: ['--import', killing], env: { KILL_AFTER: String(kill), KILL_AT: 'step', STEPS: log }, ...(input !== undefined && { input }) })
+    const run = (kill: number) =>
+      vtcode(place, args, {
+        node: ['--import', killing],
+        env: { KILL_AFTER: String(kill), KILL_AT: 'step', STEPS: log },
+        ...(input !== undefined && { input }),
+      })
     const restore = () => {
       // The folder stays the same one: what is sealed belongs to it.
       for (const name of readdirSync(place.root)) rmSync(join(place.root, name), { recursive: true })
@@ -54,7 +81,11 @@ async function struck(place: Home, args: string[], input: string | undefined, ch
     rmSync(saved, { recursive: true, force: true })
   }
 }
-const said = (peer: Peer): string[] => peer.bodies.at(-1).messages.slice(1).flatMap(({ role, content }: any) => (role === 'user' ? [content] : []))
+const said = (peer: Peer): string[] =>
+  peer.bodies
+    .at(-1)
+    .messages.slice(1)
+    .flatMap(({ role, content }: any) => (role === 'user' ? [content] : []))
 
 describe('killed at every step', () => {
   it('a shortening leaves the whole conversation or the shorter one', async () => {
@@ -63,8 +94,15 @@ describe('killed at every step', () => {
       expect((await vtcode(place, ['exec', '--resume', id, 'and now?'])).code, title).toBe(0)
       const words = said(peer)
       const whole = ['turn 1', 'turn 2', 'turn 3', 'and now?']
-      expect(words.filter((word) => !word.startsWith('<')), title).toEqual(whole)
-      expect(words.length === whole.length || (words[0]!.startsWith('<session_memory>') && words[1]!.startsWith('<conversation_summary>')), title).toBe(true)
+      expect(
+        words.filter((word) => !word.startsWith('<')),
+        title,
+      ).toEqual(whole)
+      expect(
+        words.length === whole.length ||
+          (words[0]!.startsWith('<session_memory>') && words[1]!.startsWith('<conversation_summary>')),
+        title,
+      ).toBe(true)
       checkMessages(peer.bodies.at(-1).messages)
       checkLog(logOf(place, id))
     })
@@ -81,7 +119,10 @@ describe('killed at every step', () => {
       const forked = all.find(({ parent_session_id }: any) => parent_session_id === id)
       if (!forked) return
       expect((await vtcode(place, ['exec', '--resume', forked.session_id, 'and now?'])).code, title).toBe(0)
-      expect(said(peer).filter((word) => word !== 'another way'), title).toEqual(['turn 1', 'turn 2', 'turn 3', 'and now?'])
+      expect(
+        said(peer).filter((word) => word !== 'another way'),
+        title,
+      ).toEqual(['turn 1', 'turn 2', 'turn 3', 'and now?'])
       checkLog(logOf(place, forked.session_id))
     })
     expect(steps).toBeGreaterThan(8)

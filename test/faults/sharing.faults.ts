@@ -23,7 +23,9 @@ describe('100 edits at once of 100 lines of one file', () => {
   it('in two servers are each there, or refused as made on an older text and there once made again on a fresh one', async () => {
     const stage = scene({ f: lines.join('') })
     const servers = [await Server.start(stage), await Server.start(stage)]
-    const outcomes = await Promise.all(lines.map(async (_, line) => (await servers[line % 2]!.call(['unified_file', edit(line)]))!))
+    const outcomes = await Promise.all(
+      lines.map(async (_, line) => (await servers[line % 2]!.call(['unified_file', edit(line)]))!),
+    )
     const refused = outcomes.flatMap((result, line) => (result.ok ? [] : [{ line, code: result.error.code }]))
     expect(refused.filter(({ code }) => code !== 'VT_FILE_STALE')).toEqual([])
     const expected = lines.map((line, index) => (outcomes[index]!.ok ? line.toUpperCase() : line)).join('')
@@ -58,9 +60,15 @@ describe('a directory that is swapped for a link that leads out, all the time', 
         ['unified_file', { action: 'edit', path: 'real/secret', old_str: 'secret', new_str: 'known' }],
         ['unified_file', { action: 'read', path: 'real/secret' }],
         ['unified_file', { action: 'copy', path: `warm/a`, destination: `real/c${i % 20}`, overwrite: true }],
-        ['unified_file', { action: 'move', path: `real/c${(i + 10) % 20}`, destination: `real/m${i % 20}`, overwrite: true }],
+        [
+          'unified_file',
+          { action: 'move', path: `real/c${(i + 10) % 20}`, destination: `real/m${i % 20}`, overwrite: true },
+        ],
         ['unified_file', { action: 'delete', path: 'real/secret', force: true }],
-        ['apply_patch', { input: `*** Begin Patch\n*** Add File: real/p${i}\n+p\n*** Add File: real/q/${i}\n+q\n*** End Patch` }],
+        [
+          'apply_patch',
+          { input: `*** Begin Patch\n*** Add File: real/p${i}\n+p\n*** Add File: real/q/${i}\n+q\n*** End Patch` },
+        ],
       ] as const
       for (const [index, call] of calls.entries()) {
         const result = await server.call([...call])

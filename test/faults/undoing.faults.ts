@@ -39,7 +39,13 @@ const surroundings = ({ home }: Scene) => ({ PATH: process.env['PATH']!, HOME: h
 const words = ({ root }: Scene) => [bin, 'undo', '--workspace', root]
 /** `vtcode undo` under a tracer. */
 const traced = (stage: Scene, ...args: string[]) =>
-  once(spawn('strace', ['-f', '-qq', ...args, process.execPath, ...words(stage)], { stdio: 'ignore', env: surroundings(stage) }), 'exit')
+  once(
+    spawn('strace', ['-f', '-qq', ...args, process.execPath, ...words(stage)], {
+      stdio: 'ignore',
+      env: surroundings(stage),
+    }),
+    'exit',
+  )
 
 /** How often the busiest thread of an undisturbed undo makes each kind of step. */
 async function counts(deed: Deed): Promise<Record<string, number>> {
@@ -47,7 +53,10 @@ async function counts(deed: Deed): Promise<Record<string, number>> {
   const log = join(stage.home, 'log')
   await traced(stage, '-o', log, '-e', `trace=${Object.values(steps).join(',')}`)
   expect(stateOf(deed, stage, 'x')).toEqual(deed.old)
-  const calls = [...readFileSync(log, 'utf8').matchAll(/^(\d+) +(\w+)\(/gm)].map(([, thread, name]) => ({ thread, name: name! }))
+  const calls = [...readFileSync(log, 'utf8').matchAll(/^(\d+) +(\w+)\(/gm)].map(([, thread, name]) => ({
+    thread,
+    name: name!,
+  }))
   stage.remove()
   return Object.fromEntries(
     Object.values(steps).map((kind) => {
@@ -60,7 +69,9 @@ async function counts(deed: Deed): Promise<Record<string, number>> {
 describe.each([...deeds, ...folders])('undoing $name', (deed) => {
   it('killed at every step of it is finished by the next undo', async () => {
     const kinds = Object.entries(await counts(deed))
-    const strikes = kinds.flatMap(([kind, most]) => Array.from({ length: most }, (_, before) => ({ kind, when: before + 1 })))
+    const strikes = kinds.flatMap(([kind, most]) =>
+      Array.from({ length: most }, (_, before) => ({ kind, when: before + 1 })),
+    )
     expect(strikes.length).toBeGreaterThan(4)
     await each(samplePoints(strikes, 6), async ({ kind, when }) => {
       const title = `${kind} ${when}`

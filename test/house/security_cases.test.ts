@@ -5,19 +5,27 @@ import { parse } from 'yaml'
 import { hasTest } from './titles.js'
 import { root, textOf } from './sources.js'
 
-const rows = new Map([...textOf('test/conformance/security_cases.md').matchAll(/^\| (\d+)(★?) \|/gm)].map(([, row, star]) => [Number(row), star === '★']))
+const rows = new Map(
+  [...textOf('test/conformance/security_cases.md').matchAll(/^\| (\d+)(★?) \|/gm)].map(([, row, star]) => [
+    Number(row),
+    star === '★',
+  ]),
+)
 
 interface Proof {
   title: string
   cases: number[]
   faces: 'all' | string[]
 }
-const proofs = Object.entries(parse(textOf('test/conformance/security_cases.yaml')) as Record<string, Proof[]>).flatMap(([file, all]) => all.map((proof) => ({ file: `test/${file}`, ...proof })))
+const proofs = Object.entries(parse(textOf('test/conformance/security_cases.yaml')) as Record<string, Proof[]>).flatMap(
+  ([file, all]) => all.map((proof) => ({ file: `test/${file}`, ...proof })),
+)
 const all = ['library', 'cli', 'stdio', 'http']
 
 /** How a test file asks through a face. */
 const asks: Record<string, RegExp> = {
-  library: /bootKernel|support\/(?:exec|pages|remote|entries|inside)|createKernel|openWorkspace|support\/faces|Server\.start|build\/(?:core|plugins)\//,
+  library:
+    /bootKernel|support\/(?:exec|pages|remote|entries|inside)|createKernel|openWorkspace|support\/faces|Server\.start|build\/(?:core|plugins)\//,
   cli: /vtcode\(|support\/faces|support\/program|spawn\(process\.execPath/,
   stdio: /StdioClientTransport|support\/faces|support\/(?:server|session|frames)|'mcp'/,
   http: /StreamableHTTP|support\/faces|support\/mcp_http|'--http'/,
@@ -55,7 +63,11 @@ describe('the hostile cases', () => {
     expect(proofs.filter(({ file, title }) => !existsSync(join(root, file)) || !hasTest(file, title))).toEqual([])
   })
   it('are asked through the faces that they name', () => {
-    const wrong = proofs.flatMap(({ file, faces }) => (faces === 'all' ? all : faces).filter((face) => !asks[face]?.test(textOf(file))).map((face) => `${file} ${face}`))
+    const wrong = proofs.flatMap(({ file, faces }) =>
+      (faces === 'all' ? all : faces)
+        .filter((face) => !asks[face]?.test(textOf(file)))
+        .map((face) => `${file} ${face}`),
+    )
     expect(wrong).toEqual([])
   })
   it('of the release gate about calls of tools go through every face, but for those that lie below them', () => {

@@ -6,7 +6,10 @@ import { hasTest } from './titles.js'
 const project = dirname(dirname(import.meta.dirname))
 const page = readFileSync(join(project, 'docs/security.md'), 'utf8')
 const [promised, notPromised] = page.split('\n## What is not promised\n') as [string, string]
-const named = [...promised.matchAll(/`(test\/[\w/.]+\.ts)` "([^"]+)"/g)].map(([, file, title]) => ({ file: file!, title: title! }))
+const named = [...promised.matchAll(/`(test\/[\w/.]+\.ts)` "([^"]+)"/g)].map(([, file, title]) => ({
+  file: file!,
+  title: title!,
+}))
 
 describe('the page about security', () => {
   it('names tests that exist, by files and titles', () => {

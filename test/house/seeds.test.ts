@@ -4,7 +4,11 @@ import { parse as parseYaml } from 'yaml'
 import { filesOf, parse, textOf } from './sources.js'
 
 /** Every sentence of the documents that this program was built from, as `seed:line sentence`. */
-const said = Object.entries(parseYaml(textOf('test/conformance/seeds/sentences.yaml')) as Record<string, Record<string, string[]>>).flatMap(([seed, lines]) => Object.entries(lines).flatMap(([line, sentences]) => sentences.map((sentence) => `${seed}:${line} ${sentence}`)))
+const said = Object.entries(
+  parseYaml(textOf('test/conformance/seeds/sentences.yaml')) as Record<string, Record<string, string[]>>,
+).flatMap(([seed, lines]) =>
+  Object.entries(lines).flatMap(([line, sentences]) => sentences.map((sentence) => `${seed}:${line} ${sentence}`)),
+)
 
 /** The rows of the tables: which sentence, and the departure that is named. */
 const rows = filesOf('test/conformance/seeds', '.ts').flatMap((file) => {
@@ -13,7 +17,11 @@ const rows = filesOf('test/conformance/seeds', '.ts').flatMap((file) => {
   const visit = (node: ts.Node): void => {
     if (ts.isArrayLiteralExpression(node) && node.elements.length >= 3) {
       const [line, sentence, , departure] = node.elements
-      if (ts.isStringLiteral(line!) && ts.isStringLiteral(sentence!) && /^\d+$/.test(line.text)) found.push({ row: `${seed}:${line.text} ${sentence.text}`, ...(departure && ts.isStringLiteral(departure) && { departure: departure.text }) })
+      if (ts.isStringLiteral(line!) && ts.isStringLiteral(sentence!) && /^\d+$/.test(line.text))
+        found.push({
+          row: `${seed}:${line.text} ${sentence.text}`,
+          ...(departure && ts.isStringLiteral(departure) && { departure: departure.text }),
+        })
     }
     ts.forEachChild(node, visit)
   }

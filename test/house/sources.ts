@@ -38,14 +38,37 @@ export function importsOf(file: string): Import[] {
   const found: Import[] = []
   imports.set(file, found)
   const add = (specifier: string, type: boolean): void => {
-    if (specifier.startsWith('.')) found.push({ name: normalize(join(dirname(file), specifier)).replace(/\.js$/, '.ts'), type })
-    else found.push({ name: specifier.startsWith('node:') ? specifier : specifier.split('/').slice(0, specifier.startsWith('@') ? 2 : 1).join('/'), type })
+    if (specifier.startsWith('.'))
+      found.push({ name: normalize(join(dirname(file), specifier)).replace(/\.js$/, '.ts'), type })
+    else
+      found.push({
+        name: specifier.startsWith('node:')
+          ? specifier
+          : specifier
+              .split('/')
+              .slice(0, specifier.startsWith('@') ? 2 : 1)
+              .join('/'),
+        type,
+      })
   }
   const visit = (node: ts.Node): void => {
-    if (ts.isImportDeclaration(node) && ts.isStringLiteral(node.moduleSpecifier)) add(node.moduleSpecifier.text, isTypeOnly(node.importClause))
-    else if (ts.isExportDeclaration(node) && node.moduleSpecifier && ts.isStringLiteral(node.moduleSpecifier)) add(node.moduleSpecifier.text, node.isTypeOnly)
-    else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword && node.arguments[0] && ts.isStringLiteral(node.arguments[0])) add(node.arguments[0].text, false)
-    else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument) && ts.isStringLiteral(node.argument.literal)) add(node.argument.literal.text, true)
+    if (ts.isImportDeclaration(node) && ts.isStringLiteral(node.moduleSpecifier))
+      add(node.moduleSpecifier.text, isTypeOnly(node.importClause))
+    else if (ts.isExportDeclaration(node) && node.moduleSpecifier && ts.isStringLiteral(node.moduleSpecifier))
+      add(node.moduleSpecifier.text, node.isTypeOnly)
+    else if (
+      ts.isCallExpression(node) &&
+      node.expression.kind === ts.SyntaxKind.ImportKeyword &&
+      node.arguments[0] &&
+      ts.isStringLiteral(node.arguments[0])
+    )
+      add(node.arguments[0].text, false)
+    else if (
+      ts.isImportTypeNode(node) &&
+      ts.isLiteralTypeNode(node.argument) &&
+      ts.isStringLiteral(node.argument.literal)
+    )
+      add(node.argument.literal.text, true)
     ts.forEachChild(node, visit)
   }
   visit(parse(file))
@@ -56,37 +79,40 @@ export function importsOf(file: string): Import[] {
 function isTypeOnly(clause: ts.ImportClause | undefined): boolean {
   if (!clause) return false
   const named = clause.namedBindings
-  return clause.isTypeOnly || (clause.name === undefined && named !== undefined && ts.isNamedImports(named) && named.elements.length > 0 && named.elements.every((element) => element.isTypeOnly))
+  return (
+    clause.isTypeOnly ||
+    (clause.name === undefined &&
+      named !== undefined &&
+      ts.isNamedImports(named) &&
+      named.elements.length > 0 &&
+      named.elements.every((element) => element.isTypeOnly))
+  )
 }
 
 /** What a file exports by name, its default left aside. */
 export function exportsOf(file: string): string[] {
   return parse(file).statements.flatMap((statement) => {
     const modifiers = ts.canHaveModifiers(statement) ? (ts.getModifiers(statement) ?? []) : []
-    if (!modifiers.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) || modifiers.some(({ kind }) => kind === ts.SyntaxKind.DefaultKeyword)) return []
-    if (ts.isVariableStatement(statement)) return statement.declarationList.declarations.map(({ name }) => name.getText())
+    if (
+      !modifiers.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) ||
+      modifiers.some(({ kind }) => kind === ts.SyntaxKind.DefaultKeyword)
+    )
+      return []
+    if (ts.isVariableStatement(statement))
+      return statement.declarationList.declarations.map(({ name }) => name.getText())
     return 'name' in statement && statement.name ? [(statement.name as ts.Identifier).text] : []
   })
 }
 
-/** The functions of a file with their first line, 1-based, and the number of their lines. */
-export function functionsOf(file: string): { line: number; lines: number }[] {
-  const source = parse(file)
-  const found: { line: number; lines: number }[] = []
-  const visit = (node: ts.Node): void => {
-    if (ts.isFunctionLike(node) && 'body' in node && node.body) {
-      const [first, last] = [node.getStart(), node.end].map((at) => source.getLineAndCharacterOfPosition(at).line) as [number, number]
-      found.push({ line: first + 1, lines: last - first + 1 })
-    }
-    ts.forEachChild(node, visit)
-  }
-  visit(source)
-  return found
-}
-
 const branches = new Set([
-  ts.SyntaxKind.IfStatement, ts.SyntaxKind.ConditionalExpression, ts.SyntaxKind.ForStatement,
-  ts.SyntaxKind.ForInStatement, ts.SyntaxKind.ForOfStatement, ts.SyntaxKind.WhileStatement, ts.SyntaxKind.DoStatement, ts.SyntaxKind.CaseClause,
+  ts.SyntaxKind.IfStatement,
+  ts.SyntaxKind.ConditionalExpression,
+  ts.SyntaxKind.ForStatement,
+  ts.SyntaxKind.ForInStatement,
+  ts.SyntaxKind.ForOfStatement,
+  ts.SyntaxKind.WhileStatement,
+  ts.SyntaxKind.DoStatement,
+  ts.SyntaxKind.CaseClause,
   ts.SyntaxKind.CatchClause,
 ])
 const decidingOperators = /^(?:&&|\|\||\?\?)=?$/
@@ -119,7 +145,8 @@ function nameOf(node: ts.SignatureDeclaration): string {
   const own = node.name?.getText() ?? (ts.isConstructorDeclaration(node) ? 'constructor' : undefined)
   if (own !== undefined) return ts.isClassLike(parent) ? `${parent.name?.text ?? 'class'}.${own}` : own
   for (let at: ts.Node = parent; at; at = at.parent) {
-    if (ts.isVariableDeclaration(at) || ts.isPropertyAssignment(at) || ts.isPropertyDeclaration(at)) return at.name.getText()
+    if (ts.isVariableDeclaration(at) || ts.isPropertyAssignment(at) || ts.isPropertyDeclaration(at))
+      return at.name.getText()
   }
   return 'default'
 }

@@ -22,10 +22,28 @@ function saidBy(file: string): string[] {
 }
 
 /** The lines of a page or a manifest, but for comments and the names of tests, which are no public text. */
-const linesOf = (file: string): string[] => textOf(file).split('\n').filter((line) => !/^\s*`test\//.test(line) && (file.endsWith('.md') || !/^\s*#/.test(line)))
+const linesOf = (file: string): string[] =>
+  textOf(file)
+    .split('\n')
+    .filter((line) => !/^\s*`test\//.test(line) && (file.endsWith('.md') || !/^\s*#/.test(line)))
 
-const pages = ['README.md', ...filesOf('docs', '.md'), ...filesOf('skills', '.md'), ...filesOf('manifests', '.yaml'), ...filesOf('manifests', '.md'), ...filesOf('manifests', '.json').filter((file) => !file.endsWith('_models.json'))]
-const wrongWords = (file: string, texts: string[]): string[] => texts.flatMap((text) => rules.filter(({ pattern }) => pattern.test(text)).map(({ pattern, instead }) => `${file}: ${pattern.exec(text)![0]} (say: ${instead}) in: ${text.trim().slice(0, 160)}`))
+const pages = [
+  'README.md',
+  ...filesOf('docs', '.md'),
+  ...filesOf('skills', '.md'),
+  ...filesOf('manifests', '.yaml'),
+  ...filesOf('manifests', '.md'),
+  ...filesOf('manifests', '.json').filter((file) => !file.endsWith('_models.json')),
+]
+const wrongWords = (file: string, texts: string[]): string[] =>
+  texts.flatMap((text) =>
+    rules
+      .filter(({ pattern }) => pattern.test(text))
+      .map(
+        ({ pattern, instead }) =>
+          `${file}: ${pattern.exec(text)![0]} (say: ${instead}) in: ${text.trim().slice(0, 160)}`,
+      ),
+  )
 
 describe('public texts', () => {
   it('of the program use the words of the field', () => {
@@ -37,25 +55,68 @@ describe('public texts', () => {
   })
 
   it('are found by each word of the list, so that the list keeps something', () => {
-    const samples = ['Mended it.', 'it is none', 'at hand', 'Nothing waits.', 'bears no seal', 'is gone on with', 'goes on with it', '`x` goes on.', 'put aside', "'x', meant: y", 'lies behind the end', 'all the same', 'was passed over', 'is left alone', 'what is known of it', 'nobody has agreed', 'stands on it', 'cannot be told', 'a tool that is not there', "There is no tool 'x'", 'There is no such skill', 'possible are a', 'a hook objects to it', 'wins nothing', 'therein', 'no colours']
-    expect(rules.filter(({ pattern }) => !samples.some((sample) => pattern.test(sample))).map(({ pattern }) => pattern.source)).toEqual([])
+    const samples = [
+      'Mended it.',
+      'it is none',
+      'at hand',
+      'Nothing waits.',
+      'bears no seal',
+      'is gone on with',
+      'goes on with it',
+      '`x` goes on.',
+      'put aside',
+      "'x', meant: y",
+      'lies behind the end',
+      'all the same',
+      'was passed over',
+      'is left alone',
+      'what is known of it',
+      'nobody has agreed',
+      'stands on it',
+      'cannot be told',
+      'a tool that is not there',
+      "There is no tool 'x'",
+      'There is no such skill',
+      'possible are a',
+      'a hook objects to it',
+      'wins nothing',
+      'therein',
+      'no colours',
+    ]
+    expect(
+      rules
+        .filter(({ pattern }) => !samples.some((sample) => pattern.test(sample)))
+        .map(({ pattern }) => pattern.source),
+    ).toEqual([])
   })
 })
 
 describe('an error', () => {
   it('of core has a message and a hint', () => {
-    expect(Object.entries(codes).filter(([, [message, hint]]) => message.trim() === '' || hint.trim() === '').map(([code]) => code)).toEqual([])
+    expect(
+      Object.entries(codes)
+        .filter(([, [message, hint]]) => message.trim() === '' || hint.trim() === '')
+        .map(([code]) => code),
+    ).toEqual([])
   })
 
   it('of a manifest has a hint', () => {
-    const declared = filesOf('manifests', '.yaml').flatMap((file) => Object.entries((parseYaml(textOf(file)) as { errors?: Record<string, { hint?: string }> }).errors ?? {}).map(([code, row]) => ({ code: `${file} ${code}`, ...row })))
+    const declared = filesOf('manifests', '.yaml').flatMap((file) =>
+      Object.entries((parseYaml(textOf(file)) as { errors?: Record<string, { hint?: string }> }).errors ?? {}).map(
+        ([code, row]) => ({ code: `${file} ${code}`, ...row }),
+      ),
+    )
     expect(declared.length).toBeGreaterThan(100)
     expect(declared.filter(({ hint }) => !hint?.trim()).map(({ code }) => code)).toEqual([])
   })
 
   // The http adapter leaves the hint to its manifest, which declares one for each code.
   it('is never written with an empty hint', () => {
-    const empty = sources.filter((file) => file !== 'plugins/adapter/http.ts').flatMap((file) => (/\bhint: ''|\b(denied|fail|refused|problem)\((?:[^()]|\([^()]*\))*, ''\)/.test(textOf(file)) ? [file] : []))
+    const empty = sources
+      .filter((file) => file !== 'plugins/adapter/http.ts')
+      .flatMap((file) =>
+        /\bhint: ''|\b(denied|fail|refused|problem)\((?:[^()]|\([^()]*\))*, ''\)/.test(textOf(file)) ? [file] : [],
+      )
     expect(empty).toEqual([])
   })
 })

@@ -19,7 +19,10 @@ export interface Case {
  * The conformance table of a slot: every published example of it, run against whatever plugin serves it under `how`. `valid`
  * and `invalid` are inputs of your own that must succeed on fixture W or be refused with a typed error.
  */
-export function testAction(slot: string, how: Omit<Boot, 'mode'> & { valid?: JsonObject[]; invalid?: JsonObject[] } = {}): Case[] {
+export function testAction(
+  slot: string,
+  how: Omit<Boot, 'mode'> & { valid?: JsonObject[]; invalid?: JsonObject[] } = {},
+): Case[] {
   const { valid = [], invalid = [], ...boot } = how
   const [tool = slot, action] = slot.split('/')
   const examples = readExamples(published()).filter((example) => example.slot === slot)

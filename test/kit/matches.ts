@@ -8,10 +8,17 @@ import type { JsonObject } from '../../core/index.js'
 export function matches(actual: unknown, expected: unknown, place = 'value'): true {
   if (typeof expected === 'string' && expected.startsWith('re:')) {
     assert.ok(typeof actual === 'string', `${place} is not a string: ${show(actual)}`)
-    assert.ok(new RegExp(`^(?:${expected.slice(3)})$`, 'u').test(actual), `${place} ${show(actual)} does not match /${expected.slice(3)}/`)
+    assert.ok(
+      new RegExp(`^(?:${expected.slice(3)})$`, 'u').test(actual),
+      `${place} ${show(actual)} does not match /${expected.slice(3)}/`,
+    )
   } else if (Array.isArray(expected)) {
     assert.ok(Array.isArray(actual), `${place} is not an array: ${show(actual)}`)
-    assert.equal(actual.length, expected.length, `${place} has ${actual.length} items instead of ${expected.length}: ${show(actual)}`)
+    assert.equal(
+      actual.length,
+      expected.length,
+      `${place} has ${actual.length} items instead of ${expected.length}: ${show(actual)}`,
+    )
     expected.forEach((item, index) => matches(actual[index], item, `${place}[${index}]`))
   } else if (expected !== null && typeof expected === 'object') {
     assert.ok(actual !== null && typeof actual === 'object', `${place} is not an object: ${show(actual)}`)

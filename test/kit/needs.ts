@@ -3,7 +3,10 @@ import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 
 const available: Record<string, () => boolean> = {
-  'ast-grep': () => ['', '-gnu', '-msvc'].some((kind) => resolvable(`@ast-grep/cli-${process.platform}-${process.arch}${kind}/package.json`)),
+  'ast-grep': () =>
+    ['', '-gnu', '-msvc'].some((kind) =>
+      resolvable(`@ast-grep/cli-${process.platform}-${process.arch}${kind}/package.json`),
+    ),
   pty: () => resolvable('node-pty') || resolvable('@lydell/node-pty'),
   python3: () => runs('python3', '--version'),
   net: () => process.env.VTCODE_TEST_NET === '1',

@@ -16,7 +16,8 @@ afterEach(() => booted[Symbol.asyncDispose]())
 const put = (path: string, content: string | Uint8Array) => writeFileSync(join(booted.root, path), content)
 const text = (path: string) => readFileSync(join(booted.root, path), 'utf8')
 /** A session that has read nothing yet. */
-const apply = (input: string, rest: object = {}) => booted.call('apply_patch', { input, ...rest }, { session: `session-${session++}` })
+const apply = (input: string, rest: object = {}) =>
+  booted.call('apply_patch', { input, ...rest }, { session: `session-${session++}` })
 const envelope = (...lines: string[]) => ['*** Begin Patch', ...lines, '*** End Patch'].join('\n')
 const update = (path: string, ...lines: string[]) => envelope(`*** Update File: ${path}`, ...lines)
 const error = async (input: string): Promise<any> => {
@@ -68,12 +69,19 @@ describe('the grammar', () => {
     ['a binary patch', 'diff --git a/a.txt b/a.txt\nindex 1..2 100644\nBinary files a/a.txt and b/a.txt differ\n', 1],
     ['a mode alone', 'diff --git a/a.txt b/a.txt\nold mode 100644\nnew mode 100755\n', 1],
     ['a link', 'diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+/etc/passwd\n', 1],
-    ['a submodule', 'diff --git a/m b/m\nnew file mode 160000\n--- /dev/null\n+++ b/m\n@@ -0,0 +1 @@\n+Subproject commit 1\n', 1],
+    [
+      'a submodule',
+      'diff --git a/m b/m\nnew file mode 160000\n--- /dev/null\n+++ b/m\n@@ -0,0 +1 @@\n+Subproject commit 1\n',
+      1,
+    ],
     ['a quoted path', '--- "a/\\056\\056/x"\n+++ "b/\\056\\056/x"\n@@ -1 +1 @@\n-one\n+1\n', 1],
   ]
   it.each(wrong)('refuses %s by line and what would be right', async (_, patch, line) => {
     const before = snapshot()
-    expect(await error(patch)).toMatchObject({ code: 'VT_PATCH_SYNTAX', details: { line, expected: expect.any(String) } })
+    expect(await error(patch)).toMatchObject({
+      code: 'VT_PATCH_SYNTAX',
+      details: { line, expected: expect.any(String) },
+    })
     expect(snapshot()).toEqual(before)
   })
 
@@ -88,7 +96,10 @@ describe('the grammar', () => {
       expect(await error(envelope('*** Add File: first', '+1', `*** Add File: ${path}`, '+x')), path).toMatchObject({
         code: 'VT_PATH_OUTSIDE',
       })
-      expect(await error(envelope('*** Add File: first', '+1', '*** Update File: b.txt', `*** Move to: ${path}`)), path).toMatchObject({
+      expect(
+        await error(envelope('*** Add File: first', '+1', '*** Update File: b.txt', `*** Move to: ${path}`)),
+        path,
+      ).toMatchObject({
         code: 'VT_PATH_OUTSIDE',
       })
     }
@@ -119,9 +130,16 @@ describe('sections', () => {
     const result = await apply(patch)
     expect(result).toMatchObject({
       ok: true,
-      output: { changes: [{ op: 'move', to: 'moved/a.txt' }, { op: 'add' }, { op: 'update' }, { op: 'delete' }, { op: 'add' }] },
+      output: {
+        changes: [{ op: 'move', to: 'moved/a.txt' }, { op: 'add' }, { op: 'update' }, { op: 'delete' }, { op: 'add' }],
+      },
     })
-    expect(snapshot()).toEqual({ 'a.txt': 'fresh\n', 'moved/a.txt': 'one\nTWO\nTHREE\n', 'b.txt': 'again\n', 'sub/c.txt': 'c\n' })
+    expect(snapshot()).toEqual({
+      'a.txt': 'fresh\n',
+      'moved/a.txt': 'one\nTWO\nTHREE\n',
+      'b.txt': 'again\n',
+      'sub/c.txt': 'c\n',
+    })
   })
 
   it('that cannot be carried out leave everything as it was', async () => {
@@ -137,7 +155,8 @@ describe('sections', () => {
       ['VT_PATH_NOT_DIRECTORY', ['*** Add File: a.txt/x', '+x']],
       ['VT_PATCH_CONTEXT', ['*** Update File: a.txt', '-none', '+x']],
     ]
-    for (const [code, lines] of cases) expect(await error(envelope(...first, ...lines)), lines[0]!).toMatchObject({ code })
+    for (const [code, lines] of cases)
+      expect(await error(envelope(...first, ...lines)), lines[0]!).toMatchObject({ code })
     put('bin', Buffer.from([0, 1]))
     expect(await error(update('bin', '-a', '+b'))).toMatchObject({ code: 'VT_FILE_BINARY' })
     const { bin, ...after } = snapshot()
@@ -194,10 +213,22 @@ describe('a hunk', () => {
 
   it('that fits in several places, in none, or over another is refused', async () => {
     const file = 'a\nx\nb\nx\nc\n'
-    expect(await place(file, '-x', '+y')).toMatchObject({ code: 'VT_PATCH_AMBIGUOUS', details: { hunk: 0, line_numbers: [2, 4] } })
-    expect(await place(file, '@@', '-a', '+A', '@@', '-x', '+y')).toMatchObject({ code: 'VT_PATCH_AMBIGUOUS', details: { hunk: 1 } })
-    expect(await place(file, '@@', ' a', '-x', '@@', '-a', '+A')).toMatchObject({ code: 'VT_PATCH_OVERLAP', details: { hunks: [0, 1] } })
-    expect(await place(file, '@@ bee', '-x', '+y')).toMatchObject({ code: 'VT_PATCH_CONTEXT', message: expect.stringContaining('bee') })
+    expect(await place(file, '-x', '+y')).toMatchObject({
+      code: 'VT_PATCH_AMBIGUOUS',
+      details: { hunk: 0, line_numbers: [2, 4] },
+    })
+    expect(await place(file, '@@', '-a', '+A', '@@', '-x', '+y')).toMatchObject({
+      code: 'VT_PATCH_AMBIGUOUS',
+      details: { hunk: 1 },
+    })
+    expect(await place(file, '@@', ' a', '-x', '@@', '-a', '+A')).toMatchObject({
+      code: 'VT_PATCH_OVERLAP',
+      details: { hunks: [0, 1] },
+    })
+    expect(await place(file, '@@ bee', '-x', '+y')).toMatchObject({
+      code: 'VT_PATCH_CONTEXT',
+      message: expect.stringContaining('bee'),
+    })
     expect(await place('function alpha() {\n  return 1\n}\n', '-  return  1', '+  return 2')).toMatchObject({
       code: 'VT_PATCH_CONTEXT',
       details: { near: [{ line_number: 2, differs_in: 'whitespace' }] },
@@ -213,7 +244,10 @@ describe('a hunk', () => {
     expect(await place('say “hi” — now\nb\n', ' say "hi" - now', '-b', '+B')).toBe('say “hi” — now\nB\n')
     expect(await place('a \nb\na \n', '-a', '+A')).toMatchObject({ code: 'VT_PATCH_AMBIGUOUS' })
     put('f', 'à\n\tx\n')
-    expect(await apply(update('f', ' à', '-  x', '+  y'))).toMatchObject({ ok: false, error: { code: 'VT_PATCH_CONTEXT' } })
+    expect(await apply(update('f', ' à', '-  x', '+  y'))).toMatchObject({
+      ok: false,
+      error: { code: 'VT_PATCH_CONTEXT' },
+    })
     put('f', 'a  \nb\n')
     expect(await apply(update('f', ' a', '-b', '+B'))).toMatchObject({
       output: { fuzzy: 1 },
@@ -231,7 +265,11 @@ describe('a hunk', () => {
     expect(await place('caf\xe9\n', '+x')).toBe('caf\xe9\nx\n')
     put('f', Buffer.from('caf\xe9\nb\n', 'latin1'))
     await apply(update('f', '-b', '+é'))
-    expect(readFileSync(join(booted.root, 'f')).equals(Buffer.concat([Buffer.from('caf\xe9\n', 'latin1'), Buffer.from('é\n')]))).toBe(true)
+    expect(
+      readFileSync(join(booted.root, 'f')).equals(
+        Buffer.concat([Buffer.from('caf\xe9\n', 'latin1'), Buffer.from('é\n')]),
+      ),
+    ).toBe(true)
   })
 
   it('of a diff honours a missing end of the last line, both ways', async () => {
@@ -273,17 +311,25 @@ describe('any diff', () => {
     const lines = fc.array(fc.tuple(fc.constantFrom(...words), fc.constantFrom('\n', '\r\n')), { maxLength: 12 })
     const marks = [Buffer.alloc(0), Buffer.from([0xef, 0xbb, 0xbf])]
     await fc.assert(
-      fc.asyncProperty(lines, lines, fc.constantFrom('\n', '\r\n', ''), fc.constantFrom(...marks), async (above, below, end, mark) => {
-        const own = below.length > 0 && end === '' ? '\n' : end
-        // What comes in ends as the line before it does, and the file with a line end.
-        const given = above.at(-1)?.[1] ?? (own || '\n')
-        const [head, tail] = [above, below].map((lines) => lines.map((line) => line.join('')).join(''))
-        const whole = (middle: string) => Buffer.concat([mark, Buffer.from(`${head}${middle}${tail}`)])
-        put('f', whole(`only here${own}`))
-        const result = await apply('*** Begin Patch\n*** Update File: f\n@@\n-only here\n+and now this\n*** End Patch')
-        expect(result).toMatchObject({ ok: true })
-        expect(readFileSync(join(booted.root, 'f'))).toEqual(whole(`and now this${given}`))
-      }),
+      fc.asyncProperty(
+        lines,
+        lines,
+        fc.constantFrom('\n', '\r\n', ''),
+        fc.constantFrom(...marks),
+        async (above, below, end, mark) => {
+          const own = below.length > 0 && end === '' ? '\n' : end
+          // What comes in ends as the line before it does, and the file with a line end.
+          const given = above.at(-1)?.[1] ?? (own || '\n')
+          const [head, tail] = [above, below].map((lines) => lines.map((line) => line.join('')).join(''))
+          const whole = (middle: string) => Buffer.concat([mark, Buffer.from(`${head}${middle}${tail}`)])
+          put('f', whole(`only here${own}`))
+          const result = await apply(
+            '*** Begin Patch\n*** Update File: f\n@@\n-only here\n+and now this\n*** End Patch',
+          )
+          expect(result).toMatchObject({ ok: true })
+          expect(readFileSync(join(booted.root, 'f'))).toEqual(whole(`and now this${given}`))
+        },
+      ),
       { numRuns: runs(rounds(40, 120)) },
     )
   })

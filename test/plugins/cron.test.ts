@@ -8,16 +8,34 @@ const begin = Date.UTC(2026, 5, 1, 12)
 const cron = (action: string, input: object = {}): Answer => ({ toolCalls: [call('cron', { action, ...input })] })
 
 /** A conversation in which a model makes these calls, one a step; what each answered, and what the model was sent. */
-async function talk(steps: Answer[], { surface = 'chat', env = {}, resume }: { surface?: string; env?: object; resume?: (agent: Awaited<ReturnType<typeof createAgent>>, pass: (ms: number) => void) => Promise<void> } = {}) {
+async function talk(
+  steps: Answer[],
+  {
+    surface = 'chat',
+    env = {},
+    resume,
+  }: {
+    surface?: string
+    env?: object
+    resume?: (agent: Awaited<ReturnType<typeof createAgent>>, pass: (ms: number) => void) => Promise<void>
+  } = {},
+) {
   const s = await scene([...steps, { content: 'Done.' }, ...Array.from({ length: 5 }, () => ({ content: 'ok' }))])
   const time = { skipped: 0 }
   const clock = { now: () => begin + time.skipped, sleep: async (ms: number) => void (time.skipped += ms) }
-  const agent = await createAgent(s.booted.kernel, { env: { PEER_API_KEY: 'key-of-the-peer-0123', ...env }, surface, onEvent: (event) => void s.events.push(event), providers: { clock } })
+  const agent = await createAgent(s.booted.kernel, {
+    env: { PEER_API_KEY: 'key-of-the-peer-0123', ...env },
+    surface,
+    onEvent: (event) => void s.events.push(event),
+    providers: { clock },
+  })
   await agent.run('go')
   await resume?.(agent, (ms) => void (time.skipped += ms))
   const tasks = agent.tasks.list()
   await agent.close()
-  const outputs = s.events.flatMap((event: any) => (event.type === 'item.completed' && event.item.type === 'tool_output' ? [event.item.output as string] : []))
+  const outputs = s.events.flatMap((event: any) =>
+    event.type === 'item.completed' && event.item.type === 'tool_output' ? [event.item.output as string] : [],
+  )
   const tools = s.peer.bodies[0].tools.map(({ function: { name } }: any) => name as string)
   const inputs = s.peer.bodies.map(({ messages }: any) => messages.at(-1).content as string)
   return { outputs, tools, tasks, inputs }
@@ -37,11 +55,16 @@ describe('the tool cron', () => {
     expect(tools).toContain('cron')
     expect(outputs.slice(0, 3)).toEqual([
       'Set: 1  every 6m, next at 2026-06-01T12:06:00.000Z, until 2026-06-04T12:00:00.000Z: Look at the build.',
-      expect.stringMatching(/^Set: 2 {2}by 0 9 \* \* \* \(\S+\), next at 2026-06-0[12]T\d\d:00:00\.000Z, until 2026-06-04T12:00:00\.000Z: Good morning\.$/),
+      expect.stringMatching(
+        /^Set: 2 {2}by 0 9 \* \* \* \(\S+\), next at 2026-06-0[12]T\d\d:00:00\.000Z, until 2026-06-04T12:00:00\.000Z: Good morning\.$/,
+      ),
       'Set: 3  once, next at 2026-06-01T12:45:00.000Z: Tea.',
     ])
     expect(outputs[3]!.split('\n').map((line) => line[0])).toEqual(['1', '3', '2'])
-    expect(outputs.slice(4, 6)).toEqual(['1 deleted.', expect.stringMatching(/^ERROR VT_SCHED_NOT_FOUND: There is no task '1'\.\n.*There are 3, 2/s)])
+    expect(outputs.slice(4, 6)).toEqual([
+      '1 deleted.',
+      expect.stringMatching(/^ERROR VT_SCHED_NOT_FOUND: There is no task '1'\.\n.*There are 3, 2/s),
+    ])
     expect(outputs[6]).not.toContain('build')
     expect(tasks.map(({ id }) => id)).toEqual(['3', '2'])
   })
@@ -49,7 +72,10 @@ describe('the tool cron', () => {
   it('has it begin at an idle boundary, by the clock of its expression, and no more once three days are over', async () => {
     const { inputs, tasks } = await talk([cron('create', { prompt: 'Look at the hour.', expression: '30 * * * *' })], {
       async resume(agent, pass) {
-        for (const [ms, due] of [[29 * minute, minute], [minute, 0]] as const) {
+        for (const [ms, due] of [
+          [29 * minute, minute],
+          [minute, 0],
+        ] as const) {
           pass(ms)
           expect(agent.tasks.due()).toBe(due)
         }
@@ -69,12 +95,32 @@ describe('the tool cron', () => {
 
   it.each<[string, object, string, RegExp]>([
     ['no time', { prompt: 'x' }, 'VT_SCHED_BAD_EXPRESSION', /One of expression, every, run_at says when/],
-    ['two times', { prompt: 'x', every: '5m', run_at: '18:00' }, 'VT_SCHED_BAD_EXPRESSION', /One of expression, every, run_at says when/],
+    [
+      'two times',
+      { prompt: 'x', every: '5m', run_at: '18:00' },
+      'VT_SCHED_BAD_EXPRESSION',
+      /One of expression, every, run_at says when/,
+    ],
     ['six fields', { prompt: 'x', expression: '0 0 9 * * *' }, 'VT_SCHED_BAD_EXPRESSION', /6 fields and not five/],
-    ['a day that never comes', { prompt: 'x', expression: '0 0 30 2 *' }, 'VT_SCHED_BAD_EXPRESSION', /names no day that comes/],
+    [
+      'a day that never comes',
+      { prompt: 'x', expression: '0 0 30 2 *' },
+      'VT_SCHED_BAD_EXPRESSION',
+      /names no day that comes/,
+    ],
     ['words for an interval', { prompt: 'x', every: 'often' }, 'VT_SCHED_BAD_EXPRESSION', /'often' is no interval/],
-    ['a time that is past', { prompt: 'x', run_at: '2026-05-01T00:00:00Z' }, 'VT_SCHED_BAD_EXPRESSION', /run_at '2026-05-01T00:00:00Z' is past/],
-    ['words for a time', { prompt: 'x', run_at: 'tomorrow' }, 'VT_SCHED_BAD_EXPRESSION', /run_at 'tomorrow' is no time/],
+    [
+      'a time that is past',
+      { prompt: 'x', run_at: '2026-05-01T00:00:00Z' },
+      'VT_SCHED_BAD_EXPRESSION',
+      /run_at '2026-05-01T00:00:00Z' is past/,
+    ],
+    [
+      'words for a time',
+      { prompt: 'x', run_at: 'tomorrow' },
+      'VT_SCHED_BAD_EXPRESSION',
+      /run_at 'tomorrow' is no time/,
+    ],
     ['nothing to do', { prompt: ' ', every: '5m' }, 'VT_INPUT_INVALID', /prompt/],
   ])('refuses %s by name, with what is right', async (_, input, code, says) => {
     const { outputs, tasks } = await talk([cron('create', input)])
@@ -84,8 +130,17 @@ describe('the tool cron', () => {
   })
 
   it('sets at most fifty tasks', async () => {
-    const { outputs, tasks } = await talk([{ toolCalls: Array.from({ length: 51 }, (_, n) => call('cron', { action: 'create', prompt: `${n}`, every: '1h' })) }])
-    expect([tasks.length, outputs.filter((text) => text.startsWith('ERROR VT_SCHED_FULL: 50 tasks are set already.')).length]).toEqual([50, 1])
+    const { outputs, tasks } = await talk([
+      {
+        toolCalls: Array.from({ length: 51 }, (_, n) =>
+          call('cron', { action: 'create', prompt: `${n}`, every: '1h' }),
+        ),
+      },
+    ])
+    expect([
+      tasks.length,
+      outputs.filter((text) => text.startsWith('ERROR VT_SCHED_FULL: 50 tasks are set already.')).length,
+    ]).toEqual([50, 1])
   })
 
   it.each([

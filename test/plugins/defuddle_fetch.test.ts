@@ -10,10 +10,15 @@ const next = { tool: 'unified_search', input: { action: 'web', url } }
 /** A kernel whose reader service is `answering`. */
 async function service(answering: Answering, defuddle: object = {}) {
   const server = await serve(answering)
-  const booted = await bootKernel({ config: { web: { private_hosts: ['127.0.0.1', '10.0.0.0/8'], defuddle: { base_url: `${server.url}/`, ...defuddle } } } })
+  const booted = await bootKernel({
+    config: {
+      web: { private_hosts: ['127.0.0.1', '10.0.0.0/8'], defuddle: { base_url: `${server.url}/`, ...defuddle } },
+    },
+  })
   return {
     server,
-    fetch: async (input: object = {}, session?: string): Promise<any> => asDeclared('defuddle_fetch', await booted.call('defuddle_fetch', { url, ...input }, session ? { session } : {})),
+    fetch: async (input: object = {}, session?: string): Promise<any> =>
+      asDeclared('defuddle_fetch', await booted.call('defuddle_fetch', { url, ...input }, session ? { session } : {})),
     async [Symbol.asyncDispose]() {
       await booted[Symbol.asyncDispose]()
       await server[Symbol.asyncDispose]()
@@ -26,7 +31,14 @@ describe('the service', () => {
   it('is given the address and answers with Markdown', async () => {
     await using reader = await service(markdown)
     const { output, text } = await reader.fetch()
-    expect(output).toEqual({ url, markdown: '# Title\n\nText.', bytes: 14, truncated: false, used_this_session: 1, session_cap: 1 })
+    expect(output).toEqual({
+      url,
+      markdown: '# Title\n\nText.',
+      bytes: 14,
+      truncated: false,
+      used_this_session: 1,
+      session_cap: 1,
+    })
     expect(reader.server.seen[0]!.path).toBe(`/${url}`)
     expect(text).toContain(`--- end of ${url}`)
   })
@@ -67,8 +79,16 @@ describe('the service', () => {
   it('that is not reached costs nothing, three times', async () => {
     await using reader = await service(markdown)
     await reader.server[Symbol.asyncDispose]()
-    for (let attempt = 0; attempt < 3; attempt++) expect((await reader.fetch({ max_bytes: 2000 + attempt })).error).toMatchObject({ code: 'VT_WEB_NETWORK', retryable: true, next })
-    expect((await reader.fetch()).error).toMatchObject({ code: 'VT_WEB_CAP', message: expect.stringContaining('3 times') })
+    for (let attempt = 0; attempt < 3; attempt++)
+      expect((await reader.fetch({ max_bytes: 2000 + attempt })).error).toMatchObject({
+        code: 'VT_WEB_NETWORK',
+        retryable: true,
+        next,
+      })
+    expect((await reader.fetch()).error).toMatchObject({
+      code: 'VT_WEB_CAP',
+      message: expect.stringContaining('3 times'),
+    })
 
     await using back = await serve(markdown, '127.0.0.1', reader.server.port)
     expect((await reader.fetch({}, 'another')).ok).toBe(true)
@@ -101,7 +121,10 @@ describe('the service', () => {
       config: { web: { private_hosts: ['127.0.0.1'], allow_hosts: ['127.0.0.1', '93.184.216.34'] } },
     })
     const result: any = await booted.call('defuddle_fetch', { url })
-    expect(result).toMatchObject({ ok: false, error: { code: 'VT_WEB_BLOCKED', message: expect.stringContaining('defuddle.md') } })
+    expect(result).toMatchObject({
+      ok: false,
+      error: { code: 'VT_WEB_BLOCKED', message: expect.stringContaining('defuddle.md') },
+    })
     expect(server.seen).toEqual([])
   })
 })
@@ -125,4 +148,5 @@ describe('an address that is nobody else’s business', () => {
   })
 })
 
-for (const { title, missing, run } of testAction('defuddle_fetch')) it.skipIf(missing.length > 0)(missing.length > 0 ? `${title} (SKIPPED: needs ${missing.join(', ')})` : title, run)
+for (const { title, missing, run } of testAction('defuddle_fetch'))
+  it.skipIf(missing.length > 0)(missing.length > 0 ? `${title} (SKIPPED: needs ${missing.join(', ')})` : title, run)

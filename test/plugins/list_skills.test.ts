@@ -2,19 +2,24 @@ import { describe, expect, it } from 'vitest'
 import { bootKernel, matches, testAction, type Files } from 'vtcode/test'
 
 const at = (name: string) => `.agents/skills/${name}/SKILL.md`
-const skill = (name: string, description = `Use ${name}.`, more = '') => `---\nname: ${name}\ndescription: ${description}\n${more}---\nBody.\n`
+const skill = (name: string, description = `Use ${name}.`, more = '') =>
+  `---\nname: ${name}\ndescription: ${description}\n${more}---\nBody.\n`
 async function list(files: Files, input: object, before: [string, object][] = [], surface = 'test') {
   await using booted = await bootKernel({ files })
   for (const [tool, input] of before) await booted.call(tool, input)
   return await booted.call('list_skills', input, { surface })
 }
-const names = (result: Awaited<ReturnType<typeof list>>) => (result.ok ? (result.output as { skills: { name: string }[] }).skills.map(({ name }) => name) : [])
+const names = (result: Awaited<ReturnType<typeof list>>) =>
+  result.ok ? (result.output as { skills: { name: string }[] }).skills.map(({ name }) => name) : []
 
 describe('list_skills', () => {
   for (const { title, run } of testAction('list_skills')) it(title, run)
 
   it('finds by all words of a query in name and description, whatever their case', async () => {
-    const files = { [at('alpha')]: skill('alpha', 'Writes RELEASE notes.'), [at('beta')]: skill('beta', 'Release trains.') }
+    const files = {
+      [at('alpha')]: skill('alpha', 'Writes RELEASE notes.'),
+      [at('beta')]: skill('beta', 'Release trains.'),
+    }
     expect(names(await list(files, { query: 'release Notes' }))).toEqual(['alpha'])
     expect(names(await list(files, { query: 'release', scope: 'workspace' }))).toEqual(['alpha', 'beta'])
     expect(names(await list(files, { query: 'nothing like it' }))).toEqual([])
@@ -24,25 +29,39 @@ describe('list_skills', () => {
     const files = Object.fromEntries(['c', 'a', 'b'].map((name) => [at(name), skill(name)]))
     const first = await list(files, { scope: 'workspace', per_page: 2 })
     expect(names(first)).toEqual(['a', 'b'])
-    matches(first, { output: { total: 3, has_more: true, next: { tool: 'list_skills', input: { scope: 'workspace', per_page: 2, page: 2 } } } })
+    matches(first, {
+      output: {
+        total: 3,
+        has_more: true,
+        next: { tool: 'list_skills', input: { scope: 'workspace', per_page: 2, page: 2 } },
+      },
+    })
     expect(names(await list(files, { scope: 'workspace', per_page: 2, page: 2 }))).toEqual(['c'])
   })
 
   it('says what is loaded, which keywords there are, and where each lies', async () => {
     const files = { [at('demo')]: skill('demo', 'Use it.', 'metadata:\n  keywords: one, two\n') }
     matches(await list(files, { scope: 'workspace' }, [['load_skill', { name: 'demo' }]]), {
-      output: { skills: [{ name: 'demo', loaded: true, keywords: ['one', 'two'], path: at('demo'), scope: 'workspace' }] },
+      output: {
+        skills: [{ name: 'demo', loaded: true, keywords: ['one', 'two'], path: at('demo'), scope: 'workspace' }],
+      },
     })
   })
 
   it('names what could not be used and why: no skill disappears silently', async () => {
-    const result = await list({ [at('demo')]: skill('demo'), [at('bad')]: '---\nname: bad\n---\n' }, { scope: 'workspace' })
+    const result = await list(
+      { [at('demo')]: skill('demo'), [at('bad')]: '---\nname: bad\n---\n' },
+      { scope: 'workspace' },
+    )
     matches(result, { output: { total: 1, skipped: [{ path: `${at('bad')}:2`, reason: 're:.*no description.*' }] } })
     expect((result as { text: string }).text).toContain('skipped')
   })
 
   it('names the loser of a collision by its qualified name', async () => {
-    expect(names(await list({ [at('debugging')]: skill('debugging') }, { query: 'debugging' }))).toEqual(['debugging', 'workspace:debugging'])
+    expect(names(await list({ [at('debugging')]: skill('debugging') }, { query: 'debugging' }))).toEqual([
+      'debugging',
+      'workspace:debugging',
+    ])
   })
 
   it('shows a skill for the user alone to the user alone', async () => {

@@ -14,14 +14,19 @@ async function boot(files: Files = {}, how = {}): Promise<Booted> {
   return booted
 }
 const at = (name: string, file = 'SKILL.md') => `.agents/skills/${name}/${file}`
-const skill = (name: string, body = 'Body.\n', more = '') => `---\nname: ${name}\ndescription: Use ${name}.\n${more}---\n${body}`
+const skill = (name: string, body = 'Body.\n', more = '') =>
+  `---\nname: ${name}\ndescription: Use ${name}.\n${more}---\n${body}`
 
 describe('load_skill', () => {
   for (const { title, run } of testAction('load_skill')) it(title, run)
 
   it('gives the body wrapped, with the names of the resources and not their contents', async () => {
     const { call } = await boot({
-      [at('demo')]: skill('demo', '# Demo\n\nRead references/a.md.\n', 'compatibility: Needs git.\nallowed-tools: Bash(rm:*) Read\n'),
+      [at('demo')]: skill(
+        'demo',
+        '# Demo\n\nRead references/a.md.\n',
+        'compatibility: Needs git.\nallowed-tools: Bash(rm:*) Read\n',
+      ),
       [at('demo', 'references/a.md')]: 'SECRET A',
       [at('demo', 'scripts/run.sh')]: '#!/bin/sh\r\ntouch /tmp/never\n',
       [at('demo', '.hidden')]: 'x',
@@ -31,8 +36,14 @@ describe('load_skill', () => {
     matches(result, {
       ok: true,
       output: {
-        name: 'demo', description: 'Use demo.', instructions: '# Demo\n\nRead references/a.md.\n', path: at('demo'), scope: 'workspace',
-        resources: ['references/a.md', 'scripts/run.sh'], tools_added: [], allowed_tools: ['Bash(rm:*)', 'Read'],
+        name: 'demo',
+        description: 'Use demo.',
+        instructions: '# Demo\n\nRead references/a.md.\n',
+        path: at('demo'),
+        scope: 'workspace',
+        resources: ['references/a.md', 'scripts/run.sh'],
+        tools_added: [],
+        allowed_tools: ['Bash(rm:*)', 'Read'],
       },
     })
     expect((result as { text: string }).text).toBe(
@@ -45,18 +56,26 @@ describe('load_skill', () => {
   it('is a success again in the same session, with the same instructions, and new in another', async () => {
     const { call } = await boot({ [at('demo')]: skill('demo') })
     matches(await call('load_skill', { name: 'demo' }), { output: { already_loaded: false, instructions: 'Body.\n' } })
-    matches(await call('load_skill', { skill: 'workspace:demo' }), { output: { already_loaded: true, instructions: 'Body.\n' } })
+    matches(await call('load_skill', { skill: 'workspace:demo' }), {
+      output: { already_loaded: true, instructions: 'Body.\n' },
+    })
     matches(await call('load_skill', { name: 'demo' }, { session: 'other' }), { output: { already_loaded: false } })
   })
 
   it('is whole whatever its length and however often it is asked for: no compactor cuts it, no guard against circles refuses it', async () => {
     const body = 'A line of the instructions.\n'.repeat(9000)
-    const { call, read, root } = await boot({ [at('demo')]: skill('demo', body), [at('demo', 'references/a.md')]: body }, { config: { tools: {}, output: { max_text_bytes: 1024 } } })
+    const { call, read, root } = await boot(
+      { [at('demo')]: skill('demo', body), [at('demo', 'references/a.md')]: body },
+      { config: { tools: {}, output: { max_text_bytes: 1024 } } },
+    )
     vi.useFakeTimers({ toFake: ['Date'] })
     try {
       for (let round = 0; round < 8; round++) {
         vi.setSystemTime(Date.now() + 60_000)
-        for (const [tool, input] of [['load_skill', { name: 'demo' }], ['unified_search', { action: 'skill', name: 'demo' }]] as const) {
+        for (const [tool, input] of [
+          ['load_skill', { name: 'demo' }],
+          ['unified_search', { action: 'skill', name: 'demo' }],
+        ] as const) {
           const result = await call(tool, input)
           matches(result, { output: { instructions: body } })
           expect((result as { text: string }).text).toContain(body)
@@ -66,27 +85,47 @@ describe('load_skill', () => {
     } finally {
       vi.useRealTimers()
     }
-    matches(await call('load_skill', { name: 'demo', response_format: 'detailed' }), { output: { instructions: body, resources: ['references/a.md'] } })
-    const resource = await call('load_skill_resource', { skill_name: 'demo', resource_path: 'references/a.md', page_size_lines: 1000 })
+    matches(await call('load_skill', { name: 'demo', response_format: 'detailed' }), {
+      output: { instructions: body, resources: ['references/a.md'] },
+    })
+    const resource = await call('load_skill_resource', {
+      skill_name: 'demo',
+      resource_path: 'references/a.md',
+      page_size_lines: 1000,
+    })
     expect((resource as { text: string }).text).toContain('A line of the instructions.\n'.repeat(1000))
     expect(existsSync(join(root, '.vtcode/spool'))).toBe(false)
     expect(await read(at('demo'))).toContain(body)
   })
 
   it('never grants what a skill says it is allowed', async () => {
-    const { call } = await boot({ [at('demo')]: skill('demo', 'Body.\n', 'allowed-tools: unified_file Write Edit "*"\n') }, { mode: 'ask' })
+    const { call } = await boot(
+      { [at('demo')]: skill('demo', 'Body.\n', 'allowed-tools: unified_file Write Edit "*"\n') },
+      { mode: 'ask' },
+    )
     await call('load_skill', { name: 'demo' })
-    matches(await call('unified_file', { action: 'write', path: 'x.txt', content: 'x' }), { ok: false, error: { code: 're:VT_POLICY_NEEDS_APPROVAL|VT_ACTION_UNKNOWN' } })
+    matches(await call('unified_file', { action: 'write', path: 'x.txt', content: 'x' }), {
+      ok: false,
+      error: { code: 're:VT_POLICY_NEEDS_APPROVAL|VT_ACTION_UNKNOWN' },
+    })
   })
 
   it('runs no script of the skill: that is for the exec tool and its policy, whatever the file says of itself', async () => {
-    const files = { [at('demo')]: skill('demo', 'Run scripts/run.sh.\n', 'allowed-tools: Bash(*)\n'), [at('demo', 'scripts/run.sh')]: '#!/bin/sh\ntouch ran\n', [at('demo', 'scripts/dos.sh')]: '#!/bin/sh\r\ntouch ran\r\n' }
+    const files = {
+      [at('demo')]: skill('demo', 'Run scripts/run.sh.\n', 'allowed-tools: Bash(*)\n'),
+      [at('demo', 'scripts/run.sh')]: '#!/bin/sh\ntouch ran\n',
+      [at('demo', 'scripts/dos.sh')]: '#!/bin/sh\r\ntouch ran\r\n',
+    }
     const { call, read, root } = await boot(files, { mode: 'ask' })
     for (const name of ['run.sh', 'dos.sh']) await chmod(join(root, at('demo', `scripts/${name}`)), 0o755)
     await call('load_skill', { name: 'demo' })
     for (const name of ['run.sh', 'dos.sh']) {
-      matches(await call('load_skill_resource', { skill_name: 'demo', resource_path: `scripts/${name}` }), { output: { content: files[at('demo', `scripts/${name}`)]! } })
-      matches(await call('unified_exec', { action: 'run', command: [at('demo', `scripts/${name}`)] }), { error: { code: 'VT_POLICY_NEEDS_APPROVAL' } })
+      matches(await call('load_skill_resource', { skill_name: 'demo', resource_path: `scripts/${name}` }), {
+        output: { content: files[at('demo', `scripts/${name}`)]! },
+      })
+      matches(await call('unified_exec', { action: 'run', command: [at('demo', `scripts/${name}`)] }), {
+        error: { code: 'VT_POLICY_NEEDS_APPROVAL' },
+      })
     }
     expect(await read('ran')).toBeUndefined()
   })
@@ -101,8 +140,12 @@ describe('load_skill', () => {
   })
 
   it('fills in its folder and nothing else', async () => {
-    const { call } = await boot({ [at('demo')]: skill('demo', 'sh ${SKILL_DIR}/a.sh "$1" ${CLAUDE_SKILL_DIR} $HOME\n') })
-    matches(await call('load_skill', { name: 'demo' }), { output: { instructions: 'sh .agents/skills/demo/a.sh "$1" .agents/skills/demo $HOME\n' } })
+    const { call } = await boot({
+      [at('demo')]: skill('demo', 'sh ${SKILL_DIR}/a.sh "$1" ${CLAUDE_SKILL_DIR} $HOME\n'),
+    })
+    matches(await call('load_skill', { name: 'demo' }), {
+      output: { instructions: 'sh .agents/skills/demo/a.sh "$1" .agents/skills/demo $HOME\n' },
+    })
   })
 
   it('does not know a skill that only the user may load, but gives it to the user', async () => {
@@ -112,9 +155,17 @@ describe('load_skill', () => {
   })
 
   it('names at most three similar skills, and the tool that lists all', async () => {
-    const { call } = await boot(Object.fromEntries(['demo-a', 'demo-b', 'demo-c', 'demo-d'].map((name) => [at(name), skill(name)])))
+    const { call } = await boot(
+      Object.fromEntries(['demo-a', 'demo-b', 'demo-c', 'demo-d'].map((name) => [at(name), skill(name)])),
+    )
     const result = await call('load_skill', { name: 'demo-x' })
-    matches(result, { error: { code: 'VT_SKILL_UNKNOWN', details: { similar: ['demo-a', 'demo-b', 'demo-c'] }, next: { tool: 'list_skills', input: {} } } })
+    matches(result, {
+      error: {
+        code: 'VT_SKILL_UNKNOWN',
+        details: { similar: ['demo-a', 'demo-b', 'demo-c'] },
+        next: { tool: 'list_skills', input: {} },
+      },
+    })
   })
 
   it('finds a skill that was written meanwhile, and forgets one that was removed or broken', async () => {
@@ -123,7 +174,9 @@ describe('load_skill', () => {
     await write(at('late'), skill('late'))
     matches(await call('load_skill', { name: 'late' }), { output: { instructions: 'Body.\n' } })
     await write(at('late'), '---\nname: late\n')
-    matches(await call('load_skill', { name: 'late' }), { error: { code: 'VT_SKILL_INVALID', message: 're:\\.agents/skills/late/SKILL\\.md:1: .*not closed.*' } })
+    matches(await call('load_skill', { name: 'late' }), {
+      error: { code: 'VT_SKILL_INVALID', message: 're:\\.agents/skills/late/SKILL\\.md:1: .*not closed.*' },
+    })
     await rm(join(root, at('late')))
     matches(await call('load_skill', { name: 'late' }), { error: { code: 'VT_SKILL_UNKNOWN' } })
   })

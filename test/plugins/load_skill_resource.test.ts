@@ -16,7 +16,8 @@ async function loaded(files: Files = {}, how = {}): Promise<Booted> {
   await booted.call('load_skill', { name: 'demo' })
   return booted
 }
-const get = ({ call }: Booted, resource_path: string, more = {}) => call('load_skill_resource', { skill_name: 'demo', resource_path, ...more })
+const get = ({ call }: Booted, resource_path: string, more = {}) =>
+  call('load_skill_resource', { skill_name: 'demo', resource_path, ...more })
 
 describe('load_skill_resource', () => {
   for (const { title, run } of testAction('load_skill_resource')) it(title, run)
@@ -25,8 +26,14 @@ describe('load_skill_resource', () => {
     const booted = await loaded({ [at('references/a.md')]: 'one\ntwo\nthree\n' })
     matches(await get(booted, 'references/a.md', { page_size_lines: 2 }), {
       output: {
-        content: 'one\ntwo\n', skill_name: 'demo', resource_path: 'references/a.md', has_more: true,
-        next: { tool: 'load_skill_resource', input: { skill_name: 'demo', resource_path: 'references/a.md', offset_lines: 3, page_size_lines: 2 } },
+        content: 'one\ntwo\n',
+        skill_name: 'demo',
+        resource_path: 'references/a.md',
+        has_more: true,
+        next: {
+          tool: 'load_skill_resource',
+          input: { skill_name: 'demo', resource_path: 'references/a.md', offset_lines: 3, page_size_lines: 2 },
+        },
       },
     })
   })
@@ -34,15 +41,32 @@ describe('load_skill_resource', () => {
   it('reads bytes of what is not text', async () => {
     const booted = await loaded({ [at('a.bin')]: Uint8Array.from([0, 1, 2]) })
     const result = await get(booted, 'a.bin')
-    matches(result, { error: { code: 'VT_FILE_BINARY', next: { tool: 'load_skill_resource', input: { skill_name: 'demo', resource_path: 'a.bin', offset_bytes: 0 } } } })
+    matches(result, {
+      error: {
+        code: 'VT_FILE_BINARY',
+        next: { tool: 'load_skill_resource', input: { skill_name: 'demo', resource_path: 'a.bin', offset_bytes: 0 } },
+      },
+    })
     matches(await get(booted, 'a.bin', { offset_bytes: 0 }), { output: { content: 'AAEC', encoding: 'base64' } })
   })
 
   it('is read by calls of the command line one after the other, in a named session and without one', async () => {
-    await using made = await tempWorkspace({ '.agents/skills/demo/SKILL.md': demo, [at('references/x.md')]: 'one\ntwo\n' })
+    await using made = await tempWorkspace({
+      '.agents/skills/demo/SKILL.md': demo,
+      [at('references/x.md')]: 'one\ntwo\n',
+    })
     const read = ['load_skill_resource', '--skill_name', 'demo', '--resource_path', 'references/x.md']
-    expect(JSON.parse((await vtcode(made, ['call', '--session', 's', 'load_skill', '--name', 'demo'])).stdout)).toMatchObject({ ok: true })
-    for (const words of [['call', '--session', 's', ...read], ['call', ...read]]) expect(JSON.parse((await vtcode(made, words)).stdout)).toMatchObject({ ok: true, output: { content: 'one\ntwo\n' } })
+    expect(
+      JSON.parse((await vtcode(made, ['call', '--session', 's', 'load_skill', '--name', 'demo'])).stdout),
+    ).toMatchObject({ ok: true })
+    for (const words of [
+      ['call', '--session', 's', ...read],
+      ['call', ...read],
+    ])
+      expect(JSON.parse((await vtcode(made, words)).stdout)).toMatchObject({
+        ok: true,
+        output: { content: 'one\ntwo\n' },
+      })
   })
 
   it('works the same outside the workspace, which it leaves untouched', async () => {
@@ -53,21 +77,38 @@ describe('load_skill_resource', () => {
     await writeFile(join(folder, 'x.md'), 'one\ntwo\n')
     await symlink(join(booted.home, 'secret'), join(folder, 'out.md'))
     await writeFile(join(booted.home, 'secret'), 'secret')
-    const mine = (resource_path: string, more = {}) => booted.call('load_skill_resource', { skill_name: 'mine', resource_path, ...more })
-    matches(await mine('references/x.md'), { error: { code: 'VT_SKILL_NOT_LOADED', next: { tool: 'load_skill', input: { name: 'mine' } } } })
+    const mine = (resource_path: string, more = {}) =>
+      booted.call('load_skill_resource', { skill_name: 'mine', resource_path, ...more })
+    matches(await mine('references/x.md'), {
+      error: { code: 'VT_SKILL_NOT_LOADED', next: { tool: 'load_skill', input: { name: 'mine' } } },
+    })
     await booted.call('load_skill', { name: 'mine' })
-    matches(await mine('references/x.md', { offset_lines: 2 }), { output: { content: 'two\n', total_lines: 2, resource_path: 'references/x.md' } })
+    matches(await mine('references/x.md', { offset_lines: 2 }), {
+      output: { content: 'two\n', total_lines: 2, resource_path: 'references/x.md' },
+    })
     for (const path of ['../../../secret', 'references/out.md', '/etc/passwd', join(booted.home, 'secret')]) {
       matches(await mine(path), { error: { code: 'VT_PATH_OUTSIDE' } })
     }
     matches(await mine('references/y.md'), { error: { code: 'VT_PATH_NOT_FOUND' } })
-    matches(await mine('references/x.md', { offset_lines: 9 }), { error: { code: 'VT_FILE_OFFSET', next: { tool: 'load_skill_resource' } } })
+    matches(await mine('references/x.md', { offset_lines: 9 }), {
+      error: { code: 'VT_FILE_OFFSET', next: { tool: 'load_skill_resource' } },
+    })
     // What was read there is no file of the workspace that a later write would have to agree with.
     await booted.write('references/x.md', 'changed')
-    matches(await booted.call('unified_file', { action: 'read', path: 'references/x.md' }), { output: { content: 'changed' } })
+    matches(await booted.call('unified_file', { action: 'read', path: 'references/x.md' }), {
+      output: { content: 'changed' },
+    })
   })
 
-  const outside = ['../other/SKILL.md', '../../../README.md', '/etc/passwd', 'a/../../x', 'link.md', 'folder/other/SKILL.md', 'references/\u0000x']
+  const outside = [
+    '../other/SKILL.md',
+    '../../../README.md',
+    '/etc/passwd',
+    'a/../../x',
+    'link.md',
+    'folder/other/SKILL.md',
+    'references/\u0000x',
+  ]
   it.each(outside)('never leaves the skill: %j', async (path) => {
     const booted = await loaded({ 'README.md': 'x', '.env': 'KEY=1', '.agents/skills/other/SKILL.md': demo })
     await symlink('../../../.env', join(booted.root, at('link.md')))
@@ -86,6 +127,8 @@ describe('load_skill_resource', () => {
 
   it('says that there is no such skill', async () => {
     const booted = await loaded()
-    matches(await booted.call('load_skill_resource', { name: 'absent', path: 'x' }), { error: { code: 'VT_SKILL_UNKNOWN' } })
+    matches(await booted.call('load_skill_resource', { name: 'absent', path: 'x' }), {
+      error: { code: 'VT_SKILL_UNKNOWN' },
+    })
   })
 })

@@ -17,7 +17,10 @@ const hello = 'name: hello\ndescription: Says hello.\neffects: [read]\nmodule: .
 const helloModule = "export default async () => ({ ok: true, output: { said: 'hello' } })\n"
 
 /** A kernel and a skill with these files, of the user or of the workspace. */
-async function boot(files: Record<string, string>, how: Parameters<typeof bootKernel>[0] & { of?: 'user' | 'workspace' } = {}): Promise<Booted & { put: (path: string, text: string) => Promise<void>; agree: () => Promise<void> }> {
+async function boot(
+  files: Record<string, string>,
+  how: Parameters<typeof bootKernel>[0] & { of?: 'user' | 'workspace' } = {},
+): Promise<Booted & { put: (path: string, text: string) => Promise<void>; agree: () => Promise<void> }> {
   const booted = await bootKernel(how)
   open.push(booted)
   const folder = join(how.of === 'workspace' ? booted.root : booted.home, '.agents/skills/demo')
@@ -38,9 +41,21 @@ const load = ({ call }: Booted, more = {}) => call('load_skill', { name: 'demo' 
 describe('a skill that brings manifests', () => {
   it('says at the command line that its tools end with the call', async () => {
     const booted = await boot({ 'vtcode.yaml': hello, 'hello.js': helloModule })
-    const { stdout } = await vtcode(booted as unknown as TempWorkspace, ['call', '--session', 's', 'load_skill', '--name', 'demo'])
+    const { stdout } = await vtcode(booted as unknown as TempWorkspace, [
+      'call',
+      '--session',
+      's',
+      'load_skill',
+      '--name',
+      'demo',
+    ])
     const result = JSON.parse(stdout) as { text: string; notices: { code: string; message: string }[] }
-    expect(result.notices).toEqual([{ code: 'VT_SKILL_ONE_CALL', message: expect.stringMatching(/^The skill brings hello, for its session only.*`vtcode chat`/) }])
+    expect(result.notices).toEqual([
+      {
+        code: 'VT_SKILL_ONE_CALL',
+        message: expect.stringMatching(/^The skill brings hello, for its session only.*`vtcode chat`/),
+      },
+    ])
     expect(result.text).not.toContain('can be called now')
   })
 
@@ -55,7 +70,9 @@ describe('a skill that brings manifests', () => {
     expect(kernel.tools().map(({ name }) => name)).toContain('hello')
     matches(await call('hello', {}), { output: { said: 'hello' } })
     matches(await load(booted, { session: 'one' }), { output: { tools_added: ['hello'], already_loaded: true } })
-    matches(await call('unified_search', { action: 'skill', name: 'demo' }, { session: 'two' }), { output: { tools_added: ['hello'] } })
+    matches(await call('unified_search', { action: 'skill', name: 'demo' }, { session: 'two' }), {
+      output: { tools_added: ['hello'] },
+    })
     expect((await kernel.reload()).ok).toBe(true)
     matches(await call('hello', {}), { output: { said: 'hello' } })
     await kernel.endSession('one')
@@ -66,9 +83,22 @@ describe('a skill that brings manifests', () => {
 
   it('that a snippet loads brings it no program', async () => {
     const runs = 'name: hello\ndescription: Makes a file.\nrun: [touch, made]\n'
-    const booted = await boot({ 'vtcode.yaml': runs }, { config: { policy: { allow: ['exec'] }, sandbox: { mode: 'off' } } as never })
-    const code = "await vtcode.call('load_skill', { name: 'demo' })\nexport const result = await vtcode.call('hello', {}).catch((error) => error.code)"
-    matches(await booted.call('unified_exec', { action: 'code', language: 'javascript', code }), { ok: true, output: { result: 'VT_CALL_DEPTH', calls: [{ tool: 'load_skill', ok: true }, { tool: 'hello', ok: false }] } })
+    const booted = await boot(
+      { 'vtcode.yaml': runs },
+      { config: { policy: { allow: ['exec'] }, sandbox: { mode: 'off' } } as never },
+    )
+    const code =
+      "await vtcode.call('load_skill', { name: 'demo' })\nexport const result = await vtcode.call('hello', {}).catch((error) => error.code)"
+    matches(await booted.call('unified_exec', { action: 'code', language: 'javascript', code }), {
+      ok: true,
+      output: {
+        result: 'VT_CALL_DEPTH',
+        calls: [
+          { tool: 'load_skill', ok: true },
+          { tool: 'hello', ok: false },
+        ],
+      },
+    })
     expect(existsSync(join(booted.root, 'made'))).toBe(false)
   })
 
@@ -97,28 +127,47 @@ describe('a skill that brings manifests', () => {
   })
 
   it('overrides a tool only where the user has bound it to that', async () => {
-    const files = { 'vtcode.yaml': 'action: unified_file/read\nname: my_read\nstage: override\nmodule: ./hello.js\n', 'hello.js': helloModule }
-    const booted = await boot(files, { config: { use: { 'unified_file/read': ['my_read', 'builtin:unified_file_read'] } } })
+    const files = {
+      'vtcode.yaml': 'action: unified_file/read\nname: my_read\nstage: override\nmodule: ./hello.js\n',
+      'hello.js': helloModule,
+    }
+    const booted = await boot(files, {
+      config: { use: { 'unified_file/read': ['my_read', 'builtin:unified_file_read'] } },
+    })
     await booted.write('a.txt', 'text')
-    matches(await booted.call('unified_file', { action: 'read', path: 'a.txt' }), { error: { code: 'VT_SLOT_UNBOUND' } })
+    matches(await booted.call('unified_file', { action: 'read', path: 'a.txt' }), {
+      error: { code: 'VT_SLOT_UNBOUND' },
+    })
     await load(booted)
     matches(await booted.call('unified_file', { action: 'read', path: 'a.txt' }), { output: { said: 'hello' } })
   })
 
   it('brings policies, which count for every call from then on', async () => {
-    const booted = await boot({ 'vtcode.yaml': 'name: no\nkind: policy\nslots: [unified_file/*]\nmodule: ./no.js\n', 'no.js': "export default () => ({ deny: 'The skill says no.' })\n" })
+    const booted = await boot({
+      'vtcode.yaml': 'name: no\nkind: policy\nslots: [unified_file/*]\nmodule: ./no.js\n',
+      'no.js': "export default () => ({ deny: 'The skill says no.' })\n",
+    })
     await booted.write('a.txt', 'text')
     matches(await load(booted), { output: { tools_added: [] } })
-    matches(await booted.call('unified_file', { action: 'read', path: 'a.txt' }), { error: { code: 'VT_POLICY_DENIED', message: 're:.*The skill says no.*' } })
+    matches(await booted.call('unified_file', { action: 'read', path: 'a.txt' }), {
+      error: { code: 'VT_POLICY_DENIED', message: 're:.*The skill says no.*' },
+    })
   })
 
   it('of the workspace changes nothing until the user agrees to the whole skill, then needs no restart', async () => {
-    const files = { 'vtcode/hello.yaml': hello.replace('./', '../'), 'hello.js': helloModule, 'vtcode/no.yaml': 'name: no\nkind: policy\nmodule: ../no.js\n', 'no.js': 'export default () => undefined\n' }
+    const files = {
+      'vtcode/hello.yaml': hello.replace('./', '../'),
+      'hello.js': helloModule,
+      'vtcode/no.yaml': 'name: no\nkind: policy\nmodule: ../no.js\n',
+      'no.js': 'export default () => undefined\n',
+    }
     const booted = await boot(files, { of: 'workspace' })
     const { call, kernel, put, agree } = booted
     const before = await load(booted)
     matches(before, { output: { instructions: 'Body.\n', tools_added: [] } })
-    expect(before.notices).toMatchObject([{ code: 'VT_SKILL_UNTRUSTED', message: expect.stringMatching(/vtcode trust.*hello, demo@skill:no\.$/) }])
+    expect(before.notices).toMatchObject([
+      { code: 'VT_SKILL_UNTRUSTED', message: expect.stringMatching(/vtcode trust.*hello, demo@skill:no\.$/) },
+    ])
     expect(kernel.inspection.generation).toBe(1)
     matches(await call('hello', {}), { error: { code: 'VT_TOOL_UNKNOWN' } })
     matches(await call('unified_file', { action: 'write', path: 'a.txt', content: 'x' }), { ok: true })
@@ -133,7 +182,9 @@ describe('a skill that brings manifests', () => {
     expect(after.notices).toMatchObject([{ code: 'VT_SKILL_UNTRUSTED' }])
     await kernel.reload()
     matches(await call('hello', {}), { ok: false })
-    expect(await call('unified_file', { action: 'write', path: 'b.txt', content: 'x' })).toMatchObject({ error: { code: 'VT_POLICY_UNAVAILABLE' } })
+    expect(await call('unified_file', { action: 'write', path: 'b.txt', content: 'x' })).toMatchObject({
+      error: { code: 'VT_POLICY_UNAVAILABLE' },
+    })
   })
 
   it('whose files are gone is forgotten at the next reload', async () => {
@@ -170,25 +221,49 @@ describe('a skill that brings manifests', () => {
     await booted.kernel.reload()
     const result = await load(booted)
     matches(result, { output: { tools_added: [] } })
-    expect(result.notices).toMatchObject([{ code: 'VT_SKILL_LEFT_OUT', message: expect.stringMatching(/demo@skill:hello takes no part: hello is claimed by demo:hello/) }])
+    expect(result.notices).toMatchObject([
+      {
+        code: 'VT_SKILL_LEFT_OUT',
+        message: expect.stringMatching(/demo@skill:hello takes no part: hello is claimed by demo:hello/),
+      },
+    ])
     matches(await booted.call('hello', {}), { output: { said: 'plugin' } })
   })
 
-  const revisions: [revision: string, options: ConstructorParameters<typeof Client>[1]][] = [['2025-11-25', {}], ['2026-07-28', { versionNegotiation: { mode: { pin: '2026-07-28' } } }]]
+  const revisions: [revision: string, options: ConstructorParameters<typeof Client>[1]][] = [
+    ['2025-11-25', {}],
+    ['2026-07-28', { versionNegotiation: { mode: { pin: '2026-07-28' } } }],
+  ]
   it.each(revisions)('tells clients of MCP %s that the list of tools has changed', async (_, options) => {
     await using made = await tempWorkspace()
     const folder = '../home/.agents/skills/demo'
-    for (const [path, content] of Object.entries({ 'SKILL.md': text, 'vtcode.yaml': hello, 'hello.js': helloModule })) await made.write(`${folder}/${path}`, content)
+    for (const [path, content] of Object.entries({ 'SKILL.md': text, 'vtcode.yaml': hello, 'hello.js': helloModule }))
+      await made.write(`${folder}/${path}`, content)
     let tell = () => {}
     const told = new Promise<void>((resolve) => (tell = resolve))
-    const client = new Client({ name: 'test', version: '1' }, { ...options, listChanged: { tools: { onChanged: () => tell() } } })
-    await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, 'mcp'], cwd: made.root, env: surroundings(made), stderr: 'ignore' }))
+    const client = new Client(
+      { name: 'test', version: '1' },
+      { ...options, listChanged: { tools: { onChanged: () => tell() } } },
+    )
+    await client.connect(
+      new StdioClientTransport({
+        command: process.execPath,
+        args: [bin, 'mcp'],
+        cwd: made.root,
+        env: surroundings(made),
+        stderr: 'ignore',
+      }),
+    )
     try {
       expect((await client.listTools()).tools.map(({ name }) => name)).not.toContain('hello')
-      expect(await client.callTool({ name: 'load_skill', arguments: { name: 'demo' } })).toMatchObject({ content: [{ text: expect.stringContaining('Tools that can be called now: hello') }] })
+      expect(await client.callTool({ name: 'load_skill', arguments: { name: 'demo' } })).toMatchObject({
+        content: [{ text: expect.stringContaining('Tools that can be called now: hello') }],
+      })
       await told
       expect((await client.listTools()).tools.map(({ name }) => name)).toContain('hello')
-      expect(await client.callTool({ name: 'hello', arguments: {} })).toMatchObject({ content: [{ text: '{"said":"hello"}' }] })
+      expect(await client.callTool({ name: 'hello', arguments: {} })).toMatchObject({
+        content: [{ text: '{"said":"hello"}' }],
+      })
     } finally {
       await client.close()
     }

@@ -10,7 +10,11 @@ import { call, eventsOf, home, startPeer, vtcode, type Answer } from '../support
 const plan = {
   title: 'Add retry',
   summary: 'The client tries again.',
-  steps: [{ action: 'Read the client' }, { action: 'Add retry', files: ['client.ts'], verify: 'true' }, { action: 'Document' }],
+  steps: [
+    { action: 'Read the client' },
+    { action: 'Add retry', files: ['client.ts'], verify: 'true' },
+    { action: 'Document' },
+  ],
   tests: 'node --test',
   assumptions: ['Only reads are tried again.'],
 }
@@ -29,7 +33,12 @@ async function talk(script: Answer[], answers: (Answers[string] | undefined)[], 
     const answer = answers.shift()
     return answer && Object.fromEntries(questions.map(({ id }) => [id, answer]))
   }
-  const agent = await createAgent(s.booted.kernel, { env: {}, surface: 'chat', providers: { approval: { ask, approve: async () => false } }, onEvent: (event) => void events.push(event) })
+  const agent = await createAgent(s.booted.kernel, {
+    env: {},
+    surface: 'chat',
+    providers: { approval: { ask, approve: async () => false } },
+    onEvent: (event) => void events.push(event),
+  })
   const outcome = await agent.run('retry failed requests, please')
   return { s, agent, outcome, asked, events, bodies: s.peer.bodies as any[] }
 }
@@ -37,17 +46,43 @@ const pick = (label: string): Answers[string] => ({ selected: [label] })
 
 describe('a plan that is proposed in mode plan', () => {
   it('and accepted makes its steps the steps of the task, and the next write is asked about', async () => {
-    const { s, agent, outcome, asked, events, bodies } = await talk([propose(), write('client.ts'), done], [pick('execute')])
-    expect(asked).toMatchObject([{ id: 'plan', question: 'What about the plan in .vtcode/plans/add-retry.md?', options: ['execute', 'auto_accept', 'fresh_context', 'revise', 'cancel'].map((label) => ({ label })) }])
+    const { s, agent, outcome, asked, events, bodies } = await talk(
+      [propose(), write('client.ts'), done],
+      [pick('execute')],
+    )
+    expect(asked).toMatchObject([
+      {
+        id: 'plan',
+        question: 'What about the plan in .vtcode/plans/add-retry.md?',
+        options: ['execute', 'auto_accept', 'fresh_context', 'revise', 'cancel'].map((label) => ({ label })),
+      },
+    ])
     expect(readFileSync(join(s.booted.root, '.vtcode/plans/add-retry.md'), 'utf8')).toBe(
       '# Add retry\n\nThe client tries again.\n\n## Steps\n\n1. Read the client\n2. Add retry\n   files: client.ts\n   verify: `true`\n3. Document\n\n## Tests\n\nnode --test\n\n## Assumptions\n\n- Only reads are tried again.\n',
     )
-    expect([agent.mode, agent.tracker?.items.map(({ description }) => description)]).toEqual(['ask', ['Read the client', 'Add retry', 'Document']])
-    expect(outcome).toMatchObject({ outcome_code: 'escalated', num_turns: 2, not_applied: [{ code: 'VT_POLICY_NEEDS_APPROVAL' }] })
-    expect([names(bodies[0]).includes('propose_plan'), names(bodies[1]).includes('propose_plan')]).toEqual([true, false])
-    expect(JSON.stringify(bodies[1].messages)).toContain('Plan accepted by the user: .vtcode/plans/add-retry.md\\"'.slice(0, -2))
-    expect(events.filter(({ type }) => type.startsWith('plan.'))).toMatchObject([{ type: 'plan.approval.requested', plan_file: '.vtcode/plans/add-retry.md' }, { type: 'plan.approval.resolved', decision: 'execute', automatic: false }])
-    expect(events.flatMap(({ type, item }) => (type === 'item.completed' && item.type === 'plan' ? [item.text] : []))).toEqual([expect.stringContaining('# Add retry')])
+    expect([agent.mode, agent.tracker?.items.map(({ description }) => description)]).toEqual([
+      'ask',
+      ['Read the client', 'Add retry', 'Document'],
+    ])
+    expect(outcome).toMatchObject({
+      outcome_code: 'escalated',
+      num_turns: 2,
+      not_applied: [{ code: 'VT_POLICY_NEEDS_APPROVAL' }],
+    })
+    expect([names(bodies[0]).includes('propose_plan'), names(bodies[1]).includes('propose_plan')]).toEqual([
+      true,
+      false,
+    ])
+    expect(JSON.stringify(bodies[1].messages)).toContain(
+      'Plan accepted by the user: .vtcode/plans/add-retry.md\\"'.slice(0, -2),
+    )
+    expect(events.filter(({ type }) => type.startsWith('plan.'))).toMatchObject([
+      { type: 'plan.approval.requested', plan_file: '.vtcode/plans/add-retry.md' },
+      { type: 'plan.approval.resolved', decision: 'execute', automatic: false },
+    ])
+    expect(
+      events.flatMap(({ type, item }) => (type === 'item.completed' && item.type === 'plan' ? [item.text] : [])),
+    ).toEqual([expect.stringContaining('# Add retry')])
     checkLog(events)
     for (const { messages } of bodies) checkMessages(messages)
     await agent.close()
@@ -60,11 +95,27 @@ describe('a plan that is proposed in mode plan', () => {
   })
 
   it('begins with the plan alone in mind where the person wants it so: none of the old messages is sent', async () => {
-    const { agent, bodies, events } = await talk([{ toolCalls: [call('unified_search', { action: 'list' })] }, { content: 'secret of the old talk', toolCalls: propose().toolCalls! }, done], [pick('fresh_context')])
+    const { agent, bodies, events } = await talk(
+      [
+        { toolCalls: [call('unified_search', { action: 'list' })] },
+        { content: 'secret of the old talk', toolCalls: propose().toolCalls! },
+        done,
+      ],
+      [pick('fresh_context')],
+    )
     const sent = JSON.stringify(bodies[2].messages)
     for (const gone of ['secret of the old talk', 'unified_search']) expect(sent).not.toContain(gone)
-    for (const there of ['retry failed requests, please', '## Steps', 'Add retry', 'Task tracker: Add retry (0 of 3 completed)', 'The user accepted the plan']) expect(sent).toContain(there)
-    expect(events.filter(({ type }) => type === 'context.reset')).toMatchObject([{ trigger: 'plan_approval', plan_preserved: true, tool_budget_reset: false }])
+    for (const there of [
+      'retry failed requests, please',
+      '## Steps',
+      'Add retry',
+      'Task tracker: Add retry (0 of 3 completed)',
+      'The user accepted the plan',
+    ])
+      expect(sent).toContain(there)
+    expect(events.filter(({ type }) => type === 'context.reset')).toMatchObject([
+      { trigger: 'plan_approval', plan_preserved: true, tool_budget_reset: false },
+    ])
     expect(events.find(({ type }) => type === 'context.reset').turn_id).toMatch(/^tn_/)
     checkLog(events)
     await agent.close()
@@ -74,7 +125,10 @@ describe('a plan that is proposed in mode plan', () => {
     ['their own words', [{ selected: [], other: 'Without the documents.' }]],
     ['revise and what should be different', [pick('revise'), { selected: [], other: 'Without the documents.' }]],
   ])('is revised by %s, which are the next turn of mode plan', async (_, answers) => {
-    const { s, agent, bodies, outcome } = await talk([propose(), propose({ steps: plan.steps.slice(0, 2) })], [...answers, pick('cancel')])
+    const { s, agent, bodies, outcome } = await talk(
+      [propose(), propose({ steps: plan.steps.slice(0, 2) })],
+      [...answers, pick('cancel')],
+    )
     expect(bodies[1].messages.at(-1)).toMatchObject({ role: 'user', content: 'Without the documents.' })
     expect([agent.mode, agent.tracker, outcome.outcome_code, bodies.length]).toEqual(['plan', undefined, 'success', 2])
     expect(readdirSync(join(s.booted.root, '.vtcode/plans')).sort()).toEqual(['add-retry-2.md', 'add-retry.md'])
@@ -83,7 +137,12 @@ describe('a plan that is proposed in mode plan', () => {
 
   it('is dropped by whoever closes the question, and is not what the session goes on with', async () => {
     const { agent, outcome, bodies } = await talk([propose()], [undefined])
-    expect([agent.mode, agent.tracker, outcome.text, bodies.length]).toEqual(['plan', undefined, 'The plan is dropped; it stands in .vtcode/plans/add-retry.md.', 1])
+    expect([agent.mode, agent.tracker, outcome.text, bodies.length]).toEqual([
+      'plan',
+      undefined,
+      'The plan is dropped; it stands in .vtcode/plans/add-retry.md.',
+      1,
+    ])
     await agent.close()
   })
 
@@ -105,9 +164,31 @@ describe('a plan that is proposed in mode plan', () => {
   })
 
   it('has a name inside of the folder of plans, whatever its title is, or is refused', async () => {
-    const { s, agent, events } = await talk([propose({ title: '../../x' }), propose({ title: 'é'.repeat(100) }), propose({ title: '日本' }), propose({ title: 'y'.repeat(10_000) }), done], [pick('revise'), { selected: [], other: 'a' }, pick('revise'), { selected: [], other: 'b' }, pick('revise'), { selected: [], other: 'c' }])
-    expect(readdirSync(join(s.booted.root, '.vtcode/plans')).sort()).toEqual([`${'e'.repeat(60)}.md`, 'plan.md', 'x.md'])
-    expect(events.findLast(({ type, item }) => type === 'item.completed' && item.type === 'tool_output').item.error_code).toBe('VT_INPUT_INVALID')
+    const { s, agent, events } = await talk(
+      [
+        propose({ title: '../../x' }),
+        propose({ title: 'é'.repeat(100) }),
+        propose({ title: '日本' }),
+        propose({ title: 'y'.repeat(10_000) }),
+        done,
+      ],
+      [
+        pick('revise'),
+        { selected: [], other: 'a' },
+        pick('revise'),
+        { selected: [], other: 'b' },
+        pick('revise'),
+        { selected: [], other: 'c' },
+      ],
+    )
+    expect(readdirSync(join(s.booted.root, '.vtcode/plans')).sort()).toEqual([
+      `${'e'.repeat(60)}.md`,
+      'plan.md',
+      'x.md',
+    ])
+    expect(
+      events.findLast(({ type, item }) => type === 'item.completed' && item.type === 'tool_output').item.error_code,
+    ).toBe('VT_INPUT_INVALID')
     await agent.close()
   })
 
@@ -122,7 +203,11 @@ describe('a plan that is proposed in mode plan', () => {
 
   it('is named to every later part of the conversation, with whether somebody edited it', async () => {
     const s = await scene([propose(), done, done, done])
-    const agent = await createAgent(s.booted.kernel, { env: {}, surface: 'chat', providers: { approval: { ask: async () => ({ plan: pick('execute') }), approve: async () => false } } })
+    const agent = await createAgent(s.booted.kernel, {
+      env: {},
+      surface: 'chat',
+      providers: { approval: { ask: async () => ({ plan: pick('execute') }), approve: async () => false } },
+    })
     await agent.setMode('plan')
     await agent.run('go')
     writeFileSync(join(s.booted.root, '.vtcode/plans/add-retry.md'), '# Another\n')
@@ -130,9 +215,16 @@ describe('a plan that is proposed in mode plan', () => {
     const again = await createAgent(s.booted.kernel, { env: {}, surface: 'chat', resume: agent.session_id })
     expect(again.tracker?.items.length).toBe(3)
     await again.run('and now?')
-    expect(JSON.stringify(s.peer.bodies.at(-1).messages)).toContain('Plan accepted by the user: .vtcode/plans/add-retry.md (edited since)')
+    expect(JSON.stringify(s.peer.bodies.at(-1).messages)).toContain(
+      'Plan accepted by the user: .vtcode/plans/add-retry.md (edited since)',
+    )
     await again.close()
-    const forked = await createAgent(s.booted.kernel, { env: {}, surface: 'chat', resume: agent.session_id, fork: 'summarized' })
+    const forked = await createAgent(s.booted.kernel, {
+      env: {},
+      surface: 'chat',
+      resume: agent.session_id,
+      fork: 'summarized',
+    })
     await forked.run('and now?')
     expect(JSON.stringify(s.peer.bodies.at(-1).messages)).toContain('.vtcode/plans/add-retry.md (edited since)')
     await forked.close()
@@ -153,13 +245,29 @@ describe('vtcode exec --plan', () => {
   }
   it('ends with a plan, its path and nothing changed, and asks nobody', async () => {
     const { at, code, out, err } = await exec([propose()], ['exec', '--plan', 'retry failed requests'])
-    expect([code, out]).toEqual([0, expect.stringMatching(/^# Add retry\n[^]*\nThe plan stands in \.vtcode\/plans\/add-retry\.md\. Nobody was asked; nothing is done yet\.\n$/)])
+    expect([code, out]).toEqual([
+      0,
+      expect.stringMatching(
+        /^# Add retry\n[^]*\nThe plan stands in \.vtcode\/plans\/add-retry\.md\. Nobody was asked; nothing is done yet\.\n$/,
+      ),
+    ])
     expect(err).toContain('success: 1 request')
     expect(readdirSync(at.root).sort()).toEqual(['.vtcode'])
   })
   it('is the same in mode full-auto, whatever its tools are, and writes below the folder of plans are free', async () => {
     const peer = hold(await startPeer([write('.vtcode/plans/notes.md'), propose()]))
-    const at = hold(await home(peer, {}, { settings: { agent: { model: 'peer/m' }, automation: { full_auto: { enabled: true, allowed_tools: ['unified_file/read'] } } } }))
+    const at = hold(
+      await home(
+        peer,
+        {},
+        {
+          settings: {
+            agent: { model: 'peer/m' },
+            automation: { full_auto: { enabled: true, allowed_tools: ['unified_file/read'] } },
+          },
+        },
+      ),
+    )
     const { code, out } = await vtcode(at, ['--mode', 'full-auto', 'exec', '--plan', '--json', 'retry failed requests'])
     expect([code, eventsOf(out).at(-1).outcome_code]).toEqual([0, 'success'])
     expect(readdirSync(at.root)).toEqual(['.vtcode'])
@@ -168,13 +276,24 @@ describe('vtcode exec --plan', () => {
   it('has its tool in mode plan alone, by what its manifest says, also where only a look is taken', async () => {
     const peer = hold(await startPeer([]))
     const at = hold(await home(peer))
-    const tools = async (...flags: string[]): Promise<string[]> => JSON.parse((await vtcode(at, ['exec', '--dry-run', '--json', ...flags, 'go'])).out).tools.map(({ name }: any) => name)
-    expect([(await tools()).includes('propose_plan'), (await tools('--plan')).includes('propose_plan')]).toEqual([false, true])
+    const tools = async (...flags: string[]): Promise<string[]> =>
+      JSON.parse((await vtcode(at, ['exec', '--dry-run', '--json', ...flags, 'go'])).out).tools.map(
+        ({ name }: any) => name,
+      )
+    expect([(await tools()).includes('propose_plan'), (await tools('--plan')).includes('propose_plan')]).toEqual([
+      false,
+      true,
+    ])
   })
   it('writes nothing else, by no tool and no command', async () => {
     const run = (command: string): Answer => ({ toolCalls: [call('unified_exec', { action: 'run', command })] })
-    const { at, out } = await exec([write('a.txt'), run("sed -i s/a/b/ a.txt"), run('echo a > a.txt'), run('cat a.txt & touch b'), done], ['exec', '--json', '--plan', 'go'])
-    const codes = eventsOf(out).flatMap(({ type, item }) => (type === 'item.completed' && item.type === 'tool_output' ? [item.error_code] : []))
+    const { at, out } = await exec(
+      [write('a.txt'), run('sed -i s/a/b/ a.txt'), run('echo a > a.txt'), run('cat a.txt & touch b'), done],
+      ['exec', '--json', '--plan', 'go'],
+    )
+    const codes = eventsOf(out).flatMap(({ type, item }) =>
+      type === 'item.completed' && item.type === 'tool_output' ? [item.error_code] : [],
+    )
     expect(codes).toEqual(Array(4).fill('VT_POLICY_DENIED'))
     expect(readdirSync(at.root).sort()).toEqual(['.vtcode'])
   })

@@ -29,19 +29,35 @@ describe('our providers', () => {
     const { out, err } = await vtcode(at, ['models', 'list', '--text'], { env: { ANTHROPIC_API_KEY: 'x'.repeat(20) } })
     expect(out).toMatch(/^anthropic\/claude-haiku-4-5 +Anthropic +anthropic-messages +200000 tokens$/m)
     expect(out).not.toContain('openai/gpt')
-    expect(err).toContain('With a key also: deepseek (DEEPSEEK_API_KEY), google (GEMINI_API_KEY), openai (OPENAI_API_KEY), openrouter (OPENROUTER_API_KEY).')
+    expect(err).toContain(
+      'With a key also: deepseek (DEEPSEEK_API_KEY), google (GEMINI_API_KEY), openai (OPENAI_API_KEY), openrouter (OPENROUTER_API_KEY).',
+    )
     const described = JSON.parse((await vtcode(at, ['models', 'describe', 'anthropic/claude-haiku-4-5', '--json'])).out)
-    expect(described).toMatchObject({ base_url: 'https://api.anthropic.com/v1', facts: { context_window: { value: 200000, source: expect.stringMatching(/^snapshot of \d{4}-\d\d-\d\d$/) }, supports_context_caching: { value: true, source: 'default of anthropic-messages' } } })
+    expect(described).toMatchObject({
+      base_url: 'https://api.anthropic.com/v1',
+      facts: {
+        context_window: { value: 200000, source: expect.stringMatching(/^snapshot of \d{4}-\d\d-\d\d$/) },
+        supports_context_caching: { value: true, source: 'default of anthropic-messages' },
+      },
+    })
     const unknown = JSON.parse((await vtcode(at, ['models', 'describe', 'anthropic/some-new-one', '--json'])).out)
     expect(unknown.facts.context_window).toEqual({ value: 128000, source: 'assumed' })
   })
   it('are asked where the environment or the user says, with their own key and format', async () => {
     const { peer, at } = await place([{ content: 'from the first' }, { content: 'from the second' }])
-    const first = await vtcode(at, ['ask', '--model', 'openai/gpt-5-mini', 'hi'], { env: { ...chat, OPENAI_BASE_URL: `${peer.url}/v1` } })
+    const first = await vtcode(at, ['ask', '--model', 'openai/gpt-5-mini', 'hi'], {
+      env: { ...chat, OPENAI_BASE_URL: `${peer.url}/v1` },
+    })
     expect(first).toMatchObject({ code: 0, out: 'from the first\n' })
     expect(peer.asked[0]).toMatchObject({ path: '/v1/responses' })
-    own(at, { 'vtcode.config.json': JSON.stringify({ providers: { google: { base_url: `${peer.url}/v1beta`, api_key_env: 'OTHER_KEY' } } }) })
-    const second = await vtcode(at, ['ask', '--model', 'google/gemini-2.5-pro', 'hi'], { env: { OTHER_KEY: 'key-for-google-0123' } })
+    own(at, {
+      'vtcode.config.json': JSON.stringify({
+        providers: { google: { base_url: `${peer.url}/v1beta`, api_key_env: 'OTHER_KEY' } },
+      }),
+    })
+    const second = await vtcode(at, ['ask', '--model', 'google/gemini-2.5-pro', 'hi'], {
+      env: { OTHER_KEY: 'key-for-google-0123' },
+    })
     expect(second).toMatchObject({ code: 0, out: 'from the second\n' })
     expect(peer.asked[1]).toMatchObject({ path: '/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse' })
   })
@@ -51,32 +67,84 @@ describe('our providers', () => {
     const one = { ANTHROPIC_API_KEY: 'x'.repeat(20), ANTHROPIC_BASE_URL: `${peer.url}/v1` }
     expect(await vtcode(at, ['exec', 'hi'], { env: one })).toMatchObject({ code: 0, out: 'first\n' })
     const both = { ...one, DEEPSEEK_API_KEY: 'y'.repeat(20) }
-    expect(await vtcode(at, ['exec', '--model', 'claude-haiku-4-5', 'hi'], { env: both })).toMatchObject({ code: 0, out: 'second\n' })
-    expect(await vtcode(at, ['exec', '--model', 'anthropic', 'hi'], { env: both })).toMatchObject({ code: 0, out: 'third\n' })
-    expect(peer.bodies.map(({ model }) => model)).toEqual(['claude-sonnet-5-5', 'claude-haiku-4-5', 'claude-sonnet-5-5'])
+    expect(await vtcode(at, ['exec', '--model', 'claude-haiku-4-5', 'hi'], { env: both })).toMatchObject({
+      code: 0,
+      out: 'second\n',
+    })
+    expect(await vtcode(at, ['exec', '--model', 'anthropic', 'hi'], { env: both })).toMatchObject({
+      code: 0,
+      out: 'third\n',
+    })
+    expect(peer.bodies.map(({ model }) => model)).toEqual([
+      'claude-sonnet-5-5',
+      'claude-haiku-4-5',
+      'claude-sonnet-5-5',
+    ])
     // A model of a provider whose key is missing is known too; what is missing is the key.
-    expect(await vtcode(at, ['exec', '--model', 'gpt-6-astra', 'hi'], { env: both })).toMatchObject({ code: 3, err: expect.stringContaining('OPENAI_API_KEY is not set') })
-    const twice = { custom_providers: ['a', 'b'].map((name) => ({ name, base_url: `${peer.url}/v1`, api_key_env: 'none', models: ['vendor/m'] })) }
+    expect(await vtcode(at, ['exec', '--model', 'gpt-6-astra', 'hi'], { env: both })).toMatchObject({
+      code: 3,
+      err: expect.stringContaining('OPENAI_API_KEY is not set'),
+    })
+    const twice = {
+      custom_providers: ['a', 'b'].map((name) => ({
+        name,
+        base_url: `${peer.url}/v1`,
+        api_key_env: 'none',
+        models: ['vendor/m'],
+      })),
+    }
     own(at, { 'vtcode.config.json': JSON.stringify(twice) })
-    expect(await vtcode(at, ['exec', '--model', 'vendor/m', 'hi'])).toMatchObject({ code: 3, err: expect.stringMatching(/Several providers have 'vendor\/m'\.\n.*--model a\/vendor\/m, --model b\/vendor\/m/) })
+    expect(await vtcode(at, ['exec', '--model', 'vendor/m', 'hi'])).toMatchObject({
+      code: 3,
+      err: expect.stringMatching(/Several providers have 'vendor\/m'\.\n.*--model a\/vendor\/m, --model b\/vendor\/m/),
+    })
   })
   it('say which key is missing, and which there are when no model is chosen', async () => {
     const { at } = await place()
-    expect(await vtcode(at, ['ask', '--model', 'openai/gpt-5-mini', 'hi'])).toMatchObject({ code: 3, err: expect.stringContaining('OPENAI_API_KEY is not set') })
+    expect(await vtcode(at, ['ask', '--model', 'openai/gpt-5-mini', 'hi'])).toMatchObject({
+      code: 3,
+      err: expect.stringContaining('OPENAI_API_KEY is not set'),
+    })
     own(at, { 'vtcode.config.json': '{}' })
     const { code, err } = await vtcode(at, ['ask', 'hi'], { env: { ...chat, DEEPSEEK_API_KEY: 'x'.repeat(20) } })
-    expect([code, err]).toEqual([3, expect.stringMatching(/No model is chosen\. Providers that can be asked: deepseek, openai\.\n.*--model deepseek\/deepseek-v4-pro, --model openai\/gpt-6\.1-sol\. A provider alone stands for its first model: --model deepseek\. To keep it: agent\.model in /)])
-    own(at, { 'vtcode.config.json': JSON.stringify({ custom_providers: [{ name: 'free', base_url: 'http://127.0.0.1:9/v1' }], agent: { harness: { max_budget_usd: 1 } } }) })
-    expect(await vtcode(at, ['exec', '--model', 'free/m', 'hi'])).toMatchObject({ code: 3, err: expect.stringContaining('VT_LLM_UNPRICED: The model free/m has no price') })
+    expect([code, err]).toEqual([
+      3,
+      expect.stringMatching(
+        /No model is chosen\. Providers that can be asked: deepseek, openai\.\n.*--model deepseek\/deepseek-v4-pro, --model openai\/gpt-6\.1-sol\. A provider alone stands for its first model: --model deepseek\. To keep it: agent\.model in /,
+      ),
+    ])
+    own(at, {
+      'vtcode.config.json': JSON.stringify({
+        custom_providers: [{ name: 'free', base_url: 'http://127.0.0.1:9/v1' }],
+        agent: { harness: { max_budget_usd: 1 } },
+      }),
+    })
+    expect(await vtcode(at, ['exec', '--model', 'free/m', 'hi'])).toMatchObject({
+      code: 3,
+      err: expect.stringContaining('VT_LLM_UNPRICED: The model free/m has no price'),
+    })
     // The word of the command line counts before that of the environment, that before the settings.
     own(at, { 'vtcode.config.json': '{"agent":{"model":"none/c"}}' })
-    for (const [args, env, named] of [[['--model', 'none/a'], { VTCODE_MODEL: 'none/b' }, 'none/a'], [[], { VTCODE_MODEL: 'none/b' }, 'none/b'], [[], {}, 'none/c']] as const) {
-      expect(await vtcode(at, ['ask', ...args, 'hi'], { env })).toMatchObject({ code: 3, err: expect.stringContaining(`(model '${named}')`) })
+    for (const [args, env, named] of [
+      [['--model', 'none/a'], { VTCODE_MODEL: 'none/b' }, 'none/a'],
+      [[], { VTCODE_MODEL: 'none/b' }, 'none/b'],
+      [[], {}, 'none/c'],
+    ] as const) {
+      expect(await vtcode(at, ['ask', ...args, 'hi'], { env })).toMatchObject({
+        code: 3,
+        err: expect.stringContaining(`(model '${named}')`),
+      })
     }
     own(at, { 'vtcode.config.json': '{"providers":{"opanai":{}}}' })
-    expect(await vtcode(at, ['models'])).toMatchObject({ code: 3, err: expect.stringContaining('no built-in provider has this name') })
+    expect(await vtcode(at, ['models'])).toMatchObject({
+      code: 3,
+      err: expect.stringContaining('no built-in provider has this name'),
+    })
     own(at, { 'vtcode.config.json': '{}' })
-    expect(await vtcode(at, ['models'], { env: { OLLAMA_BASE_URL: 'http://models.example/v1' } })).toMatchObject({ code: 3, err: expect.stringContaining('OLLAMA_BASE_URL') })
+    expect(await vtcode(at, ['models'], { env: { OLLAMA_BASE_URL: 'http://models.example/v1' } })).toMatchObject({
+      code: 3,
+      err: expect.stringContaining('OLLAMA_BASE_URL'),
+    })
   })
 })
 
@@ -88,7 +156,13 @@ describe('a provider of a manifest', () => {
       'mine/acme/vtcode.json': manifest('acme', {
         secrets: { token: { description: 'A key of Acme.' } },
         options: { properties: { team: { type: 'string', default: 'red' } } },
-        provider: { name: 'acme', base_url: `${peer.url}/v1`, models: ['m'], auth: { type: 'bearer', value: { secret: 'token' } }, headers: { 'x-team': { option: 'team' } } },
+        provider: {
+          name: 'acme',
+          base_url: `${peer.url}/v1`,
+          models: ['m'],
+          auth: { type: 'bearer', value: { secret: 'token' } },
+          headers: { 'x-team': { option: 'team' } },
+        },
       }),
       'vtcode.config.json': JSON.stringify({ secrets: { 'acme:token': { env: 'ACME' } } }),
     })
@@ -96,7 +170,10 @@ describe('a provider of a manifest', () => {
     expect(ran).toMatchObject({ code: 0, out: 'hello from acme\n' })
     expect((peer.asked[0] as any).headers).toMatchObject({ authorization: expect.any(String), 'x-team': 'red' })
     expect((await vtcode(at, ['models', 'list', '--json'])).out).toContain('"acme/m"')
-    expect(await vtcode(at, ['ask', '--model', 'acme/m', 'hi'])).toMatchObject({ code: 3, err: expect.stringContaining('ACME') })
+    expect(await vtcode(at, ['ask', '--model', 'acme/m', 'hi'])).toMatchObject({
+      code: 3,
+      err: expect.stringContaining('ACME'),
+    })
   })
   it('takes no name of ours or of the user, and what is wrong with one leaves the others alone', async () => {
     const { at } = await place()
@@ -104,7 +181,9 @@ describe('a provider of a manifest', () => {
       'mine/a/vtcode.json': manifest('a', { provider: { name: 'openai', base_url: 'http://127.0.0.1:1/v1' } }),
       'mine/b/vtcode.json': manifest('b', { provider: { name: 'peer', base_url: 'http://127.0.0.1:1/v1' } }),
       'mine/c/vtcode.json': manifest('c', { provider: { name: 'c', base_url: 'http://models.example/v1' } }),
-      'mine/d/vtcode.json': manifest('d', { provider: { name: 'd', base_url: 'http://127.0.0.1:1/v1', supports_wings: true } }),
+      'mine/d/vtcode.json': manifest('d', {
+        provider: { name: 'd', base_url: 'http://127.0.0.1:1/v1', supports_wings: true },
+      }),
     })
     const { out, err } = await vtcode(at, ['models'])
     expect(out).toContain('peer/m')
@@ -112,13 +191,21 @@ describe('a provider of a manifest', () => {
     expect(err).toContain("'http://models.example/v1' is neither https nor http to this machine")
     const { out: doctor } = await vtcode(at, ['doctor', '--json'])
     expect(doctor).toContain('supports_wings')
-    expect(JSON.parse(doctor).contributions.find(({ file }: any) => file.endsWith('mine/a/vtcode.json'))).toMatchObject({ state: 'shadowed' })
+    expect(JSON.parse(doctor).contributions.find(({ file }: any) => file.endsWith('mine/a/vtcode.json'))).toMatchObject(
+      { state: 'shadowed' },
+    )
   })
   it('of a workspace counts once the user has agreed to it', async () => {
     const { peer, at } = await place([{ content: 'agreed' }])
     mkdirSync(join(at.root, '.vtcode/plugins/acme'), { recursive: true })
-    writeFileSync(join(at.root, '.vtcode/plugins/acme/vtcode.json'), manifest('acme', { provider: { name: 'acme', base_url: `${peer.url}/v1`, models: ['m'] } }))
-    expect(await vtcode(at, ['ask', '--model', 'acme/m', 'hi'])).toMatchObject({ code: 3, err: expect.stringContaining("Unknown provider 'acme'") })
+    writeFileSync(
+      join(at.root, '.vtcode/plugins/acme/vtcode.json'),
+      manifest('acme', { provider: { name: 'acme', base_url: `${peer.url}/v1`, models: ['m'] } }),
+    )
+    expect(await vtcode(at, ['ask', '--model', 'acme/m', 'hi'])).toMatchObject({
+      code: 3,
+      err: expect.stringContaining("Unknown provider 'acme'"),
+    })
     expect((await vtcode(at, ['trust', 'add', 'plugin:acme'])).code).toBe(0)
     expect(await vtcode(at, ['ask', '--model', 'acme/m', 'hi'])).toMatchObject({ code: 0, out: 'agreed\n' })
   })
@@ -145,11 +232,24 @@ describe('a provider made by a module', () => {
   globalThis.asked = 0`
   /** Repeats requests without a wait. */
   const hasty = {
-    'mine/hasty/vtcode.json': JSON.stringify({ name: 'hasty', kind: 'provider', component: 'retry', module: './hasty.mjs' }),
+    'mine/hasty/vtcode.json': JSON.stringify({
+      name: 'hasty',
+      kind: 'provider',
+      component: 'retry',
+      module: './hasty.mjs',
+    }),
     'mine/hasty/hasty.mjs': 'export default () => ({ next: () => 0 })',
     'vtcode.config.json': JSON.stringify({ agent: { providers: { retry: 'hasty' } } }),
   }
-  const files = (mood: string) => ({ 'mine/echo/vtcode.json': JSON.stringify({ name: 'echo', kind: 'provider', module: './echo.mjs', options: { properties: { mood: { default: mood } } } }), 'mine/echo/echo.mjs': module })
+  const files = (mood: string) => ({
+    'mine/echo/vtcode.json': JSON.stringify({
+      name: 'echo',
+      kind: 'provider',
+      module: './echo.mjs',
+      options: { properties: { mood: { default: mood } } },
+    }),
+    'mine/echo/echo.mjs': module,
+  })
 
   it('talks, calls tools and counts like any other', async () => {
     const { at } = await place()
@@ -158,16 +258,25 @@ describe('a provider made by a module', () => {
     expect((await vtcode(at, ['models'])).out).toContain('echo/echo')
     const { out, code } = await vtcode(at, ['exec', '--json', '--model', 'echo/echo', 'what is here?'])
     expect(code).toBe(0)
-    const events = out.trim().split('\n').map((line) => JSON.parse(line))
+    const events = out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
     expect(items(events, 'agent_message')[0].text).toContain('echo heard: one.txt')
     expect(items(events, 'reasoning')[0].text).toBe('I had better look.')
-    expect(events.find(({ type }) => type === 'step.completed').usage).toMatchObject({ input_tokens: 7, output_tokens: 3 })
+    expect(events.find(({ type }) => type === 'step.completed').usage).toMatchObject({
+      input_tokens: 7,
+      output_tokens: 3,
+    })
   })
   it('is asked again when it says that it is busy', async () => {
     const { at } = await place()
     own(at, { ...files('busy'), ...hasty })
     const { out } = await vtcode(at, ['exec', '--json', '--model', 'echo/echo', 'what is here?'])
-    const events = out.trim().split('\n').map((line) => JSON.parse(line))
+    const events = out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
     expect(harness(events, 'model_retry').map(({ error_category }) => error_category)).toEqual(['http 503'])
     expect(events.at(-1)).toMatchObject({ type: 'thread.completed', outcome_code: 'success' })
   })
@@ -183,7 +292,11 @@ describe('a provider made by a module', () => {
     })`
     own(at, { ...files('calm'), ...hasty, 'mine/echo/echo.mjs': odd })
     for (const model of ['none', 'throws', 'endless', 'strange', 'empty']) {
-      expect(await vtcode(at, ['ask', '--model', `echo/${model}`, 'hi']), model).toMatchObject({ code: 1, out: '', err: expect.stringContaining('VT_LLM_CUT: The answer broke off') })
+      expect(await vtcode(at, ['ask', '--model', `echo/${model}`, 'hi']), model).toMatchObject({
+        code: 1,
+        out: '',
+        err: expect.stringContaining('VT_LLM_CUT: The answer broke off'),
+      })
     }
   })
   it('that makes nothing, throws, or makes models of another version is refused by name', async () => {
@@ -195,26 +308,58 @@ describe('a provider made by a module', () => {
     ]) {
       const { at } = await place()
       own(at, { ...files('calm'), 'mine/echo/echo.mjs': text! })
-      expect(await vtcode(at, ['ask', '--model', 'echo/echo', 'hi']), text).toMatchObject({ code: 3, err: expect.stringContaining(code!) })
+      expect(await vtcode(at, ['ask', '--model', 'echo/echo', 'hi']), text).toMatchObject({
+        code: 3,
+        err: expect.stringContaining(code!),
+      })
     }
   })
 })
 
 it('tools are told to Google in the form it takes', async () => {
-  const tool = { name: 'pick', run: ['true'], description: 'Picks.', input: { type: 'object', properties: { one: { enum: ['a', 1] }, two: { $ref: '#/$defs/tree' }, three: { $ref: '#/$defs/word' }, sure: true }, $defs: { tree: { type: 'object', properties: { below: { $ref: '#/$defs/tree' } } }, word: { type: 'string' } } } }
+  const tool = {
+    name: 'pick',
+    run: ['true'],
+    description: 'Picks.',
+    input: {
+      type: 'object',
+      properties: {
+        one: { enum: ['a', 1] },
+        two: { $ref: '#/$defs/tree' },
+        three: { $ref: '#/$defs/word' },
+        sure: true,
+      },
+      $defs: { tree: { type: 'object', properties: { below: { $ref: '#/$defs/tree' } } }, word: { type: 'string' } },
+    },
+  }
   const { root } = hold(await tempWorkspace({ 'pick.json': JSON.stringify(tool) }))
-  const s = await scene([{ toolCalls: [call('unified_search', { action: 'list' })] }, { content: 'ok' }], { format: 'google-generative-ai', boot: { manifests: [join(root, 'pick.json')] } })
+  const s = await scene([{ toolCalls: [call('unified_search', { action: 'list' })] }, { content: 'ok' }], {
+    format: 'google-generative-ai',
+    boot: { manifests: [join(root, 'pick.json')] },
+  })
   expect(await s.run()).toMatchObject({ outcome_code: 'success' })
   const declared = s.peer.bodies[0].tools.map((tool: any) => tool.function).find(({ name }: any) => name === 'pick')
-  expect(declared.parameters.properties).toMatchObject({ one: { type: 'string', enum: ['a'] }, two: { type: 'object' }, three: { type: 'string' } })
+  expect(declared.parameters.properties).toMatchObject({
+    one: { type: 'string', enum: ['a'] },
+    two: { type: 'object' },
+    three: { type: 'string' },
+  })
 })
 
 it('a server that lists its models is asked for them when models are listed, and by nothing else', async () => {
-  const server = hold(await serve((_, response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"data":[{"id":"found-1"},{"id":"m"},{"id":7}]}')))
+  const server = hold(
+    await serve((_, response) =>
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end('{"data":[{"id":"found-1"},{"id":"m"},{"id":7}]}'),
+    ),
+  )
   const peer = hold(await startPeer([]))
   const at = hold(await home(peer, {}, { provider: { base_url: `${server.url}/v1/`, discover: true } }))
   expect((await vtcode(at, ['models', 'list', '--text'])).out).toMatch(/^peer\/m .*\npeer\/found-1 .*\n$/)
-  expect(server.seen.map(({ path, headers }) => [path, headers.authorization])).toEqual([['/v1/models', 'Bearer key-of-the-peer-0123']])
+  expect(server.seen.map(({ path, headers }) => [path, headers.authorization])).toEqual([
+    ['/v1/models', 'Bearer key-of-the-peer-0123'],
+  ])
   await vtcode(at, ['models', 'describe', 'peer/m'])
   expect(server.seen.length).toBe(1)
 })
@@ -222,21 +367,67 @@ it('a server that lists its models is asked for them when models are listed, and
 it('a change of a file goes to a server with tools of free text as it is, and comes back so', async () => {
   const patch = '*** Begin Patch\n*** Add File: a.txt\n+one "line"\n*** End Patch'
   const frame = (event: object) => `data: ${JSON.stringify(event)}\n\n`
-  const done = (output: object[]) => frame({ type: 'response.completed', response: { id: 'r', object: 'response', created_at: 1, model: 'm', output, usage: { input_tokens: 1, output_tokens: 1, input_tokens_details: { cached_tokens: 0 }, output_tokens_details: { reasoning_tokens: 0 } } } })
-  const created = frame({ type: 'response.created', response: { id: 'r', object: 'response', created_at: 1, model: 'm', output: [] } })
-  const item = { id: 'i', type: 'custom_tool_call', call_id: 'call_1', name: 'apply_patch', input: patch, status: 'completed' }
+  const done = (output: object[]) =>
+    frame({
+      type: 'response.completed',
+      response: {
+        id: 'r',
+        object: 'response',
+        created_at: 1,
+        model: 'm',
+        output,
+        usage: {
+          input_tokens: 1,
+          output_tokens: 1,
+          input_tokens_details: { cached_tokens: 0 },
+          output_tokens_details: { reasoning_tokens: 0 },
+        },
+      },
+    })
+  const created = frame({
+    type: 'response.created',
+    response: { id: 'r', object: 'response', created_at: 1, model: 'm', output: [] },
+  })
+  const item = {
+    id: 'i',
+    type: 'custom_tool_call',
+    call_id: 'call_1',
+    name: 'apply_patch',
+    input: patch,
+    status: 'completed',
+  }
   const answers = [
-    created + frame({ type: 'response.output_item.added', output_index: 0, item: { ...item, input: '' } }) + frame({ type: 'response.output_item.done', output_index: 0, item }) + done([item]),
-    created + frame({ type: 'response.output_item.added', output_index: 0, item: { id: 'm', type: 'message' } }) + frame({ type: 'response.output_text.delta', item_id: 'm', output_index: 0, content_index: 0, delta: 'Done.' }) + frame({ type: 'response.output_item.done', output_index: 0, item: { id: 'm', type: 'message' } }) + done([]),
+    created +
+      frame({ type: 'response.output_item.added', output_index: 0, item: { ...item, input: '' } }) +
+      frame({ type: 'response.output_item.done', output_index: 0, item }) +
+      done([item]),
+    created +
+      frame({ type: 'response.output_item.added', output_index: 0, item: { id: 'm', type: 'message' } }) +
+      frame({ type: 'response.output_text.delta', item_id: 'm', output_index: 0, content_index: 0, delta: 'Done.' }) +
+      frame({ type: 'response.output_item.done', output_index: 0, item: { id: 'm', type: 'message' } }) +
+      done([]),
   ]
-  const server = hold(await serve((_, response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).end(answers.shift() ?? '')))
+  const server = hold(
+    await serve((_, response) =>
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).end(answers.shift() ?? ''),
+    ),
+  )
   const s = await scene([], { url: server.url, format: 'openai-responses' })
   expect(await s.run()).toMatchObject({ outcome_code: 'success', text: 'Done.' })
   expect(await s.booted.read('a.txt')).toBe('one "line"\n')
   const [first, second] = server.seen.map(({ body }) => JSON.parse(body))
-  expect(first.tools.find(({ name }: any) => name === 'apply_patch')).toMatchObject({ type: 'custom', format: { type: 'text' } })
-  expect(second.input.slice(-2)).toMatchObject([{ type: 'custom_tool_call', input: patch }, { type: 'custom_tool_call_output' }])
-  const plain = await scene([{ toolCalls: [call('apply_patch', { input: patch })] }, { content: 'ok' }], { format: 'openai-responses', provider: { compat: { custom_tools: false } } })
+  expect(first.tools.find(({ name }: any) => name === 'apply_patch')).toMatchObject({
+    type: 'custom',
+    format: { type: 'text' },
+  })
+  expect(second.input.slice(-2)).toMatchObject([
+    { type: 'custom_tool_call', input: patch },
+    { type: 'custom_tool_call_output' },
+  ])
+  const plain = await scene([{ toolCalls: [call('apply_patch', { input: patch })] }, { content: 'ok' }], {
+    format: 'openai-responses',
+    provider: { compat: { custom_tools: false } },
+  })
   expect(await plain.run()).toMatchObject({ outcome_code: 'success' })
   expect(await plain.booted.read('a.txt')).toBe('one "line"\n')
 })

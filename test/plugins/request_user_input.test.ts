@@ -19,10 +19,17 @@ const database = {
 const name = { id: 'name', header: 'Name', question: 'What is it called?' }
 
 /** The result of a call that is answered by `ask`. */
-async function answered(questions: unknown, ask?: Asker, options: Parameters<typeof bootKernel>[0] & { signal?: AbortSignal } = {}): Promise<any> {
+async function answered(
+  questions: unknown,
+  ask?: Asker,
+  options: Parameters<typeof bootKernel>[0] & { signal?: AbortSignal } = {},
+): Promise<any> {
   const { signal, ...boot } = options
   await using booted = await bootKernel(boot)
-  return await asDeclared('request_user_input', await booted.call('request_user_input', { questions }, { ...(ask && { ask }), ...(signal && { signal }) }))
+  return await asDeclared(
+    'request_user_input',
+    await booted.call('request_user_input', { questions }, { ...(ask && { ask }), ...(signal && { signal }) }),
+  )
 }
 
 describe('the callback of a library', () => {
@@ -33,7 +40,9 @@ describe('the callback of a library', () => {
       return { database: { selected: ['PostgreSQL'] }, name: { selected: [], other: 'Ada' } }
     })
     expect(seen[0]!.options!.map(({ label }) => label)).toEqual(['SQLite (Recommended)', 'PostgreSQL'])
-    expect(result.output).toEqual({ answers: { database: { selected: ['PostgreSQL'] }, name: { selected: [], other: 'Ada' } } })
+    expect(result.output).toEqual({
+      answers: { database: { selected: ['PostgreSQL'] }, name: { selected: [], other: 'Ada' } },
+    })
     expect(result.text).toBe('Database: PostgreSQL\nName: "Ada"')
   })
 
@@ -42,7 +51,10 @@ describe('the callback of a library', () => {
   })
 
   it('is not believed further than the question goes', async () => {
-    const result = await answered([database], async () => ({ database: { selected: ['Oracle'] }, admin: { selected: ['yes'] } }))
+    const result = await answered([database], async () => ({
+      database: { selected: ['Oracle'] },
+      admin: { selected: ['yes'] },
+    }))
     expect(result.output).toEqual({ answers: { database: { selected: [], other: 'Oracle' } } })
   })
 
@@ -55,10 +67,14 @@ describe('the callback of a library', () => {
   it('is told when the caller gives up', async () => {
     const abort = new AbortController()
     let told = false
-    const result = await answered([name], (_, signal) => {
-      setTimeout(() => abort.abort(), 20)
-      return new Promise((_, reject) => signal.addEventListener('abort', () => reject((told = true))))
-    }, { signal: abort.signal })
+    const result = await answered(
+      [name],
+      (_, signal) => {
+        setTimeout(() => abort.abort(), 20)
+        return new Promise((_, reject) => signal.addEventListener('abort', () => reject((told = true))))
+      },
+      { signal: abort.signal },
+    )
     expect(result.error.code).toBe('VT_CALL_ABORTED')
     expect(told).toBe(true)
   })
@@ -73,27 +89,35 @@ describe('the callback of a library', () => {
       open--
       return undefined
     }
-    await Promise.all(Array.from({ length: 4 }, () => booted.call('request_user_input', { questions: [name] }, { ask })))
+    await Promise.all(
+      Array.from({ length: 4 }, () => booted.call('request_user_input', { questions: [name] }, { ask })),
+    )
     expect(most).toBe(1)
   })
 })
 
 describe('permission', () => {
   it.each(['plan', 'ask', 'auto'] as const)('lets questions through in mode %s', async (mode) => {
-    expect(await answered([name], async () => ({ name: { selected: [], other: 'x' } }), { mode })).toMatchObject({ ok: true })
+    expect(await answered([name], async () => ({ name: { selected: [], other: 'x' } }), { mode })).toMatchObject({
+      ok: true,
+    })
   })
 
   it('that is denied by a rule keeps the question from the user', async () => {
     let asked = false
     const ask: Asker = async () => ((asked = true), undefined)
-    expect((await answered([name], ask, { config: { policy: { deny: ['request_user_input'] } } })).error.code).toBe('VT_POLICY_DENIED')
+    expect((await answered([name], ask, { config: { policy: { deny: ['request_user_input'] } } })).error.code).toBe(
+      'VT_POLICY_DENIED',
+    )
     expect(asked).toBe(false)
   })
 
   it('keeps full-auto quiet unless questions are on its list', async () => {
     let asked = false
     const ask: Asker = async () => ((asked = true), undefined)
-    const result = await answered([name], ask, { config: { automation: { full_auto: { enabled: true, allowed_tools: ['unified_search'] } } } })
+    const result = await answered([name], ask, {
+      config: { automation: { full_auto: { enabled: true, allowed_tools: ['unified_search'] } } },
+    })
     expect(result.error.code).toBe('VT_ASK_UNAVAILABLE')
     expect(asked).toBe(false)
   })
@@ -101,9 +125,25 @@ describe('permission', () => {
 
 describe('wrong questions', () => {
   it.each([
-    ['a long header in the second', [name, { ...name, id: 'b', header: 'Database choice' }], /questions\[1\]\.header.*15 characters.*12/],
+    [
+      'a long header in the second',
+      [name, { ...name, id: 'b', header: 'Database choice' }],
+      /questions\[1\]\.header.*15 characters.*12/,
+    ],
     ['two with one id', [name, name], /questions\[1\]\.id.*questions\[0\]\.id/],
-    ['two options of one label', [{ ...name, options: [{ label: 'a', description: '' }, { label: 'a', description: '' }] }], /options\[1\]\.label/],
+    [
+      'two options of one label',
+      [
+        {
+          ...name,
+          options: [
+            { label: 'a', description: '' },
+            { label: 'a', description: '' },
+          ],
+        },
+      ],
+      /options\[1\]\.label/,
+    ],
     ['a question of two lines', [{ ...name, question: 'a\nb' }], /questions\[0\]\.question.*one line/],
     ['one option', [{ ...name, options: [{ label: 'a', description: '' }] }], /questions\[0\]\.options.*2 to 3/],
     ['four of them', [1, 2, 3, 4].map((n) => ({ ...name, id: `q${n}` })), /4 items, 1 to 3/],
@@ -119,13 +159,19 @@ async function ofClient(questions: unknown, answer?: (params: any) => unknown): 
   await using workspace = await tempWorkspace()
   const client = new Client({ name: 'test', version: '1' }, answer ? { capabilities: { elicitation: {} } } : {})
   if (answer) client.setRequestHandler('elicitation/create', (request) => answer(request.params) as never)
-  await client.connect(new StdioClientTransport({
-    command: process.execPath,
-    args: [program, '--workspace', workspace.root, '--home', workspace.home, 'mcp'],
-    env: { PATH: process.env.PATH!, HOME: workspace.home },
-  }))
+  await client.connect(
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [program, '--workspace', workspace.root, '--home', workspace.home, 'mcp'],
+      env: { PATH: process.env.PATH!, HOME: workspace.home },
+    }),
+  )
   try {
-    return await client.callTool({ name: 'request_user_input', arguments: { questions }, _meta: { 'dev.vtcode/structured': true } })
+    return await client.callTool({
+      name: 'request_user_input',
+      arguments: { questions },
+      _meta: { 'dev.vtcode/structured': true },
+    })
   } finally {
     await client.close()
   }
@@ -144,7 +190,9 @@ describe('a client over MCP', () => {
       name: { type: 'string' },
     })
     expect(form.message).toContain('SQLite (Recommended): A file.')
-    expect(result.structuredContent).toEqual({ answers: { database: { selected: ['SQLite (Recommended)'] }, name: { selected: [], other: 'Ada' } } })
+    expect(result.structuredContent).toEqual({
+      answers: { database: { selected: ['SQLite (Recommended)'] }, name: { selected: [], other: 'Ada' } },
+    })
   })
 
   it('passes on words of its user', async () => {
@@ -163,12 +211,27 @@ describe('a client over MCP', () => {
 })
 
 /** `vtcode call` in a pseudo-terminal, where `steps` are typed when the screen shows what they wait for. */
-async function atTerminal(questions: unknown, steps: [seen: string, keys: string][]): Promise<{ code: number; screen: string; result: any }> {
+async function atTerminal(
+  questions: unknown,
+  steps: [seen: string, keys: string][],
+): Promise<{ code: number; screen: string; result: any }> {
   await using workspace = await tempWorkspace()
   const script = new URL('../fixtures/answer.py', import.meta.url).pathname
-  const words = [program, '--workspace', workspace.root, '--home', workspace.home, 'call', 'request_user_input', '--input', JSON.stringify({ questions })]
+  const words = [
+    program,
+    '--workspace',
+    workspace.root,
+    '--home',
+    workspace.home,
+    'call',
+    'request_user_input',
+    '--input',
+    JSON.stringify({ questions }),
+  ]
   const env = { PATH: process.env.PATH, HOME: workspace.home, TERM: 'xterm' }
-  const said = JSON.parse(execFileSync('python3', [script, JSON.stringify(steps), process.execPath, ...words], { encoding: 'utf8', env }))
+  const said = JSON.parse(
+    execFileSync('python3', [script, JSON.stringify(steps), process.execPath, ...words], { encoding: 'utf8', env }),
+  )
   return { ...said, result: JSON.parse(said.stdout) }
 }
 
@@ -176,14 +239,28 @@ describe('a person at the terminal', () => {
   const down = '\u001b[B'
 
   it('chooses with the arrows and types', async () => {
-    const { code, screen, result } = await atTerminal([database, name], [['Which one?', `${down}\r`], ['called?', 'Ada\r']])
-    expect(result.output).toEqual({ answers: { database: { selected: ['PostgreSQL'] }, name: { selected: [], other: 'Ada' } } })
+    const { code, screen, result } = await atTerminal(
+      [database, name],
+      [
+        ['Which one?', `${down}\r`],
+        ['called?', 'Ada\r'],
+      ],
+    )
+    expect(result.output).toEqual({
+      answers: { database: { selected: ['PostgreSQL'] }, name: { selected: [], other: 'Ada' } },
+    })
     expect(code).toBe(0)
     expect(screen).toContain('A file.')
   })
 
   it('answers in their own words', async () => {
-    const { result } = await atTerminal([database], [['Which one?', `${down}${down}\r`], ['Your answer', 'DuckDB\r']])
+    const { result } = await atTerminal(
+      [database],
+      [
+        ['Which one?', `${down}${down}\r`],
+        ['Your answer', 'DuckDB\r'],
+      ],
+    )
     expect(result.output).toEqual({ answers: { database: { selected: [], other: 'DuckDB' } } })
   })
 
@@ -199,7 +276,17 @@ describe('a person at the terminal', () => {
 
   it('is not waited for where there is no terminal', async () => {
     await using workspace = await tempWorkspace()
-    const words = [program, '--workspace', workspace.root, '--home', workspace.home, 'call', 'request_user_input', '--input', JSON.stringify({ questions: [name] })]
+    const words = [
+      program,
+      '--workspace',
+      workspace.root,
+      '--home',
+      workspace.home,
+      'call',
+      'request_user_input',
+      '--input',
+      JSON.stringify({ questions: [name] }),
+    ]
     try {
       execFileSync(process.execPath, words, { encoding: 'utf8', stdio: ['pipe', 'pipe', 'pipe'] })
       expect.unreachable()

@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { asDeclared } from '../support/answers.js'
 import { page, serve, type Answering } from '../support/server.js'
 
-const recorded = (name: string): Answering => page(readFileSync(new URL(`../fixtures/duckduckgo/${name}.html`, import.meta.url), 'utf8'))
+const recorded = (name: string): Answering =>
+  page(readFileSync(new URL(`../fixtures/duckduckgo/${name}.html`, import.meta.url), 'utf8'))
 
 /** A kernel whose DuckDuckGo is `answering`, without a pause between searches unless `search` says one. */
 async function engine(answering: Answering, search: object = { min_interval_secs: 0 }, boot: Boot = {}) {
@@ -12,11 +13,15 @@ async function engine(answering: Answering, search: object = { min_interval_secs
   const options = { endpoint: `${server.url}/html/` }
   const booted = await bootKernel({
     ...boot,
-    config: { web: { private_hosts: ['127.0.0.1'], search }, plugins: { settings: { 'builtin:web_search': { options } } } },
+    config: {
+      web: { private_hosts: ['127.0.0.1'], search },
+      plugins: { settings: { 'builtin:web_search': { options } } },
+    },
   })
   return {
     server,
-    find: async (input: object, session?: string): Promise<any> => asDeclared('web_search', await booted.call('web_search', input, session ? { session } : {})),
+    find: async (input: object, session?: string): Promise<any> =>
+      asDeclared('web_search', await booted.call('web_search', input, session ? { session } : {})),
     async [Symbol.asyncDispose]() {
       await booted[Symbol.asyncDispose]()
       await server[Symbol.asyncDispose]()
@@ -40,7 +45,11 @@ describe('a page of results', () => {
           url: 'https://github.com/webpack/tapable',
           snippet: "Tapable exposes many Hook classes & can be used to create hooks for plugins – it's small.",
         },
-        { title: 'Plugin API | webpack', url: 'https://webpack.js.org/api/plugins/?utm_source=ddg#tapable', snippet: 'Plugins are a key piece of the webpack ecosystem.' },
+        {
+          title: 'Plugin API | webpack',
+          url: 'https://webpack.js.org/api/plugins/?utm_source=ddg#tapable',
+          snippet: 'Plugins are a key piece of the webpack ecosystem.',
+        },
         { title: 'tapable - npm', url: 'https://www.npmjs.com/package/tapable?x=1&y=2', snippet: '' },
       ],
     })
@@ -60,7 +69,9 @@ describe('a page of results', () => {
     await using duck = await engine(recorded('results'))
     const { output, text } = await duck.find({ query: 'tapable', max_results: 2 })
     expect(output.count).toBe(2)
-    expect(text).toMatch(/--- results of duckduckgo: .*\[[0-9a-f]{12}\]\n1\. GitHub - webpack\/tapable.*\n {3}https:\/\/github\.com\/webpack\/tapable\n {3}Tapable exposes/)
+    expect(text).toMatch(
+      /--- results of duckduckgo: .*\[[0-9a-f]{12}\]\n1\. GitHub - webpack\/tapable.*\n {3}https:\/\/github\.com\/webpack\/tapable\n {3}Tapable exposes/,
+    )
   })
 
   it('may say that there are none, which is no failure', async () => {
@@ -77,7 +88,14 @@ describe('a page of results', () => {
 
   it('of hostile markup is read in linear time', async () => {
     const began = Date.now()
-    for (const part of ['<div class="result ', '<a class="result__a" href="', '<div class="result "><a class="result__a" href="x">', '<b>', '<a class="result__snippet">', '"result__a"']) {
+    for (const part of [
+      '<div class="result ',
+      '<a class="result__a" href="',
+      '<div class="result "><a class="result__a" href="x">',
+      '<b>',
+      '<a class="result__snippet">',
+      '"result__a"',
+    ]) {
       await using duck = await engine(page(part.repeat(Math.floor(900_000 / part.length))))
       await duck.find({ query: 'x' })
     }
@@ -88,7 +106,10 @@ describe('a page of results', () => {
 describe('an engine that takes us for a robot', () => {
   it.each([
     ['by its page', recorded('challenge')],
-    ['by status 202', ((_, response) => response.writeHead(202, { 'content-type': 'text/html' }).end('<html></html>')) as Answering],
+    [
+      'by status 202',
+      ((_, response) => response.writeHead(202, { 'content-type': 'text/html' }).end('<html></html>')) as Answering,
+    ],
     ['by status 403', ((_, response) => response.writeHead(403).end()) as Answering],
     ['by status 429', ((_, response) => response.writeHead(429).end()) as Answering],
   ])('%s is recognised', async (_, answering) => {
@@ -100,7 +121,10 @@ describe('an engine that takes us for a robot', () => {
 })
 
 it('results that speak of robots are results', async () => {
-  const html = readFileSync(new URL('../fixtures/duckduckgo/results.html', import.meta.url), 'utf8').replace('Cheap hooks.', 'See https://duckduckgo.com/anomaly.js and id="challenge-form".')
+  const html = readFileSync(new URL('../fixtures/duckduckgo/results.html', import.meta.url), 'utf8').replace(
+    'Cheap hooks.',
+    'See https://duckduckgo.com/anomaly.js and id="challenge-form".',
+  )
   await using duck = await engine(page(html))
   expect((await duck.find({ query: 'x' })).output.count).toBe(3)
 })
@@ -128,8 +152,15 @@ describe('a session', () => {
   it('remembers an answer and spends no search on it; another session does not see it', async () => {
     await using duck = await engine(recorded('results'), { min_interval_secs: 0 })
     await duck.find({ query: 'Tapable  Hooks' })
-    expect((await duck.find({ query: 'tapable hooks' })).output).toMatchObject({ cached: true, count: 3, requests_left: 11 })
-    expect((await duck.find({ query: 'tapable hooks', max_results: 2 })).output).toMatchObject({ cached: false, count: 2 })
+    expect((await duck.find({ query: 'tapable hooks' })).output).toMatchObject({
+      cached: true,
+      count: 3,
+      requests_left: 11,
+    })
+    expect((await duck.find({ query: 'tapable hooks', max_results: 2 })).output).toMatchObject({
+      cached: false,
+      count: 2,
+    })
     expect((await duck.find({ query: 'tapable hooks' }, 'another')).output.cached).toBe(false)
     expect(duck.server.seen.length).toBe(3)
   })
@@ -145,7 +176,9 @@ describe('a session', () => {
 
   it('pays for an answer that could not be read', async () => {
     let first = true
-    await using duck = await engine((...all) => (first ? ((first = false), page('?')(...all)) : recorded('results')(...all)))
+    await using duck = await engine((...all) =>
+      first ? ((first = false), page('?')(...all)) : recorded('results')(...all),
+    )
     await duck.find({ query: 'a' })
     expect((await duck.find({ query: 'b' })).output.requests_left).toBe(10)
   })
@@ -154,7 +187,9 @@ describe('a session', () => {
 describe('the guard', () => {
   it('holds for the engine too', async () => {
     await using server = await serve(recorded('results'))
-    await using booted = await bootKernel({ config: { plugins: { settings: { 'builtin:web_search': { options: { endpoint: server.url } } } } } })
+    await using booted = await bootKernel({
+      config: { plugins: { settings: { 'builtin:web_search': { options: { endpoint: server.url } } } } },
+    })
     expect(await booted.call('web_search', { query: 'x' })).toMatchObject({ error: { code: 'VT_WEB_BLOCKED' } })
     expect(server.seen).toEqual([])
   })
@@ -162,10 +197,14 @@ describe('the guard', () => {
   it('lets no settings of a workspace choose another engine', async () => {
     await using server = await serve(recorded('results'))
     const settings = `web: { private_hosts: ["*"] }\nplugins: { settings: { "builtin:web_search": { options: { endpoint: "${server.url}" } } } }\n`
-    await using booted = await bootKernel({ files: { 'vtcode.config.yaml': settings }, config: { web: { allow_hosts: ['127.0.0.1'] } } })
+    await using booted = await bootKernel({
+      files: { 'vtcode.config.yaml': settings },
+      config: { web: { allow_hosts: ['127.0.0.1'] } },
+    })
     expect(await booted.call('web_search', { query: 'x' })).toMatchObject({ ok: false })
     expect(server.seen).toEqual([])
   })
 })
 
-for (const { title, missing, run } of testAction('web_search')) it.skipIf(missing.length > 0)(missing.length > 0 ? `${title} (SKIPPED: needs ${missing.join(', ')})` : title, run)
+for (const { title, missing, run } of testAction('web_search'))
+  it.skipIf(missing.length > 0)(missing.length > 0 ? `${title} (SKIPPED: needs ${missing.join(', ')})` : title, run)

@@ -5,4 +5,8 @@ export interface Graph {
   users: Map<string, [user: string, weight: number][]>
 }
 export function readGraph(root: string): Graph
-export function findAffected(root: string, changed: readonly string[], graph?: Graph): { file: string; distance: number }[]
+export function findAffected(
+  root: string,
+  changed: readonly string[],
+  graph?: Graph,
+): { file: string; distance: number }[]

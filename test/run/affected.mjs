@@ -11,12 +11,28 @@ const MENTION = 1
 /** A test uses the front door of the package: it can reach everything that the kernel imports. */
 const FRONT_DOOR = 3
 /** What the package exports, by the names under which tests import it. */
-const DOORS = { vtcode: 'core/index.ts', 'vtcode/agent': 'plugins/agent/index.ts', 'vtcode/trace': 'plugins/agent/records/index.ts', 'vtcode/tui': 'plugins/tui/index.ts', 'vtcode/ai': 'plugins/surface/mcp/embedded.ts', 'vtcode/test': 'test/kit.ts' }
+const DOORS = {
+  vtcode: 'core/index.ts',
+  'vtcode/agent': 'plugins/agent/index.ts',
+  'vtcode/trace': 'plugins/agent/records/index.ts',
+  'vtcode/tui': 'plugins/tui/index.ts',
+  'vtcode/ai': 'plugins/surface/mcp/embedded.ts',
+  'vtcode/test': 'test/kit.ts',
+}
 /** Tests that read whole folders instead of importing them. */
 const READERS = [
-  { test: /^test\/house(?:\/|\.test)/, reads: /^(?:\.ci|core|plugins|test|manifests)\/|^docs\/security\.md$|^package(?:-lock)?\.json$|^tsconfig\.json$/ },
-  { test: /^test\/(?:pages\/|(?:pages|contract)\.test)/, reads: /^(?:docs\/|README\.md|CHANGELOG\.md|core\/README\.md)/ },
-  { test: /^test\/types\.test\.ts$/, reads: /^(?:manifests\/|scripts\/types\.mjs|core\/base\/settings_types\.ts|package\.json)/ },
+  {
+    test: /^test\/house(?:\/|\.test)/,
+    reads: /^(?:\.ci|core|plugins|test|manifests)\/|^docs\/security\.md$|^package(?:-lock)?\.json$|^tsconfig\.json$/,
+  },
+  {
+    test: /^test\/(?:pages\/|(?:pages|contract)\.test)/,
+    reads: /^(?:docs\/|README\.md|CHANGELOG\.md|core\/README\.md)/,
+  },
+  {
+    test: /^test\/types\.test\.ts$/,
+    reads: /^(?:manifests\/|scripts\/types\.mjs|core\/base\/settings_types\.ts|package\.json)/,
+  },
   { test: /^test\/skills\//, reads: /^skills\// },
   { test: /^test\/kit\.test\.ts$/, reads: /^test\/(?:kit\/|fixtures\/)/ },
 ]
@@ -31,8 +47,11 @@ export function findAffected(root, changed, { files, users } = readGraph(root)) 
   // Dijkstra over few small weights: a list of files for each distance.
   const queue = [[...changed]]
   for (const [test, source] of namesakes(files)) if (changed.includes(source)) queue[0].push(test)
-  for (const file of files.filter(isTest)) if (changed.some((source) => source.includes('/') && dirname(file) === join('test', dirname(source)))) (queue[1] ??= []).push(file)
-  for (const { test, reads } of READERS) if (changed.some((file) => reads.test(file))) (queue[1] ??= []).push(...files.filter((file) => test.test(file)))
+  for (const file of files.filter(isTest))
+    if (changed.some((source) => source.includes('/') && dirname(file) === join('test', dirname(source))))
+      (queue[1] ??= []).push(file)
+  for (const { test, reads } of READERS)
+    if (changed.some((file) => reads.test(file))) (queue[1] ??= []).push(...files.filter((file) => test.test(file)))
   for (let distance = 0; distance < queue.length; distance++) {
     for (const file of queue[distance] ?? []) {
       if (distances.has(file)) continue
@@ -41,7 +60,9 @@ export function findAffected(root, changed, { files, users } = readGraph(root)) 
     }
   }
   const affected = [...distances].filter(([file]) => isTest(file) && existsSync(join(root, file)))
-  return affected.map(([file, distance]) => ({ file, distance })).sort((a, b) => a.distance - b.distance || (a.file < b.file ? -1 : 1))
+  return affected
+    .map(([file, distance]) => ({ file, distance }))
+    .sort((a, b) => a.distance - b.distance || (a.file < b.file ? -1 : 1))
 }
 
 /** Reads all files of a checkout, and which of them use which. */
@@ -54,7 +75,8 @@ const isTest = (file) => file.endsWith('.test.ts')
 
 function listFiles(root) {
   const folders = ['core', 'plugins', 'manifests', 'skills', 'test'].filter((folder) => existsSync(join(root, folder)))
-  const names = (folder) => readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name))
+  const names = (folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name))
   return folders.flatMap(names).filter((file) => /\.(?:ts|mjs|yaml|json|md)$/.test(file))
 }
 
@@ -66,7 +88,9 @@ function reverseEdges(root, files) {
     users.get(used).push([user, weight])
   }
   const text = (file) => readFileSync(join(root, file), 'utf8')
-  const manifests = files.filter((file) => file.startsWith('manifests/') && file.endsWith('.yaml')).map((file) => ({ file, manifest: parse(text(file)) ?? {} }))
+  const manifests = files
+    .filter((file) => file.startsWith('manifests/') && file.endsWith('.yaml'))
+    .map((file) => ({ file, manifest: parse(text(file)) ?? {} }))
   for (const { file, manifest } of manifests) {
     const module = manifest.module ?? manifest.alias?.module
     if (typeof module === 'string') add(file, normalize(join(dirname(file), module)).replace(/\.js$/, '.ts'), 0)
@@ -86,12 +110,16 @@ function reverseEdges(root, files) {
 function resolveImport(file, name) {
   if (name in DOORS) return DOORS[name]
   if (!name.startsWith('.')) return undefined
-  return normalize(join(dirname(file), name)).replace(/^(?:build|dist)\//, '').replace(/\.js$/, '.ts')
+  return normalize(join(dirname(file), name))
+    .replace(/^(?:build|dist)\//, '')
+    .replace(/\.js$/, '.ts')
 }
 
 /** The manifests whose tool and action, verb or own name occur in the string literals of a test. */
 function mentioned(source, manifests) {
-  const words = new Set([...source.matchAll(/'[^'\n]*'|"[^"\n]*"|`[^`]*`/g)].flatMap(([literal]) => literal.match(/[a-z][a-z_]+/g) ?? []))
+  const words = new Set(
+    [...source.matchAll(/'[^'\n]*'|"[^"\n]*"|`[^`]*`/g)].flatMap(([literal]) => literal.match(/[a-z][a-z_]+/g) ?? []),
+  )
   return manifests.filter(({ manifest }) => {
     const name = manifest.action ?? manifest.slot ?? manifest.verb ?? manifest.name
     return typeof name === 'string' && name.split('/').every((part) => words.has(part))

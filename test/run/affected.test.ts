@@ -11,10 +11,14 @@ describe('findAffected', () => {
     expect(select('plugins/unified_search/grep.ts')[0]).toBe('test/plugins/unified_search/grep.test.ts')
   })
   it('selects tests that name a tool and its action, and the rules of the house', () => {
-    expect(select('plugins/unified_search/grep.ts')).toEqual(expect.arrayContaining(['test/conformance/unified_search.test.ts', 'test/house.test.ts', 'test/kit.test.ts']))
+    expect(select('plugins/unified_search/grep.ts')).toEqual(
+      expect.arrayContaining(['test/conformance/unified_search.test.ts', 'test/house.test.ts', 'test/kit.test.ts']),
+    )
   })
   it('selects the tests of verbs that use a changed library', () => {
-    expect(select('plugins/lib/worktrees/index.ts')).toEqual(expect.arrayContaining(['test/plugins/lib/worktrees/worktrees.test.ts', 'test/plugins/agents/worktrees.test.ts']))
+    expect(select('plugins/lib/worktrees/index.ts')).toEqual(
+      expect.arrayContaining(['test/plugins/lib/worktrees/worktrees.test.ts', 'test/plugins/agents/worktrees.test.ts']),
+    )
   })
   it('selects the tests that import a changed support module, and a changed test itself', () => {
     const affected = findAffected(root, ['test/support/pdf.ts', 'test/core/schema/cost.test.ts'], graph)
@@ -22,7 +26,12 @@ describe('findAffected', () => {
     expect(affected[0]).toEqual({ file: 'test/core/schema/cost.test.ts', distance: 0 })
   })
   it('reaches a page of the documents from its text, and nothing from a file that no test reads', () => {
-    expect(select('docs/mcp.md')).toEqual(['test/contract.test.ts', 'test/pages.test.ts', 'test/pages/long.test.ts', 'test/pages/others.test.ts'])
+    expect(select('docs/mcp.md')).toEqual([
+      'test/contract.test.ts',
+      'test/pages.test.ts',
+      'test/pages/long.test.ts',
+      'test/pages/others.test.ts',
+    ])
     expect(select('LICENSE')).toEqual([])
   })
 })

@@ -21,7 +21,12 @@ if (args) runVitest(args)
 /** Returns the arguments of vitest for the tests that differ from `commit`, or may be affected by a difference; none where there is no difference. */
 function selectChanged([commit = 'HEAD', ...options]) {
   const git = (...words) => execFileSync('git', words, { cwd: root, encoding: 'utf8' }).split('\0').filter(Boolean)
-  const changed = [...new Set([...git('diff', '--name-only', '-z', commit, '--'), ...git('ls-files', '-z', '--others', '--exclude-standard')])]
+  const changed = [
+    ...new Set([
+      ...git('diff', '--name-only', '-z', commit, '--'),
+      ...git('ls-files', '-z', '--others', '--exclude-standard'),
+    ]),
+  ]
   if (changed.length === 0) {
     console.log(`Nothing differs from ${commit}; no test to run.`)
     return undefined
@@ -36,7 +41,9 @@ function selectChanged([commit = 'HEAD', ...options]) {
     chosen.push(file)
   }
   const left = affected.length - chosen.length
-  console.log(`${changed.length} changed files can affect ${affected.length} test files; running the ${chosen.length} nearest${left > 0 ? `, leaving out ${left} (npm test runs all)` : ''}.`)
+  console.log(
+    `${changed.length} changed files can affect ${affected.length} test files; running the ${chosen.length} nearest${left > 0 ? `, leaving out ${left} (npm test runs all)` : ''}.`,
+  )
   return chosen.length > 0 ? [...chosen, ...options] : undefined
 }
 
@@ -44,14 +51,20 @@ function selectChanged([commit = 'HEAD', ...options]) {
 function readDurations() {
   const cache = join(root, 'node_modules/.vite/vitest')
   if (!existsSync(cache)) return new Map()
-  const files = readdirSync(cache).map((name) => join(cache, name, 'results.json')).filter((file) => existsSync(file))
+  const files = readdirSync(cache)
+    .map((name) => join(cache, name, 'results.json'))
+    .filter((file) => existsSync(file))
   const results = files.flatMap((file) => JSON.parse(readFileSync(file, 'utf8')).results)
   return new Map(results.map(([name, { duration }]) => [name.replace(/^.*?:/, ''), duration / 1000]))
 }
 
 /** Runs vitest to its end and ends with its exit code. An interrupted run leaves no process and no folder. */
 function runVitest(words) {
-  const vitest = spawn(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--config', 'test/vitest.config.ts', ...words], { cwd: root, stdio: 'inherit' })
+  const vitest = spawn(
+    process.execPath,
+    [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--config', 'test/vitest.config.ts', ...words],
+    { cwd: root, stdio: 'inherit' },
+  )
   let signalled
   const interrupt = (signal) => {
     if (signalled) vitest.kill('SIGKILL')

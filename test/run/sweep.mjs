@@ -47,7 +47,9 @@ function findProcesses(folder) {
   return readdirSync('/proc').flatMap((name) => {
     if (!/^\d+$/.test(name) || Number(name) === process.pid) return []
     try {
-      const isOfRun = readlinkSync(`/proc/${name}/cwd`).startsWith(folder) || readFileSync(`/proc/${name}/environ`, 'latin1').includes(`${folder}/`)
+      const isOfRun =
+        readlinkSync(`/proc/${name}/cwd`).startsWith(folder) ||
+        readFileSync(`/proc/${name}/environ`, 'latin1').includes(`${folder}/`)
       const command = readFileSync(`/proc/${name}/cmdline`, 'latin1').replaceAll('\0', ' ').trim()
       // One without a command line has given up its memory: it is about to end.
       return isOfRun && command !== '' ? [{ pid: Number(name), command }] : []

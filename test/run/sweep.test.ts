@@ -11,8 +11,17 @@ it('sweepRun ends the processes of a run by their folder or their environment, a
   const folder = folderOfRun(run)
   mkdirSync(join(folder, 'work'), { recursive: true })
   const [inFolder, inEnvironment] = [nap(), nap()]
-  const start = (command: string, how: object) => spawn('sh', ['-c', `exec ${command}`], { stdio: 'ignore', detached: true, env: { PATH: process.env['PATH'] }, ...how })
-  const started = [start(inFolder, { cwd: join(folder, 'work') }), start(inEnvironment, { env: { PATH: process.env['PATH'], HOME: join(folder, 'home') } })]
+  const start = (command: string, how: object) =>
+    spawn('sh', ['-c', `exec ${command}`], {
+      stdio: 'ignore',
+      detached: true,
+      env: { PATH: process.env['PATH'] },
+      ...how,
+    })
+  const started = [
+    start(inFolder, { cwd: join(folder, 'work') }),
+    start(inEnvironment, { env: { PATH: process.env['PATH'], HOME: join(folder, 'home') } }),
+  ]
   const signals = started.map((child) => new Promise((resolve) => child.on('exit', (_, signal) => resolve(signal))))
   await Promise.all(started.map((child) => new Promise((resolve) => child.on('spawn', resolve))))
   const commands = await sweepRun(run)

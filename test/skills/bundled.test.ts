@@ -9,11 +9,22 @@ const names = readdirSync(folder)
 
 describe('the bundled skills', () => {
   it('are those that were promised', () => {
-    expect(names).toEqual(['ast-grep', 'code-review', 'commit-and-pr', 'debugging', 'plugin-author', 'safe-editing', 'skill-creator', 'terminal-driver'])
+    expect(names).toEqual([
+      'ast-grep',
+      'code-review',
+      'commit-and-pr',
+      'debugging',
+      'plugin-author',
+      'safe-editing',
+      'skill-creator',
+      'terminal-driver',
+    ])
   })
   it('are valid by the open format', async () => {
     await using made = await tempWorkspace()
-    expect(await vtcode(made, ['skills', 'validate', ...names.map((name) => join(folder, name))])).toMatchObject({ code: 0 })
+    expect(await vtcode(made, ['skills', 'validate', ...names.map((name) => join(folder, name))])).toMatchObject({
+      code: 0,
+    })
   })
   it.each(names)('%s is short, says when it is to be used, and keeps references one level deep', (name) => {
     const text = readFileSync(join(folder, name, 'SKILL.md'), 'utf8')

@@ -1,4 +1,13 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -36,9 +45,21 @@ chmodSync(join(bin, 'vtcode'), 0o755)
 
 async function run(command: string, cwd: string): Promise<string[]> {
   const home = join(base, 'home')
-  const env = { PATH: `${bin}:${dirname(process.execPath)}:${process.env['PATH']}`, HOME: home, NO_COLOR: '1', TERM: 'dumb', LC_ALL: 'C.UTF-8', GIT_CONFIG_NOSYSTEM: '1' }
+  const env = {
+    PATH: `${bin}:${dirname(process.execPath)}:${process.env['PATH']}`,
+    HOME: home,
+    NO_COLOR: '1',
+    TERM: 'dumb',
+    LC_ALL: 'C.UTF-8',
+    GIT_CONFIG_NOSYSTEM: '1',
+  }
   const printed = await runShellLine(command, cwd, env)
-  return printed === '' ? [] : printed.replace(/\n$/, '').split('\n').map((line) => line.replaceAll(cwd, '/work').trimEnd())
+  return printed === ''
+    ? []
+    : printed
+        .replace(/\n$/, '')
+        .split('\n')
+        .map((line) => line.replaceAll(cwd, '/work').trimEnd())
 }
 
 function write(blocks: Block[], cwd: string): void {
@@ -61,8 +82,15 @@ async function runSection(preamble: Section, section: Section): Promise<Map<Bloc
     const lines: string[] = []
     for (const { command, output } of commandsOf(block)) {
       const actual = await run(command, cwd)
-      lines.push(`$ ${command.split('\n').join('\n> ').replace(/ +$/gm, '')}`, ...(looksLike(actual, output) ? output : actual))
-      if (!update) expect(looksLike(actual, output) ? output.join('\n') : actual.join('\n'), `line ${block.line}: ${command}`).toBe(output.join('\n'))
+      lines.push(
+        `$ ${command.split('\n').join('\n> ').replace(/ +$/gm, '')}`,
+        ...(looksLike(actual, output) ? output : actual),
+      )
+      if (!update)
+        expect(
+          looksLike(actual, output) ? output.join('\n') : actual.join('\n'),
+          `line ${block.line}: ${command}`,
+        ).toBe(output.join('\n'))
     }
     seen.set(block, lines.map((line) => `${line}\n`).join(''))
   }
@@ -79,32 +107,46 @@ for (const page of pages()) {
       if (!section.blocks.some(({ kind }) => kind === 'console')) continue
       const title = `runs as shown: ${section.heading || 'the beginning'}`
       it.skipIf(skip)(skip ? `${title} (SKIPPED: needs ast-grep)` : title, async () => {
-        for (const [block, text] of await runSection(section === preamble ? { heading: '', blocks: [] } : preamble, section)) seen.set(block, text)
+        for (const [block, text] of await runSection(
+          section === preamble ? { heading: '', blocks: [] } : preamble,
+          section,
+        ))
+          seen.set(block, text)
       })
     }
-    if (update) it('is written anew', () => {
-      const lines = page.text.split('\n')
-      for (const [block, text] of [...seen].sort(([a], [b]) => b.line - a.line)) {
-        lines.splice(block.line, block.text.split('\n').length - 1, ...text.replace(/\n$/, '').split('\n'))
-      }
-      writeFileSync(page.file, lines.join('\n'))
-    })
+    if (update)
+      it('is written anew', () => {
+        const lines = page.text.split('\n')
+        for (const [block, text] of [...seen].sort(([a], [b]) => b.line - a.line)) {
+          lines.splice(block.line, block.text.split('\n').length - 1, ...text.replace(/\n$/, '').split('\n'))
+        }
+        writeFileSync(page.file, lines.join('\n'))
+      })
 
     const calls = page.sections.flatMap(({ blocks }) => blocks.filter(({ kind }) => kind === 'call'))
-    if (calls.length > 0) it('shows calls that the tools accept', async () => {
-      await using booted = await bootKernel({ mode: 'plan' })
-      for (const { text, line } of calls) {
-        const { tool, ...input } = JSON.parse(text) as { tool: string; action?: string }
-        const result = await booted.call(tool, input)
-        const code = result.ok ? 'ok' : result.error.code
-        // The published contract may be ahead of this build.
-        if (/^VT_(TOOL|ACTION)_UNKNOWN$/.test(code) && published().includes(`"call":["${tool}",{"action":"${String(input.action)}"`)) continue
-        expect(code, `line ${line}: ${text} ${result.ok ? '' : result.error.message}`).not.toMatch(/^VT_(INPUT|TOOL|ACTION)_/)
-      }
-    })
+    if (calls.length > 0)
+      it('shows calls that the tools accept', async () => {
+        await using booted = await bootKernel({ mode: 'plan' })
+        for (const { text, line } of calls) {
+          const { tool, ...input } = JSON.parse(text) as { tool: string; action?: string }
+          const result = await booted.call(tool, input)
+          const code = result.ok ? 'ok' : result.error.code
+          // The published contract may be ahead of this build.
+          if (
+            /^VT_(TOOL|ACTION)_UNKNOWN$/.test(code) &&
+            published().includes(`"call":["${tool}",{"action":"${String(input.action)}"`)
+          )
+            continue
+          expect(code, `line ${line}: ${text} ${result.ok ? '' : result.error.message}`).not.toMatch(
+            /^VT_(INPUT|TOOL|ACTION)_/,
+          )
+        }
+      })
 
     it('says of every block whether it was run', () => {
-      const unmarked = page.sections.flatMap(({ blocks }) => blocks.filter(({ kind }) => kind === 'unmarked').map(({ line }) => `${page.name}:${line}`))
+      const unmarked = page.sections.flatMap(({ blocks }) =>
+        blocks.filter(({ kind }) => kind === 'unmarked').map(({ line }) => `${page.name}:${line}`),
+      )
       expect(unmarked).toEqual([])
     })
 

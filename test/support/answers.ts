@@ -13,7 +13,9 @@ function closed(schema: Schema): Schema {
     if (Array.isArray(value)) return value.map(walk)
     if (typeof value !== 'object' || value === null) return value
     const shut = Object.fromEntries(Object.entries(value).map(([key, part]) => [key, walk(part)]))
-    return 'type' in shut && shut['properties'] !== undefined && shut['additionalProperties'] === undefined ? { ...shut, additionalProperties: false } : shut
+    return 'type' in shut && shut['properties'] !== undefined && shut['additionalProperties'] === undefined
+      ? { ...shut, additionalProperties: false }
+      : shut
   }
   return walk(schema) as Schema
 }

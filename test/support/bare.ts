@@ -27,30 +27,54 @@ export interface Bare extends AsyncDisposable {
 
 /** It works in a place with a file `a.py` that says `log(1)`. */
 export async function bareProgram(place: TempWorkspace): Promise<Bare> {
-  const [packed] = JSON.parse(execFileSync('npm', ['pack', '--prefer-offline', '--silent', '--json', '--pack-destination', place.home, `${name}@${version}`], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }))
+  const [packed] = JSON.parse(
+    execFileSync(
+      'npm',
+      ['pack', '--prefer-offline', '--silent', '--json', '--pack-destination', place.home, `${name}@${version}`],
+      { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] },
+    ),
+  )
   const real = readFileSync(join(place.home, packed.filename))
   const folder = join(place.home, 'bare')
   cpSync(join(root, 'dist'), join(folder, 'dist'), { recursive: true })
   cpSync(join(root, 'package.json'), join(folder, 'package.json'))
   mkdirSync(join(folder, 'node_modules/@ast-grep'), { recursive: true })
   for (const entry of readdirSync(join(root, 'node_modules'))) {
-    if (entry !== '@ast-grep' && !entry.startsWith('.')) symlinkSync(join(root, 'node_modules', entry), join(folder, 'node_modules', entry))
+    if (entry !== '@ast-grep' && !entry.startsWith('.'))
+      symlinkSync(join(root, 'node_modules', entry), join(folder, 'node_modules', entry))
   }
   const bare: Bare = {
     bin: join(folder, 'dist/core/bin.cjs'),
-    registry: await serve((_, response) => response.writeHead(bare.answer.status, bare.answer.headers).end(bare.answer.body)),
+    registry: await serve((_, response) =>
+      response.writeHead(bare.answer.status, bare.answer.headers).end(bare.answer.body),
+    ),
     answer: { status: 200, body: real },
     real,
     run(args, env = {}) {
-      const environment = { PATH: dirname(process.execPath), HOME: place.home, npm_config_registry: `${bare.registry.url}/`, ...env }
+      const environment = {
+        PATH: dirname(process.execPath),
+        HOME: place.home,
+        npm_config_registry: `${bare.registry.url}/`,
+        ...env,
+      }
       seedCompiled(args, environment)
-      const child = spawn(process.execPath, [bare.bin, ...args], { cwd: place.root, env: environment, stdio: ['ignore', 'pipe', 'pipe'] })
+      const child = spawn(process.execPath, [bare.bin, ...args], {
+        cwd: place.root,
+        env: environment,
+        stdio: ['ignore', 'pipe', 'pipe'],
+      })
       const out = { stdout: '', stderr: '' }
       child.stdout.on('data', (chunk) => (out.stdout += chunk))
       child.stderr.on('data', (chunk) => (out.stderr += chunk))
-      return new Promise((resolve) => child.once('close', (code) => (keepCompiledOf(args, environment), resolve({ code: code ?? -1, ...out }))))
+      return new Promise((resolve) =>
+        child.once('close', (code) => (keepCompiledOf(args, environment), resolve({ code: code ?? -1, ...out }))),
+      )
     },
-    search: async (env) => JSON.parse((await bare.run(['call', 'unified_search', 'structural', '--pattern', 'log($A)', '--path', 'a.py'], env)).stdout),
+    search: async (env) =>
+      JSON.parse(
+        (await bare.run(['call', 'unified_search', 'structural', '--pattern', 'log($A)', '--path', 'a.py'], env))
+          .stdout,
+      ),
     [Symbol.asyncDispose]: () => bare.registry[Symbol.asyncDispose](),
   }
   return bare

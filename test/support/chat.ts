@@ -11,7 +11,11 @@ export interface ChatShape extends Shape {
 }
 
 /** A person at a terminal, with the chat on it and a model that answers by the script, until the test ends. */
-export async function chat(script: Parameters<typeof startPeer>[0], words = ['chat'], { files, extra, process = false, ...how }: ChatShape = {}) {
+export async function chat(
+  script: Parameters<typeof startPeer>[0],
+  words = ['chat'],
+  { files, extra, process = false, ...how }: ChatShape = {},
+) {
   const peer = hold(await startPeer(script))
   const place = hold(await home(peer, files, extra))
   return { peer, place, ...(await drawn(place, words, { inside: !process, ...how })) }

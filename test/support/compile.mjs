@@ -15,14 +15,21 @@ for (const name of ['core/program_run.cjs', 'plugins/agent/index.cjs']) load(joi
 
 const folder = mkdtempSync(join(tmpdir(), 'vtcode-compile-'))
 writeFileSync(join(folder, 'a.txt'), 'one\ntwo\n')
-const kernel = await createKernel({ workspace: folder, home: join(folder, 'home'), env: { PATH: process.env.PATH }, mode: 'full-auto', config: { automation: { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec'] } } } })
+const kernel = await createKernel({
+  workspace: folder,
+  home: join(folder, 'home'),
+  env: { PATH: process.env.PATH },
+  mode: 'full-auto',
+  config: { automation: { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec'] } } },
+})
 for (const [tool, input] of [
   ['unified_file', { action: 'read', path: 'a.txt' }],
   ['unified_file', { action: 'edit', path: 'a.txt', old_str: 'two', new_str: 'three' }],
   ['unified_search', { action: 'list', path: '.' }],
   ['unified_search', { action: 'grep', pattern: 'o', path: '.' }],
   ['unified_exec', { action: 'run', command: 'echo a' }],
-]) await kernel.call(tool, input)
+])
+  await kernel.call(tool, input)
 await kernel.close()
 rmSync(folder, { recursive: true, force: true })
 

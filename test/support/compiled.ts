@@ -20,11 +20,21 @@ export function seedCompiled(argv: readonly string[], env: Environment): void {
   try {
     // A file is named after the verb and, of a call, the tool and the action; a verb whose module has another name than itself is `none`.
     const words = new Set(argv.length === 0 ? ['chat'] : argv.includes('mcp') ? ['none'] : argv)
-    const names = folder === undefined ? [] : readdirSync(storeOfRun()).filter((name) => name.split('-').slice(0, -1).every((part) => words.has(part)))
+    const names =
+      folder === undefined
+        ? []
+        : readdirSync(storeOfRun()).filter((name) =>
+            name
+              .split('-')
+              .slice(0, -1)
+              .every((part) => words.has(part)),
+          )
     if (names.length === 0) return
     mkdirSync(folder!, { recursive: true, mode: 0o700 })
     if (lstatSync(folder!).mode & 0o077) return
-    for (const name of names) if (!existsSync(join(folder!, name))) copyFileSync(join(storeOfRun(), name), join(folder!, name), constants.COPYFILE_FICLONE)
+    for (const name of names)
+      if (!existsSync(join(folder!, name)))
+        copyFileSync(join(storeOfRun(), name), join(folder!, name), constants.COPYFILE_FICLONE)
   } catch {
     // The process compiles.
   }
@@ -53,7 +63,15 @@ const storeOfRun = (): string => join(inject('run'), 'compiled')
 /** Returns the folder in which this process keeps what is compiled, if it has an ordinary home and the flags of V8 that others have. */
 function folderOf(argv: readonly string[], env: Environment): string | undefined {
   const home = env['VTCODE_HOME'] ?? (env['HOME'] && join(env['HOME'], '.vtcode'))
-  if (isCold || !home || !isAbsolute(home) || !/^(?:--import=data:\S+)?$/.test(env['NODE_OPTIONS'] ?? '') || env['NODE_V8_COVERAGE'] || argv.some((word) => word.startsWith('--home'))) return undefined
+  if (
+    isCold ||
+    !home ||
+    !isAbsolute(home) ||
+    !/^(?:--import=data:\S+)?$/.test(env['NODE_OPTIONS'] ?? '') ||
+    env['NODE_V8_COVERAGE'] ||
+    argv.some((word) => word.startsWith('--home'))
+  )
+    return undefined
   try {
     const stats = lstatSync(existsSync(home) ? home : dirname(home))
     return stats.isDirectory() && stats.uid === process.getuid?.() ? join(home, 'cache/compiled') : undefined

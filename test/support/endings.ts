@@ -33,7 +33,11 @@ export interface Scene {
   flags?: string[]
   node?: string[]
   /** What is done to the program once something is so; without `beside` the program is a process that can be killed. */
-  once?: { when: (place: Home, peer: Peer) => boolean; then: (child: Child, place: Home) => Promise<unknown> | unknown; beside?: boolean }
+  once?: {
+    when: (place: Home, peer: Peer) => boolean
+    then: (child: Child, place: Home) => Promise<unknown> | unknown
+    beside?: boolean
+  }
   /** Other words of a chat than `go`. */
   lines?: string[]
   /** What comes after the first process: the words of another one. */
@@ -43,12 +47,40 @@ export interface Scene {
 }
 
 /** Plays a scene at a face, from a workspace and a model server of its own, to its end. */
-export async function play(face: Face, scene: Scene): Promise<{ told: Told; logged: Logged | undefined; log: any[]; asked: any[] }> {
-  const { script, files = {}, mode = 'auto', settings, provider, server, flags = [], node, once, task = 'go', lines = [task], then } = scene
+export async function play(
+  face: Face,
+  scene: Scene,
+): Promise<{ told: Told; logged: Logged | undefined; log: any[]; asked: any[] }> {
+  const {
+    script,
+    files = {},
+    mode = 'auto',
+    settings,
+    provider,
+    server,
+    flags = [],
+    node,
+    once,
+    task = 'go',
+    lines = [task],
+    then,
+  } = scene
   await using peer = await startPeer(script)
   await using other = await otherServer(server)
-  await using place = await home({ url: other.url ?? peer.url }, { 'there.txt': 'one\n', '.env': 'x\n', ...files }, { settings: { agent: { model: 'peer/m' }, ...settings }, provider: { context_window: 128_000, retries: { request: 0, stream: 0 }, ...provider } })
-  const words = face === 'ask' ? ['ask', ...flags, task] : face === 'exec' ? ['exec', '--mode', mode, ...flags, task] : ['--mode', mode, 'chat', ...flags]
+  await using place = await home(
+    { url: other.url ?? peer.url },
+    { 'there.txt': 'one\n', '.env': 'x\n', ...files },
+    {
+      settings: { agent: { model: 'peer/m' }, ...settings },
+      provider: { context_window: 128_000, retries: { request: 0, stream: 0 }, ...provider },
+    },
+  )
+  const words =
+    face === 'ask'
+      ? ['ask', ...flags, task]
+      : face === 'exec'
+        ? ['exec', '--mode', mode, ...flags, task]
+        : ['--mode', mode, 'chat', ...flags]
   let over = false
   let acted: Promise<unknown> = Promise.resolve()
   const act = async (child: Child): Promise<void> => {
@@ -56,15 +88,23 @@ export async function play(face: Face, scene: Scene): Promise<{ told: Told; logg
     if (!over) await once!.then(child, place)
   }
   const started = (child: Child): void => void (once && (acted = act(child)))
-  const run = (argv: string[], how: Parameters<typeof vtcode>[2]) => vtcode(place, argv, { ...how, ...(face === 'chat' && { input: `${lines.join('\n')}\n` }) })
+  const run = (argv: string[], how: Parameters<typeof vtcode>[2]) =>
+    vtcode(place, argv, { ...how, ...(face === 'chat' && { input: `${lines.join('\n')}\n` }) })
   if (once?.beside) acted = act({ kill: () => false })
   const first = await run(words, { ...(node && { node }), ...(once && !once.beside && { started }) })
   over = true
   await acted
   const last = then && face === 'exec' ? await run(then, {}) : first
-  const id = existsSync(join(place.root, '.vtcode/sessions')) ? readdirSync(join(place.root, '.vtcode/sessions')).find((name) => name.startsWith('ses_')) : undefined
+  const id = existsSync(join(place.root, '.vtcode/sessions'))
+    ? readdirSync(join(place.root, '.vtcode/sessions')).find((name) => name.startsWith('ses_'))
+    : undefined
   const log = id === undefined ? [] : logOf(place, id)
-  return { told: { code: last.code, out: last.out, err: plain(last.err) }, logged: loggedIn(log), log, asked: peer.bodies }
+  return {
+    told: { code: last.code, out: last.out, err: plain(last.err) },
+    logged: loggedIn(log),
+    log,
+    asked: peer.bodies,
+  }
 }
 
 const plain = (text: string): string =>
@@ -83,7 +123,9 @@ function loggedIn(log: any[]): Logged | undefined {
   return {
     outcome: outcome_code,
     ...(stop_reason !== undefined && { stop: stop_reason }),
-    turns: log.flatMap(({ type, code }) => (type === 'turn.completed' ? ['completed'] : type === 'turn.failed' ? [code] : [])),
+    turns: log.flatMap(({ type, code }) =>
+      type === 'turn.completed' ? ['completed'] : type === 'turn.failed' ? [code] : [],
+    ),
     ...(not_applied && { not_applied: not_applied.map(({ tool, target, code }: any) => `${tool} ${target} ${code}`) }),
   }
 }
@@ -91,7 +133,10 @@ function loggedIn(log: any[]): Logged | undefined {
 /** A server that is gone, that says nothing, or that speaks of something else. */
 async function otherServer(kind: Scene['server']): Promise<AsyncDisposable & { url?: string }> {
   if (!kind) return { [Symbol.asyncDispose]: async () => {} }
-  const server = createServer((_, response) => void (kind === 'prose' && response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Welcome</h1>')))
+  const server = createServer(
+    (_, response) =>
+      void (kind === 'prose' && response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Welcome</h1>')),
+  )
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const close = async () => {
@@ -104,6 +149,7 @@ async function otherServer(kind: Scene['server']): Promise<AsyncDisposable & { u
 
 export const step = (...toolCalls: NonNullable<Answer['toolCalls']>): Answer => ({ toolCalls })
 export const write = (path = 'a.txt') => call('unified_file', { action: 'write', path, content: 'x' })
-export const edit = (old_str: string) => call('unified_file', { action: 'edit', path: 'there.txt', old_str, new_str: 'two' })
+export const edit = (old_str: string) =>
+  call('unified_file', { action: 'edit', path: 'there.txt', old_str, new_str: 'two' })
 export const run = (command: string) => call('unified_exec', { action: 'run', command })
 export const read = (path: string) => call('unified_file', { action: 'read', path })

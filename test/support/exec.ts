@@ -9,7 +9,8 @@ import { bootKernel, type Boot, type Booted } from 'vtcode/test'
 export const rounds = <T = number>(short: T, long: T): T => (process.env.VTCODE_SOAK ? long : short)
 
 /** A kernel whose commands run as they are; the sandbox has tests of its own. */
-export const bootExec = ({ config, ...how }: Boot = {}): Promise<Booted> => bootKernel({ ...how, config: { sandbox: { mode: 'off' }, ...config } })
+export const bootExec = ({ config, ...how }: Boot = {}): Promise<Booted> =>
+  bootKernel({ ...how, config: { sandbox: { mode: 'off' }, ...config } })
 
 export const call = (booted: Booted, input: object): Promise<Result> => booted.call('unified_exec', input)
 
@@ -40,26 +41,33 @@ export async function error(booted: Booted, input: object): Promise<any> {
 
 /** Processes, other than the dead, whose command line has this text. */
 export function processesWith(text: string): number[] {
-  return readdirSync('/proc').filter((name) => {
-    if (!/^\d+$/.test(name) || Number(name) === process.pid) return false
-    try {
-      return readFileSync(`/proc/${name}/cmdline`, 'latin1').includes(text) && !/\) [ZX] /.test(readFileSync(`/proc/${name}/stat`, 'latin1'))
-    } catch {
-      return false
-    }
-  }).map(Number)
+  return readdirSync('/proc')
+    .filter((name) => {
+      if (!/^\d+$/.test(name) || Number(name) === process.pid) return false
+      try {
+        return (
+          readFileSync(`/proc/${name}/cmdline`, 'latin1').includes(text) &&
+          !/\) [ZX] /.test(readFileSync(`/proc/${name}/stat`, 'latin1'))
+        )
+      } catch {
+        return false
+      }
+    })
+    .map(Number)
 }
 
 /** Processes, other than this one, that work in this folder or below it. */
 export function processesIn(folder: string): number[] {
-  return readdirSync('/proc').filter((name) => {
-    if (!/^\d+$/.test(name) || Number(name) === process.pid) return false
-    try {
-      return `${readlinkSync(`/proc/${name}/cwd`)}/`.startsWith(`${folder}/`)
-    } catch {
-      return false
-    }
-  }).map(Number)
+  return readdirSync('/proc')
+    .filter((name) => {
+      if (!/^\d+$/.test(name) || Number(name) === process.pid) return false
+      try {
+        return `${readlinkSync(`/proc/${name}/cwd`)}/`.startsWith(`${folder}/`)
+      } catch {
+        return false
+      }
+    })
+    .map(Number)
 }
 
 /** A sleep that nobody else has, to be looked for afterwards. */
@@ -67,7 +75,8 @@ export const nap = (): string => `sleep 6${String(Math.random()).slice(2, 12)}`
 
 /** Waits until `check` holds, at most `ms`. */
 export async function eventually(check: () => boolean | Promise<boolean>, ms = 60_000): Promise<boolean> {
-  for (const deadline = Date.now() + ms; Date.now() < deadline; await new Promise((resolve) => setTimeout(resolve, 20))) if (await check()) return true
+  for (const deadline = Date.now() + ms; Date.now() < deadline; await new Promise((resolve) => setTimeout(resolve, 20)))
+    if (await check()) return true
   return check()
 }
 

@@ -36,16 +36,30 @@ export const faces: Record<string, (place: Place) => Promise<Face>> = {
   'the library': async ({ home, root, env, mode = 'auto', shown }) => {
     const kernel = await createKernel({ workspace: root, home: home.home, env: surroundings(home, env), mode })
     const ask: Asker = async (questions) => {
-      for (const { id, header, question, options = [] } of questions) for (const text of [id, header, question, ...options.flatMap(({ label, description }) => [label, description])]) shown!(text)
-      return Object.fromEntries(questions.map(({ id, options }) => [id, options?.[0] ? { selected: [options[0].label] } : { selected: [], other: 'x' }]))
+      for (const { id, header, question, options = [] } of questions)
+        for (const text of [id, header, question, ...options.flatMap(({ label, description }) => [label, description])])
+          shown!(text)
+      return Object.fromEntries(
+        questions.map(({ id, options }) => [
+          id,
+          options?.[0] ? { selected: [options[0].label] } : { selected: [], other: 'x' },
+        ]),
+      )
     }
-    const call = async (tool: string, input: unknown) => (await kernel.call(tool, input, { session: 'face', ...(shown && { ask }) })) as Answer
+    const call = async (tool: string, input: unknown) =>
+      (await kernel.call(tool, input, { session: 'face', ...(shown && { ask }) })) as Answer
     return { call, [Symbol.asyncDispose]: () => kernel.close() }
   },
   'the command line': async ({ home, root, env, mode = 'auto', shown }) => {
     const call = async (tool: string, input: unknown) => {
       const words = ['call', '--workspace', root, '--mode', mode, tool]
-      const { stdout, stderr, code } = shown ? await atTerminal(home, root, words, input, shown, env) : await vtcode(home, [...words, '--input', '-'], { stdin: JSON.stringify(input), cwd: root, ...(env && { env }) })
+      const { stdout, stderr, code } = shown
+        ? await atTerminal(home, root, words, input, shown, env)
+        : await vtcode(home, [...words, '--input', '-'], {
+            stdin: JSON.stringify(input),
+            cwd: root,
+            ...(env && { env }),
+          })
       // What is no call at all is a usage error, told to people.
       return stdout ? (JSON.parse(stdout) as Answer) : { ok: false, error: { code: `EXIT_${code}`, message: stderr } }
     }
@@ -53,11 +67,23 @@ export const faces: Record<string, (place: Place) => Promise<Face>> = {
   },
   'MCP over stdio': async ({ home, root, env, mode = 'auto', shown }) => {
     const client = clientOf(shown)
-    await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, '--workspace', root, '--mode', mode, 'mcp', '--structured'], cwd: root, env: surroundings(home, env), stderr: 'ignore' }))
+    await client.connect(
+      new StdioClientTransport({
+        command: process.execPath,
+        args: [bin, '--workspace', root, '--mode', mode, 'mcp', '--structured'],
+        cwd: root,
+        env: surroundings(home, env),
+        stderr: 'ignore',
+      }),
+    )
     return { call: overMcp(client), [Symbol.asyncDispose]: () => client.close() }
   },
   'MCP over HTTP': async ({ home, root, env, mode = 'auto', shown }) => {
-    const child = spawn(process.execPath, [bin, '--workspace', root, '--mode', mode, 'mcp', '--http', '0', '--structured'], { cwd: root, env: surroundings(home, env), stdio: ['ignore', 'ignore', 'pipe'] })
+    const child = spawn(
+      process.execPath,
+      [bin, '--workspace', root, '--mode', mode, 'mcp', '--http', '0', '--structured'],
+      { cwd: root, env: surroundings(home, env), stdio: ['ignore', 'ignore', 'pipe'] },
+    )
     let said = ''
     await new Promise<void>((resolve, reject) => {
       child.stderr.on('data', (chunk) => /\n\}\n/.test((said += String(chunk))) && resolve())
@@ -65,7 +91,11 @@ export const faces: Record<string, (place: Place) => Promise<Face>> = {
     })
     const headers = { authorization: /Bearer [\w-]+/.exec(said)![0] }
     const client = clientOf(shown)
-    await client.connect(new StreamableHTTPClientTransport(new URL(/http:\/\/127\.0\.0\.1:\d+\/mcp/.exec(said)![0]), { requestInit: { headers } }))
+    await client.connect(
+      new StreamableHTTPClientTransport(new URL(/http:\/\/127\.0\.0\.1:\d+\/mcp/.exec(said)![0]), {
+        requestInit: { headers },
+      }),
+    )
     const end = async () => {
       await client.close()
       await new Promise((resolve) => (child.once('close', resolve), child.kill()))
@@ -75,31 +105,65 @@ export const faces: Record<string, (place: Place) => Promise<Face>> = {
 }
 
 /** Whether a face is asked every row of a table: the library always, and over pipes in the long form. Each other face calls the same kernel. */
-export const takesEveryRow = (face: string): boolean => face === 'the library' || (process.env.VTCODE_SOAK !== undefined && face === 'MCP over stdio')
+export const takesEveryRow = (face: string): boolean =>
+  face === 'the library' || (process.env.VTCODE_SOAK !== undefined && face === 'MCP over stdio')
 
 /** Returns the rows of a long table that a face is asked: all, or each `every`th. */
-export const rowsOf = <T>(face: string, rows: readonly T[], every: number): T[] => rows.filter((_, at) => takesEveryRow(face) || at % every === 0)
+export const rowsOf = <T>(face: string, rows: readonly T[], every: number): T[] =>
+  rows.filter((_, at) => takesEveryRow(face) || at % every === 0)
 
 /** A client of MCP, whose user answers forms where somebody wants to see them. */
 function clientOf(shown: Place['shown']): Client {
   const client = new Client({ name: 'test', version: '1' }, shown && { capabilities: { elicitation: { form: {} } } })
   if (shown) {
     client.setRequestHandler('elicitation/create', ({ params }) => {
-      const { message, requestedSchema } = params as { message: string; requestedSchema: { properties: Record<string, { title?: string; description?: string; enum?: string[] }> } }
+      const { message, requestedSchema } = params as {
+        message: string
+        requestedSchema: { properties: Record<string, { title?: string; description?: string; enum?: string[] }> }
+      }
       const fields = Object.entries(requestedSchema.properties)
       // Our own form lists the choices below the question, a line each.
       for (const line of message.split('\n')) shown(line)
-      for (const [name, { title = '', description = '', enum: choices = [] }] of fields) for (const text of [name, title, description, ...choices]) shown(text)
-      return { action: 'accept', content: Object.fromEntries(fields.flatMap(([name, { enum: choices }]) => (choices ? [[name, choices[0]!]] : name.endsWith('_OTHER') ? [] : [[name, 'x']]))) }
+      for (const [name, { title = '', description = '', enum: choices = [] }] of fields)
+        for (const text of [name, title, description, ...choices]) shown(text)
+      return {
+        action: 'accept',
+        content: Object.fromEntries(
+          fields.flatMap(([name, { enum: choices }]) =>
+            choices ? [[name, choices[0]!]] : name.endsWith('_OTHER') ? [] : [[name, 'x']],
+          ),
+        ),
+      }
     })
   }
   return client
 }
 
 /** One call by a person at a terminal, who sees all that is written to it; its answer goes to a file. */
-async function atTerminal(home: TempWorkspace, root: string, words: string[], input: unknown, shown: NonNullable<Place['shown']>, env?: Record<string, string>): Promise<Ran> {
+async function atTerminal(
+  home: TempWorkspace,
+  root: string,
+  words: string[],
+  input: unknown,
+  shown: NonNullable<Place['shown']>,
+  env?: Record<string, string>,
+): Promise<Ran> {
   const file = join(home.home, `answer-${randomUUID()}`)
-  const person = await typing({ root, env: surroundings(home, env) } as never, ['-c', 'file=$1; shift; exec "$@" > "$file"', 'sh', file, process.execPath, bin, ...words, '--input', JSON.stringify(input)], { program: '/bin/sh' })
+  const person = await typing(
+    { root, env: surroundings(home, env) } as never,
+    [
+      '-c',
+      'file=$1; shift; exec "$@" > "$file"',
+      'sh',
+      file,
+      process.execPath,
+      bin,
+      ...words,
+      '--input',
+      JSON.stringify(input),
+    ],
+    { program: '/bin/sh' },
+  )
   // No key of a choice, and the first answer to everything that is asked.
   const keys = setInterval(() => person.terminal.write('x\r'), 100)
   const { code, rest } = await person.end()
@@ -108,16 +172,24 @@ async function atTerminal(home: TempWorkspace, root: string, words: string[], in
   return { code, stdout: await readFile(file, 'utf8'), stderr: rest }
 }
 
-const overMcp = (client: Client): Face['call'] => async (name, input) => {
-  try {
-    const { isError, structuredContent, content } = await client.callTool({ name, arguments: input as Record<string, unknown> })
-    const told = structuredContent as Record<string, unknown>
-    return isError ? { ok: false, ...told } : { ok: true, output: told, text: JSON.stringify(content) }
-  } catch (error) {
-    // A refusal of the protocol itself: no such tool, no such arguments.
-    return { ok: false, error: { code: `RPC_${(error as { code?: unknown }).code}`, message: (error as Error).message } }
+const overMcp =
+  (client: Client): Face['call'] =>
+  async (name, input) => {
+    try {
+      const { isError, structuredContent, content } = await client.callTool({
+        name,
+        arguments: input as Record<string, unknown>,
+      })
+      const told = structuredContent as Record<string, unknown>
+      return isError ? { ok: false, ...told } : { ok: true, output: told, text: JSON.stringify(content) }
+    } catch (error) {
+      // A refusal of the protocol itself: no such tool, no such arguments.
+      return {
+        ok: false,
+        error: { code: `RPC_${(error as { code?: unknown }).code}`, message: (error as Error).message },
+      }
+    }
   }
-}
 
 /** Asks all, one after the other. */
 export async function askAll<T, A>(all: readonly T[], ask: (one: T) => Promise<A>): Promise<A[]> {

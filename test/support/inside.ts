@@ -12,7 +12,10 @@ export interface Scene extends AsyncDisposable {
   readonly waits: number[]
   run(task?: string, options?: AgentOptions, signal?: AbortSignal): Promise<Outcome>
 }
-async function open(script: Parameters<typeof startPeer>[0], extra: Parameters<typeof settingsFor>[1] & { boot?: Boot; url?: string } = {}): Promise<Scene> {
+async function open(
+  script: Parameters<typeof startPeer>[0],
+  extra: Parameters<typeof settingsFor>[1] & { boot?: Boot; url?: string } = {},
+): Promise<Scene> {
   const peer = await startPeer(script)
   const settings = settingsFor({ url: extra.url ?? peer.url }, extra) as Record<string, unknown>
   const booted = await bootKernel({ ...extra.boot, config: { ...settings, ...extra.boot?.config } as never })
@@ -32,7 +35,12 @@ async function open(script: Parameters<typeof startPeer>[0], extra: Parameters<t
     events,
     waits,
     async run(task = 'go', options = {}, signal) {
-      const agent = await createAgent(booted.kernel, { env: { PEER_API_KEY: 'key-of-the-peer-0123' }, onEvent: (event) => void events.push(event), ...options, providers: { clock, ...options.providers } })
+      const agent = await createAgent(booted.kernel, {
+        env: { PEER_API_KEY: 'key-of-the-peer-0123' },
+        onEvent: (event) => void events.push(event),
+        ...options,
+        providers: { clock, ...options.providers },
+      })
       try {
         return await agent.run(task, signal ? { signal } : {})
       } finally {
@@ -45,8 +53,10 @@ async function open(script: Parameters<typeof startPeer>[0], extra: Parameters<t
     },
   }
 }
-export const items = (events: readonly any[], type: string): any[] => events.filter((event) => event.type === 'item.completed' && event.item.type === type).map(({ item }) => item)
-export const harness = (events: readonly any[], name: string): any[] => items(events, 'harness').filter(({ event }) => event === name)
+export const items = (events: readonly any[], type: string): any[] =>
+  events.filter((event) => event.type === 'item.completed' && event.item.type === type).map(({ item }) => item)
+export const harness = (events: readonly any[], name: string): any[] =>
+  items(events, 'harness').filter(({ event }) => event === name)
 
 export { hold }
 export const scene = async (...args: Parameters<typeof open>): Promise<Scene> => hold(await open(...args))

@@ -8,7 +8,8 @@ interface Check {
 }
 
 const ajv = new Ajv2020({ strict: false })
-const schemaOf = (name: string) => JSON.parse(readFileSync(new URL(`../../manifests/schema/${name}.1.json`, import.meta.url), 'utf8'))
+const schemaOf = (name: string) =>
+  JSON.parse(readFileSync(new URL(`../../manifests/schema/${name}.1.json`, import.meta.url), 'utf8'))
 const isMemory = ajv.compile(schemaOf('session_memory_envelope'))
 /** What readers go by: they ignore what they do not know. */
 export const isEvent: Check = ajv.compile(schemaOf('thread_event'))
@@ -17,7 +18,11 @@ export const isOurEvent: Check = ajv.compile(strict(schemaOf('thread_event')))
 
 function strict({ $id: _, ...schema }: any): object {
   const { item } = schema.$defs
-  return { ...schema, unevaluatedProperties: false, $defs: { ...schema.$defs, item: { ...item, unevaluatedProperties: false } } }
+  return {
+    ...schema,
+    unevaluatedProperties: false,
+    $defs: { ...schema.$defs, item: { ...item, unevaluatedProperties: false } },
+  }
 }
 
 /** What is remembered of a session has the published shape. */
@@ -68,7 +73,8 @@ export function checkLog(events: any[]): void {
       case 'item.completed':
         assert.ok(open.delete(event.item.id), `${event.item.id} was started`)
         if (event.item.type === 'tool_output') outputs.add(event.item.call_id)
-        if (event.item.type === 'tool_invocation' && event.item.status !== 'cancelled') assert.ok(outputs.has(event.item.call_id), 'the output comes before the end of the call')
+        if (event.item.type === 'tool_invocation' && event.item.status !== 'cancelled')
+          assert.ok(outputs.has(event.item.call_id), 'the output comes before the end of the call')
         break
       case 'step.completed':
         for (const id of event.item_ids) assert.ok(!open.has(id), `${id} of the step has ended`)
@@ -95,7 +101,12 @@ export function checkMessages(messages: any[]): void {
 }
 
 const zero = () => ({ input_tokens: 0, output_tokens: 0, cached_input_tokens: 0, cache_creation_tokens: 0 })
-const count = ({ input_tokens, output_tokens, cached_input_tokens, cache_creation_tokens }: any) => ({ input_tokens, output_tokens, cached_input_tokens, cache_creation_tokens })
+const count = ({ input_tokens, output_tokens, cached_input_tokens, cache_creation_tokens }: any) => ({
+  input_tokens,
+  output_tokens,
+  cached_input_tokens,
+  cache_creation_tokens,
+})
 const sum = (a: any, b: any) => ({
   input_tokens: a.input_tokens + b.input_tokens,
   output_tokens: a.output_tokens + b.output_tokens,

@@ -19,7 +19,9 @@ fs.writeSync = (fd, ...given) => {
   return written
 }
 if (every) {
-  for (const [place, name] of [fs, fs.promises].flatMap((place) => ['rename', 'link', 'unlink', 'renameSync', 'linkSync', 'unlinkSync'].map((name) => [place, name]))) {
+  for (const [place, name] of [fs, fs.promises].flatMap((place) =>
+    ['rename', 'link', 'unlink', 'renameSync', 'linkSync', 'unlinkSync'].map((name) => [place, name]),
+  )) {
     const original = place[name]
     if (!original || (place === fs && !name.endsWith('Sync'))) continue
     place[name] = name.endsWith('Sync')

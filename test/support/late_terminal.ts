@@ -4,18 +4,32 @@ import { vi } from 'vitest'
 
 /** A terminal in memory that draws when it is told to, as one on a busy machine; its clock is that of the test. */
 export function lateTerminal({ columns, rows }: { columns: number; rows: number }) {
-  const stdin = Object.assign(new EventEmitter(), { isTTY: true, setRawMode: () => {}, resume: () => {}, pause: () => {} })
+  const stdin = Object.assign(new EventEmitter(), {
+    isTTY: true,
+    setRawMode: () => {},
+    resume: () => {},
+    pause: () => {},
+  })
   const screen = new headless.Terminal({ cols: columns, rows, scrollback: 50_000, allowProposedApi: true })
   let waiting = ''
   const size = { columns, rows }
   const write = (text: string): boolean => ((waiting += text), true)
-  const output = Object.assign(new EventEmitter(), { isTTY: true, columns, rows, write, getWindowSize: (): [number, number] => [size.columns, size.rows] })
+  const output = Object.assign(new EventEmitter(), {
+    isTTY: true,
+    columns,
+    rows,
+    write,
+    getWindowSize: (): [number, number] => [size.columns, size.rows],
+  })
   const draw = (text: string): void => {
     waiting = waiting.slice(text.length)
     screen.write(text)
     vi.advanceTimersByTime(1)
   }
-  const lines = () => Array.from({ length: screen.buffer.active.length }, (_, at) => screen.buffer.active.getLine(at)!.translateToString(true).trimEnd())
+  const lines = () =>
+    Array.from({ length: screen.buffer.active.length }, (_, at) =>
+      screen.buffer.active.getLine(at)!.translateToString(true).trimEnd(),
+    )
   return {
     stdin: stdin as unknown as NodeJS.ReadStream,
     output: output as unknown as NodeJS.WriteStream,

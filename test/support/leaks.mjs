@@ -9,7 +9,10 @@ const booted = await bootKernel({ config: { sandbox: { mode: 'off' } } })
 const run = (input, options) => booted.call('unified_exec', { action: 'run', ...input }, options)
 
 async function batch() {
-  const inputs = Array.from({ length: 8 }, (_, index) => ({ command: ['/bin/echo', String(index)], ...(index === 0 && { tty: true }) }))
+  const inputs = Array.from({ length: 8 }, (_, index) => ({
+    command: ['/bin/echo', String(index)],
+    ...(index === 0 && { tty: true }),
+  }))
   const results = await Promise.all(inputs.map((input) => run(input)))
   return results.filter(({ ok, output }) => !ok || output.exit_code !== 0).length
 }
@@ -19,7 +22,12 @@ function state() {
   const { stdout } = spawnSync('ps', ['-o', 'stat=', '--ppid', String(process.pid)], { encoding: 'utf8' })
   globalThis.gc()
   const { rss, heapUsed } = process.memoryUsage()
-  return { descriptors: readdirSync('/proc/self/fd').length, zombies: stdout.split('\n').filter((stat) => stat.startsWith('Z')).length, rss, heap: heapUsed }
+  return {
+    descriptors: readdirSync('/proc/self/fd').length,
+    zombies: stdout.split('\n').filter((stat) => stat.startsWith('Z')).length,
+    rss,
+    heap: heapUsed,
+  }
 }
 
 async function abortSome(count) {

@@ -33,14 +33,18 @@ export interface Story {
 const shownUrl = 'http://127.0.0.1:8080'
 const [shownHome, shownRoot] = ['/home/me', '/home/me/project']
 const project = dirname(dirname(dirname(bin)))
-export const pagesOfDocs = readdirSync(join(project, 'docs')).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)
+export const pagesOfDocs = readdirSync(join(project, 'docs'))
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => `docs/${name}`)
 export const manual = ['README.md', 'CHANGELOG.md', ...pagesOfDocs]
 /** The pages that take longest to follow have a test file of their own. */
 export const longPages = ['docs/finish.md', 'docs/library.md', 'docs/plugins.md']
 
 /** Follows each page from its first block to its last, as a reader would: writes the files, runs the commands and compares what they print. */
 export function followPages(names: readonly string[]): void {
-  const stories = names.map((name) => ({ name, story: storyOf(join(project, name)) })).filter(({ story }) => story.steps.length > 0)
+  const stories = names
+    .map((name) => ({ name, story: storyOf(join(project, name)) }))
+    .filter(({ story }) => story.steps.length > 0)
   describe.each(stories)('$name', ({ story }) => {
     let reader: Reader
     beforeAll(async () => {
@@ -67,7 +71,14 @@ export function storyOf(file: string): Story {
   let before: Step['before'] = []
   let platform: { platform?: string } = {}
   const lineOf = (index: number): number => text.slice(0, index).split('\n').length
-  const comments = [...text.matchAll(/^<!-- (model|file|platform): (.*?)(?: *-->|\n([\s\S]*?)-->)$/gm)].map(({ 1: kind, 2: first, 3: text = '', index }) => ({ kind: kind as 'model' | 'file' | 'platform', path: first!, text, line: lineOf(index) }))
+  const comments = [...text.matchAll(/^<!-- (model|file|platform): (.*?)(?: *-->|\n([\s\S]*?)-->)$/gm)].map(
+    ({ 1: kind, 2: first, 3: text = '', index }) => ({
+      kind: kind as 'model' | 'file' | 'platform',
+      path: first!,
+      text,
+      line: lineOf(index),
+    }),
+  )
   for (const part of [...comments, ...sections.flatMap(({ blocks }) => blocks)].sort((a, b) => a.line - b.line)) {
     if (part.kind === 'model') story.script.push(...(JSON.parse(part.path) as unknown[]).map(answerOf))
     else if (part.kind === 'platform') platform = { platform: part.path }
@@ -75,8 +86,15 @@ export function storyOf(file: string): Story {
     else if (part.kind === 'console') {
       for (const { command, output } of commandsOf(part)) {
         const shown = output.join('\n').trimEnd()
-        if (shown !== '' && shown.replace(/[…\s]/g, '') === '') story.faults.push(`line ${part.line}: any output would do for ${command}`)
-        story.steps.push({ before, command, shown, terminal: text.split('\n')[part.line - 1]!.endsWith(' terminal'), ...platform })
+        if (shown !== '' && shown.replace(/[…\s]/g, '') === '')
+          story.faults.push(`line ${part.line}: any output would do for ${command}`)
+        story.steps.push({
+          before,
+          command,
+          shown,
+          terminal: text.split('\n')[part.line - 1]!.endsWith(' terminal'),
+          ...platform,
+        })
         before = []
       }
       platform = {}
@@ -104,7 +122,8 @@ async function typed(command: string, shown: string, at: Home): Promise<string> 
   let [printed, asked] = ['', 0]
   terminal.onData((data) => {
     printed += data
-    for (const questions = printed.split(/\[y\/N[^\]]*\] /).length - 1; asked < questions; asked++) terminal.write(`${answers[asked] ?? 'n'}\r`)
+    for (const questions = printed.split(/\[y\/N[^\]]*\] /).length - 1; asked < questions; asked++)
+      terminal.write(`${answers[asked] ?? 'n'}\r`)
   })
   await end()
   // Without what moves the cursor.
@@ -128,8 +147,13 @@ export async function startReader({ script }: Story): Promise<Reader> {
   mkdirSync(join(place.root, 'node_modules'))
   symlinkSync(project, join(place.root, 'node_modules/vtcode'))
   // What a reader of the page on the library has installed beside it.
-  for (const name of ['ai', '@modelcontextprotocol']) symlinkSync(join(project, 'node_modules', name), join(place.root, 'node_modules', name))
-  const env = { ...surroundings(place), PATH: `${path}:${dirname(process.execPath)}:${process.env['PATH']}`, LC_ALL: 'C.UTF-8' }
+  for (const name of ['ai', '@modelcontextprotocol'])
+    symlinkSync(join(project, 'node_modules', name), join(place.root, 'node_modules', name))
+  const env = {
+    ...surroundings(place),
+    PATH: `${path}:${dirname(process.execPath)}:${process.env['PATH']}`,
+    LC_ALL: 'C.UTF-8',
+  }
   return {
     place,
     peer,
@@ -139,8 +163,15 @@ export async function startReader({ script }: Story): Promise<Reader> {
         mkdirSync(dirname(file), { recursive: true })
         writeFileSync(file, text.replaceAll(shownUrl, peer.url).replaceAll(shownRoot, place.root))
       }
-      const printed = terminal ? await typed(command, shown, { ...place, env }) : await runShellLine(command, place.root, { ...env, ...(platform !== undefined && as(platform)) })
-      return printed.replaceAll(peer.url, shownUrl).replaceAll(place.root, shownRoot).replaceAll(place.home, shownHome).replace(/[^\S\n]+$/gm, '').trimEnd()
+      const printed = terminal
+        ? await typed(command, shown, { ...place, env })
+        : await runShellLine(command, place.root, { ...env, ...(platform !== undefined && as(platform)) })
+      return printed
+        .replaceAll(peer.url, shownUrl)
+        .replaceAll(place.root, shownRoot)
+        .replaceAll(place.home, shownHome)
+        .replace(/[^\S\n]+$/gm, '')
+        .trimEnd()
     },
     async [Symbol.asyncDispose]() {
       await peer[Symbol.asyncDispose]()

@@ -22,7 +22,9 @@ export async function serveMcp(made: TempWorkspace, flags: string[] = [], global
   const child = spawn(process.execPath, [bin, ...words], { cwd: made.root, env, stdio: ['ignore', 'ignore', 'pipe'] })
   child.on('close', () => keepCompiledOf(words, env))
   let stderr = ''
-  await new Promise<void>((resolve) => child.stderr.on('data', (chunk) => /\n\}\n/.test((stderr += chunk)) && resolve()))
+  await new Promise<void>((resolve) =>
+    child.stderr.on('data', (chunk) => /\n\}\n/.test((stderr += chunk)) && resolve()),
+  )
   const url = new URL(/http:\/\/127\.0\.0\.1:\d+\/mcp/.exec(stderr)![0])
   const token = /Bearer ([\w-]+)/.exec(stderr)?.[1] ?? ''
   return { child, url, port: Number(url.port), token, authorization: `Bearer ${token}`, stderr: () => stderr }
@@ -40,10 +42,22 @@ export interface Asked {
 export function mcpServer(answering: (asked: Asked) => unknown): Promise<TestServer> {
   return serve((request, response, { body }) => {
     if (request.method !== 'POST') return response.writeHead(405).end()
-    const { id, method, params } = JSON.parse(body) as { id?: number; method: string; params: { protocolVersion: string } }
-    const json = (result: object) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+    const { id, method, params } = JSON.parse(body) as {
+      id?: number
+      method: string
+      params: { protocolVersion: string }
+    }
+    const json = (result: object) =>
+      void response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ jsonrpc: '2.0', id, result }))
     if (id === undefined) return response.writeHead(202).end()
-    if (method === 'initialize') return json({ protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } })
+    if (method === 'initialize')
+      return json({
+        protocolVersion: params.protocolVersion,
+        capabilities: { tools: {} },
+        serverInfo: { name: 's', version: '1' },
+      })
     return answering({ id, method, response, json })
   })
 }

@@ -4,7 +4,11 @@ import { expect } from 'vitest'
 
 /** A terminal in memory: streams for a session, and what stands on the screen and above it. */
 export function memoryTerminal({ columns = 60, rows = 20 } = {}) {
-  const stdin = Object.assign(new PassThrough(), { isTTY: true, isRaw: false, setRawMode: (on: boolean) => (stdin.isRaw = on) })
+  const stdin = Object.assign(new PassThrough(), {
+    isTTY: true,
+    isRaw: false,
+    setRawMode: (on: boolean) => (stdin.isRaw = on),
+  })
   const screen = new headless.Terminal({ cols: columns, rows, scrollback: 50_000, allowProposedApi: true })
   const frames: string[] = []
   const output = Object.assign(new PassThrough(), { isTTY: true, columns, rows })
@@ -12,12 +16,23 @@ export function memoryTerminal({ columns = 60, rows = 20 } = {}) {
     frames.push(String(chunk))
     screen.write(chunk)
   })
-  const lines = () => Array.from({ length: screen.buffer.active.length }, (_, at) => screen.buffer.active.getLine(at)!.translateToString(true).trimEnd())
+  const lines = () =>
+    Array.from({ length: screen.buffer.active.length }, (_, at) =>
+      screen.buffer.active.getLine(at)!.translateToString(true).trimEnd(),
+    )
   /** The same with its colors, as the numbers that set them. */
-  const styled = () => Array.from({ length: screen.buffer.active.length }, (_, at) => styledRow(screen.buffer.active.getLine(at)!)).join('\n').trimEnd()
+  const styled = () =>
+    Array.from({ length: screen.buffer.active.length }, (_, at) => styledRow(screen.buffer.active.getLine(at)!))
+      .join('\n')
+      .trimEnd()
   const text = () => lines().join('\n').trimEnd()
   return {
-    stdin, output, screen, frames, text, styled,
+    stdin,
+    output,
+    screen,
+    frames,
+    text,
+    styled,
     type: (data: string) => void stdin.write(data),
     /** When all is drawn that was written. */
     drawn: () => new Promise<void>((resolve) => screen.write('', resolve)),
@@ -41,8 +56,18 @@ function styledRow(row: Row): string {
   for (let column = 0; column < row.length; column++) {
     const cell = row.getCell(column)!
     if (column >= width && cell.getChars() === '') break
-    const on: [number, number | boolean][] = [[1, cell.isBold()], [2, cell.isDim()], [3, cell.isItalic()], [4, cell.isUnderline()], [7, cell.isInverse()], [9, cell.isStrikethrough()]]
-    const styles = [...on.filter(([, set]) => set).map(([number]) => number), ...(cell.isFgPalette() ? [30 + cell.getFgColor()] : [])].join(';')
+    const on: [number, number | boolean][] = [
+      [1, cell.isBold()],
+      [2, cell.isDim()],
+      [3, cell.isItalic()],
+      [4, cell.isUnderline()],
+      [7, cell.isInverse()],
+      [9, cell.isStrikethrough()],
+    ]
+    const styles = [
+      ...on.filter(([, set]) => set).map(([number]) => number),
+      ...(cell.isFgPalette() ? [30 + cell.getFgColor()] : []),
+    ].join(';')
     if (styles !== before) text += `{${styles}}`
     before = styles
     if (cell.getWidth() > 0) text += cell.getChars() || ' '

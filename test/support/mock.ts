@@ -12,7 +12,12 @@ class RecordedStorage<T> extends AsyncLocalStorage<T> {
   }
 }
 // Newer versions of Node have a getter there.
-Object.defineProperty(hooks, 'AsyncLocalStorage', { value: RecordedStorage, configurable: true, enumerable: true, writable: true })
+Object.defineProperty(hooks, 'AsyncLocalStorage', {
+  value: RecordedStorage,
+  configurable: true,
+  enumerable: true,
+  writable: true,
+})
 syncBuiltinESMExports()
 
 /**

@@ -7,7 +7,11 @@ import { inject } from 'vitest'
 export function packedFiles(project: string): string[] {
   const file = join(inject('run'), 'packed.json')
   if (!existsSync(file)) {
-    const printed = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: project, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+    const printed = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+      cwd: project,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
     writeFileSync(`${file}.${process.pid}`, printed.replace(/^[^[]*/, ''))
     renameSync(`${file}.${process.pid}`, file)
   }

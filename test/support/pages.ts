@@ -46,7 +46,13 @@ export function readPage(file: string): Page {
         sections.at(-1)!.blocks.push(open.block)
         open = undefined
       } else open.lines.push(line.slice(Math.min(open.indent, /^ */.exec(line)![0].length)))
-    } else if (fence) open = { fence: fence[2]!, indent: fence[1]!.length, lines: [], block: { ...marked(fence[3]!.trim()), text: '', line: index + 1 } }
+    } else if (fence)
+      open = {
+        fence: fence[2]!,
+        indent: fence[1]!.length,
+        lines: [],
+        block: { ...marked(fence[3]!.trim()), text: '', line: index + 1 },
+      }
     else if (line.startsWith('## ')) sections.push({ heading: line.slice(3).trim(), blocks: [] })
   })
   return { name: relative(folder, file), file, text, sections }

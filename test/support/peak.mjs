@@ -6,6 +6,6 @@ import { existsSync, readFileSync } from 'node:fs'
  */
 export function peakBytes() {
   const place = '/proc/self/status'
-  const [, kilobytes] = existsSync(place) ? /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(place, 'utf8')) ?? [] : []
+  const [, kilobytes] = existsSync(place) ? (/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(place, 'utf8')) ?? []) : []
   return (kilobytes === undefined ? process.resourceUsage().maxRSS : Number(kilobytes)) * 1024
 }

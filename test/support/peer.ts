@@ -75,8 +75,18 @@ export async function startPeer(script: (Answer | ((body: any) => Answer))[]): P
 export type Format = 'openai-chat' | 'openai-responses' | 'anthropic-messages' | 'google-generative-ai'
 export const formats: Format[] = ['openai-chat', 'openai-responses', 'anthropic-messages', 'google-generative-ai']
 /** The settings of a user whose provider is the peer; `others` are more providers of it. */
-export const settingsFor = (peer: { url: string }, extra: { provider?: object; others?: object[]; settings?: object; format?: Format } = {}): object => ({
-  custom_providers: [extra.provider, ...(extra.others ?? [])].map((provider) => ({ name: 'peer', api_format: extra.format ?? 'openai-chat', base_url: `${peer.url}/${extra.format === 'google-generative-ai' ? 'v1beta' : 'v1'}`, models: ['m'], retries: { request: 4, stream: 2 }, ...provider })),
+export const settingsFor = (
+  peer: { url: string },
+  extra: { provider?: object; others?: object[]; settings?: object; format?: Format } = {},
+): object => ({
+  custom_providers: [extra.provider, ...(extra.others ?? [])].map((provider) => ({
+    name: 'peer',
+    api_format: extra.format ?? 'openai-chat',
+    base_url: `${peer.url}/${extra.format === 'google-generative-ai' ? 'v1beta' : 'v1'}`,
+    models: ['m'],
+    retries: { request: 4, stream: 2 },
+    ...provider,
+  })),
   agent: { model: 'peer/m' },
   ...extra.settings,
 })
@@ -85,14 +95,24 @@ export interface Home extends TempWorkspace {
   readonly env: Record<string, string>
 }
 /** The user's mark for what a session holds, as the program that runs in a home writes it. */
-export const markIn = ({ home }: Home, session: string, text: string): string => sealOf(join(home, '.vtcode'), '').userMark('session', session, text)
+export const markIn = ({ home }: Home, session: string, text: string): string =>
+  sealOf(join(home, '.vtcode'), '').userMark('session', session, text)
 
 /** A workspace beside a home whose settings name the peer. */
-export async function home(peer: { url: string }, files: Files = {}, extra: Parameters<typeof settingsFor>[1] = {}): Promise<Home> {
+export async function home(
+  peer: { url: string },
+  files: Files = {},
+  extra: Parameters<typeof settingsFor>[1] = {},
+): Promise<Home> {
   const workspace = await tempWorkspace(files)
   mkdirSync(join(workspace.home, '.vtcode'), { recursive: true })
   writeFileSync(join(workspace.home, '.vtcode/vtcode.config.json'), JSON.stringify(settingsFor(peer, extra)))
-  const env = { PATH: process.env['PATH']!, HOME: workspace.home, VTCODE_HOME: join(workspace.home, '.vtcode'), PEER_API_KEY: 'key-of-the-peer-0123' }
+  const env = {
+    PATH: process.env['PATH']!,
+    HOME: workspace.home,
+    VTCODE_HOME: join(workspace.home, '.vtcode'),
+    PEER_API_KEY: 'key-of-the-peer-0123',
+  }
   return Object.assign(workspace, { env })
 }
 
@@ -102,15 +122,41 @@ export interface Ran {
   err: string
 }
 /** Runs the program to its end; as a process of its own where options of Node, the process itself or `process` ask for it. */
-export async function vtcode(place: Home, args: string[], how: { input?: string; env?: Record<string, string>; node?: string[]; process?: boolean; terminal?: boolean; started?: (child: ChildProcess) => void } = {}): Promise<Ran> {
-  const options = { cwd: place.root, env: { ...place.env, ...how.env }, ...(how.input !== undefined && { input: how.input }), ...(how.terminal && { terminal: true }) }
+export async function vtcode(
+  place: Home,
+  args: string[],
+  how: {
+    input?: string
+    env?: Record<string, string>
+    node?: string[]
+    process?: boolean
+    terminal?: boolean
+    started?: (child: ChildProcess) => void
+  } = {},
+): Promise<Ran> {
+  const options = {
+    cwd: place.root,
+    env: { ...place.env, ...how.env },
+    ...(how.input !== undefined && { input: how.input }),
+    ...(how.terminal && { terminal: true }),
+  }
   const { node, started } = how
-  const { code, stdout, stderr } = node || started || how.process ? await runProcess(args, { ...options, ...(node && { node }), ...(started && { started }) }) : await runProgram(args, options)
+  const { code, stdout, stderr } =
+    node || started || how.process
+      ? await runProcess(args, { ...options, ...(node && { node }), ...(started && { started }) })
+      : await runProgram(args, options)
   return { code, out: stdout, err: stderr }
 }
 
 /** The events that were printed. */
-export const eventsOf = (out: string): any[] => out.split('\n').filter(Boolean).map((line) => JSON.parse(line))
+export const eventsOf = (out: string): any[] =>
+  out
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line))
 /** The events of a session on disk. */
 export const logOf = (place: TempWorkspace, session: string): any[] =>
-  readFileSync(join(place.root, '.vtcode/sessions', session, 'events.jsonl'), 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line).event)
+  readFileSync(join(place.root, '.vtcode/sessions', session, 'events.jsonl'), 'utf8')
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line).event)

@@ -36,9 +36,16 @@ export interface ProcessOptions extends RunOptions {
 }
 
 /** Runs the program as a process of its own: for tests whose subject is the process, its signals, streams, start or exit. */
-export function runProcess(argv: readonly string[], { cwd, env, input, merged = false, node = [], lines = 0, started }: ProcessOptions): Promise<ProgramRun> {
+export function runProcess(
+  argv: readonly string[],
+  { cwd, env, input, merged = false, node = [], lines = 0, started }: ProcessOptions,
+): Promise<ProgramRun> {
   if (node.length === 0) seedCompiled(argv, env)
-  const child = spawn(process.execPath, [...node, bin, ...argv], { cwd, env, stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [...node, bin, ...argv], {
+    cwd,
+    env,
+    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+  })
   started?.(child)
   const run: ProgramRun = { code: null, stdout: '', stderr: '' }
   child.stdout!.setEncoding('utf8').on('data', (text: string) => (run.stdout += text))
@@ -82,7 +89,8 @@ export async function runProgram(argv: readonly string[], options: RunOptions): 
 }
 
 /** These change Node itself, or choose programs once per process; `--no-warnings` changes no answer. */
-const needsProcess = ({ NODE_OPTIONS = '--no-warnings', ...env }: Record<string, string>): boolean => NODE_OPTIONS !== '--no-warnings' || 'NODE_EXTRA_CA_CERTS' in env || 'NODE_V8_COVERAGE' in env
+const needsProcess = ({ NODE_OPTIONS = '--no-warnings', ...env }: Record<string, string>): boolean =>
+  NODE_OPTIONS !== '--no-warnings' || 'NODE_EXTRA_CA_CERTS' in env || 'NODE_V8_COVERAGE' in env
 
 interface Program {
   run(argv: readonly string[]): Promise<number>
@@ -97,7 +105,10 @@ interface RunHost {
   signal: AbortSignal
 }
 
-async function runInside(argv: readonly string[], { cwd, env, input, merged = false, terminal = false }: RunOptions): Promise<ProgramRun> {
+async function runInside(
+  argv: readonly string[],
+  { cwd, env, input, merged = false, terminal = false }: RunOptions,
+): Promise<ProgramRun> {
   const stdout = new Collector()
   const one = merged || terminal
   const stderr = one ? stdout : new Collector()
@@ -112,7 +123,11 @@ async function runInside(argv: readonly string[], { cwd, env, input, merged = fa
 }
 
 /** Runs one command line in this process on streams of the caller, to its end. */
-export async function runOnStreams(argv: readonly string[], place: Pick<RunOptions, 'cwd' | 'env'>, host: RunHost): Promise<number> {
+export async function runOnStreams(
+  argv: readonly string[],
+  place: Pick<RunOptions, 'cwd' | 'env'>,
+  host: RunHost,
+): Promise<number> {
   if (running) throw new Error('Another command runs in this process.')
   running = true
   try {
@@ -122,7 +137,11 @@ export async function runOnStreams(argv: readonly string[], place: Pick<RunOptio
   }
 }
 
-async function runWith(argv: readonly string[], { cwd, env }: Pick<RunOptions, 'cwd' | 'env'>, host: RunHost): Promise<number> {
+async function runWith(
+  argv: readonly string[],
+  { cwd, env }: Pick<RunOptions, 'cwd' | 'env'>,
+  host: RunHost,
+): Promise<number> {
   const { load } = require(join(dist, 'loader.cjs')) as { load(file: string): unknown }
   RunClass ??= (load(join(dist, 'program_run.cjs')) as { ProgramRun: new (host: object) => Program }).ProgramRun
   const restore = enter(cwd, env)

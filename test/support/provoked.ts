@@ -11,7 +11,9 @@ export default function setup(project: TestProject): () => Promise<void> {
     if (project.config.testNamePattern || testFiles.some((file) => !files.has(file))) return
     const missing = knownCodes().filter((code) => !codes.has(code))
     if (missing.length === 0) return
-    console.error(`\nNo test saw these codes in a result: ${missing.join(', ')}. Write one that provokes them and expects them by name.`)
+    console.error(
+      `\nNo test saw these codes in a result: ${missing.join(', ')}. Write one that provokes them and expects them by name.`,
+    )
     process.exitCode = 1
   }
 }

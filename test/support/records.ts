@@ -22,20 +22,29 @@ export function checkAtif(document: any): void {
     last = step.timestamp
     const calls = new Set((step.tool_calls ?? []).map((call: any) => call.tool_call_id))
     for (const { source_call_id, subagent_trajectory_ref } of step.observation?.results ?? []) {
-      if (source_call_id !== undefined) assert.ok(calls.has(source_call_id), `${source_call_id} is no call of step ${step.step_id}`)
-      for (const { trajectory_id, trajectory_path } of subagent_trajectory_ref ?? []) assert.ok(trajectory_path !== undefined || embedded.has(trajectory_id), `${trajectory_id} is nowhere`)
+      if (source_call_id !== undefined)
+        assert.ok(calls.has(source_call_id), `${source_call_id} is no call of step ${step.step_id}`)
+      for (const { trajectory_id, trajectory_path } of subagent_trajectory_ref ?? [])
+        assert.ok(trajectory_path !== undefined || embedded.has(trajectory_id), `${trajectory_id} is nowhere`)
     }
   })
-  const sum = (of: (metrics: any) => number) => document.steps.reduce((total: number, { metrics }: any) => total + (metrics === undefined ? 0 : of(metrics)), 0)
+  const sum = (of: (metrics: any) => number) =>
+    document.steps.reduce((total: number, { metrics }: any) => total + (metrics === undefined ? 0 : of(metrics)), 0)
   const { total_prompt_tokens, total_completion_tokens, total_cost_usd, total_steps } = document.final_metrics
-  assert.deepEqual([total_prompt_tokens, total_completion_tokens, total_steps], [sum((one) => one.prompt_tokens), sum((one) => one.completion_tokens), document.steps.length])
+  assert.deepEqual(
+    [total_prompt_tokens, total_completion_tokens, total_steps],
+    [sum((one) => one.prompt_tokens), sum((one) => one.completion_tokens), document.steps.length],
+  )
   if (total_cost_usd !== undefined) assert.ok(Math.abs(total_cost_usd - sum((one) => one.cost_usd)) <= 1e-9)
   for (const child of document.subagent_trajectories ?? []) checkAtif(child)
 }
 
 /** A stream of Open Responses: each event by its schema, numbers without a gap in each response, each response with one end; returns those ends. */
 export function checkResponses(text: string): any[] {
-  const events = text.split('\n').filter(Boolean).map((line) => JSON.parse(line))
+  const events = text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line))
   const ends: any[] = []
   let next = 0
   let open: string | undefined

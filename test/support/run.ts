@@ -1,5 +1,14 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { TestProject } from 'vitest/node'
@@ -31,10 +40,15 @@ export default async function setup(project: TestProject): Promise<() => Promise
   bypassPythonShim()
   return async () => {
     const missing = readdirSync(join(run, 'missing')).sort()
-    if (missing.length > 0) console.error(`\nTests were skipped because these programs are not installed: ${missing.join(', ')}. With CI=1 such a test fails.`)
+    if (missing.length > 0)
+      console.error(
+        `\nTests were skipped because these programs are not installed: ${missing.join(', ')}. With CI=1 such a test fails.`,
+      )
     const left = await sweepRun(process.pid)
     if (left.length === 0) return
-    console.error(`\n${left.length} processes of tests were still running:\n${left.map((command) => `  ${command.slice(0, 200)}`).join('\n')}`)
+    console.error(
+      `\n${left.length} processes of tests were still running:\n${left.map((command) => `  ${command.slice(0, 200)}`).join('\n')}`,
+    )
     process.exitCode = 1
   }
 }
@@ -60,7 +74,9 @@ function bypassPythonShim(): void {
   const found = print('command -v python3')
   const program = found && print("python3 -c 'import sys; print(sys.executable)'")
   if (!program || dirname(program) === dirname(found)) return
-  process.env['PATH'] = process.env['PATH']!.split(delimiter).map((folder) => (folder === dirname(found) ? dirname(program) : folder)).join(delimiter)
+  process.env['PATH'] = process.env['PATH']!.split(delimiter)
+    .map((folder) => (folder === dirname(found) ? dirname(program) : folder))
+    .join(delimiter)
 }
 
 function isAlive(pid: number): boolean {

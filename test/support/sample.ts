@@ -7,6 +7,8 @@ import { rounds } from './exec.js'
 export function samplePoints<T>(points: readonly T[], most: number, special: readonly T[] = []): T[] {
   const count = rounds(most, points.length)
   if (count >= points.length) return [...points]
-  const chosen = new Set(Array.from({ length: count }, (_, index) => Math.round((index * (points.length - 1)) / (count - 1))))
+  const chosen = new Set(
+    Array.from({ length: count }, (_, index) => Math.round((index * (points.length - 1)) / (count - 1))),
+  )
   return points.filter((point, index) => chosen.has(index) || special.includes(point))
 }

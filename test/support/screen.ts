@@ -30,7 +30,11 @@ interface Child {
   destroy(): void
 }
 
-async function startChild(place: Place, words: string[], { program = process.execPath, env = {}, columns = 80, rows = 24 }: Shape): Promise<Child> {
+async function startChild(
+  place: Place,
+  words: string[],
+  { program = process.execPath, env = {}, columns = 80, rows = 24 }: Shape,
+): Promise<Child> {
   const pty = 'node-pty'
   const { spawn } = (await import(pty)) as typeof import('@lydell/node-pty')
   const argv = program === process.execPath && !words[0]?.endsWith('.mjs') ? [bin, ...words] : words
@@ -49,10 +53,18 @@ async function startChild(place: Place, words: string[], { program = process.exe
 
 /** Starts `vtcode` in this process; it ends with the test at the latest. */
 function startInside(place: Place, words: string[], { env = {}, columns = 80, rows = 24 }: Shape): Child {
-  const stdin = Object.assign(new PassThrough(), { isTTY: true, isRaw: false, setRawMode: (on: boolean) => (stdin.isRaw = on) })
+  const stdin = Object.assign(new PassThrough(), {
+    isTTY: true,
+    isRaw: false,
+    setRawMode: (on: boolean) => (stdin.isRaw = on),
+  })
   const output = Object.assign(new PassThrough(), { isTTY: true, columns, rows })
   const stop = new AbortController()
-  const running = runOnStreams(words, { cwd: place.root, env: { ...place.env, TERM: 'xterm-256color', ...env } }, { stdin, stdout: output, stderr: output, signal: stop.signal })
+  const running = runOnStreams(
+    words,
+    { cwd: place.root, env: { ...place.env, TERM: 'xterm-256color', ...env } },
+    { stdin, stdout: output, stderr: output, signal: stop.signal },
+  )
   hold({ [Symbol.asyncDispose]: async () => (stop.abort(), void (await running)) })
   return {
     // No signal is sent to it: the process is that of the test.
@@ -60,7 +72,8 @@ function startInside(place: Place, words: string[], { env = {}, columns = 80, ro
     write: (data) => void stdin.write(data),
     resize: (columns, rows) => (Object.assign(output, { columns, rows }), void output.emit('resize')),
     // A terminal begins each line at its first column.
-    onData: (read) => void output.setEncoding('utf8').on('data', (data: string) => read(data.replace(/(?<!\r)\n/g, '\r\n'))),
+    onData: (read) =>
+      void output.setEncoding('utf8').on('data', (data: string) => read(data.replace(/(?<!\r)\n/g, '\r\n'))),
     onExit: (ended) => void running.then(ended),
     destroy: () => stop.abort(),
   }

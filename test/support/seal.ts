@@ -14,6 +14,7 @@ export function sealedIn({ root, home }: Pick<TempWorkspace, 'root' | 'home'>) {
       return `${name}${seal.nameMark('spool', name).slice(0, 8)}.txt`
     },
     /** A line of the record of a session. */
-    call: (session: string, entry: object): string => `${seal.write('call', `.vtcode/sessions/${session}/calls.jsonl`, entry)}\n`,
+    call: (session: string, entry: object): string =>
+      `${seal.write('call', `.vtcode/sessions/${session}/calls.jsonl`, entry)}\n`,
   }
 }

@@ -25,14 +25,21 @@ export function follow(seed: string, rows: readonly Row[], boot: Boot = {}): voi
   const shared = apart(boot)
   const nowhere = {} as Booted
   describe(`seed ${seed}`, () => {
-    for (const [line, sentence, check, departure] of rows) it(`line ${line}: ${sentence}${departure === undefined ? '' : `, a departure: ${departure}`}`, () => shared(check)(nowhere) as Promise<void>)
+    for (const [line, sentence, check, departure] of rows)
+      it(`line ${line}: ${sentence}${departure === undefined ? '' : `, a departure: ${departure}`}`, () =>
+        shared(check)(nowhere) as Promise<void>)
   })
 }
 
 /** A workspace that is a folder inside of a larger one. */
 export async function outer(files: Files, inner: string): Promise<Booted> {
   const place = await tempWorkspace(files)
-  const kernel = await createKernel({ workspace: join(place.root, inner), home: place.home, env: { PATH: process.env['PATH'], HOME: place.home }, mode: 'full-auto' })
+  const kernel = await createKernel({
+    workspace: join(place.root, inner),
+    home: place.home,
+    env: { PATH: process.env['PATH'], HOME: place.home },
+    mode: 'full-auto',
+  })
   holdForFile(place)
   holdForFile({ [Symbol.asyncDispose]: () => kernel.close() })
   return { ...place, kernel, call: kernel.call }
@@ -42,32 +49,51 @@ export async function outer(files: Files, inner: string): Promise<Booted> {
 export function like(expected: unknown): any {
   if (expected instanceof RegExp) return expect.stringMatching(expected)
   if (Array.isArray(expected)) return expected.map(like)
-  if (expected !== null && typeof expected === 'object' && Object.getPrototypeOf(expected) === Object.prototype) return Object.fromEntries(Object.entries(expected).map(([key, value]) => [key, like(value)]))
+  if (expected !== null && typeof expected === 'object' && Object.getPrototypeOf(expected) === Object.prototype)
+    return Object.fromEntries(Object.entries(expected).map(([key, value]) => [key, like(value)]))
   return expected
 }
 /** A list that holds these, among others. */
-export const among = (...items: unknown[]): any => expect.arrayContaining(items.map((item) => (item !== null && typeof item === 'object' && !('asymmetricMatch' in item) ? expect.objectContaining(like(item)) : like(item))))
+export const among = (...items: unknown[]): any =>
+  expect.arrayContaining(
+    items.map((item) =>
+      item !== null && typeof item === 'object' && !('asymmetricMatch' in item)
+        ? expect.objectContaining(like(item))
+        : like(item),
+    ),
+  )
 
 /** The call succeeds, and its output has this. */
-export const gives = (tool: string, input: object, output: object = {}, beside: object = {}): Check => async ({ call }) => {
-  expect(await call(tool, input)).toMatchObject(like({ ok: true, output, ...beside }))
-}
+export const gives =
+  (tool: string, input: object, output: object = {}, beside: object = {}): Check =>
+  async ({ call }) => {
+    expect(await call(tool, input)).toMatchObject(like({ ok: true, output, ...beside }))
+  }
 /** The call succeeds, and its text is found by each. */
-export const says = (tool: string, input: object, ...texts: (RegExp | string)[]): Check => async ({ call }) => {
-  const result = await call(tool, input)
-  expect(result).toMatchObject({ ok: true })
-  for (const text of texts) expect(result.ok ? result.text : undefined).toEqual(like(text))
-}
+export const says =
+  (tool: string, input: object, ...texts: (RegExp | string)[]): Check =>
+  async ({ call }) => {
+    const result = await call(tool, input)
+    expect(result).toMatchObject({ ok: true })
+    for (const text of texts) expect(result.ok ? result.text : undefined).toEqual(like(text))
+  }
 /** The call is refused, and its error has this. */
-export const refuses = (tool: string, input: object, error: object): Check => async ({ call }) => {
-  expect(await call(tool, input)).toMatchObject(like({ ok: false, error }))
-}
+export const refuses =
+  (tool: string, input: object, error: object): Check =>
+  async ({ call }) => {
+    expect(await call(tool, input)).toMatchObject(like({ ok: false, error }))
+  }
 /** All hold, one after the other. */
-export const each = (...checks: Check[]): Check => async (place) => {
-  for (const check of checks) await check(place)
-}
+export const each =
+  (...checks: Check[]): Check =>
+  async (place) => {
+    for (const check of checks) await check(place)
+  }
 /** A file has this text. */
-export const holds = (path: string, text: string | RegExp | undefined): Check => async ({ read }) => expect(await read(path)).toEqual(like(text))
+export const holds =
+  (path: string, text: string | RegExp | undefined): Check =>
+  async ({ read }) =>
+    expect(await read(path)).toEqual(like(text))
 
 /** The output of a call that succeeds. */
 export async function outputOf({ call }: Booted, tool: string, input: object, options?: CallOptions): Promise<any> {
@@ -76,7 +102,12 @@ export async function outputOf({ call }: Booted, tool: string, input: object, op
   return result.output
 }
 /** The error of a call that fails. */
-export async function errorOf({ call }: Booted, tool: string, input: object, options?: CallOptions): Promise<Extract<Result, { ok: false }>['error']> {
+export async function errorOf(
+  { call }: Booted,
+  tool: string,
+  input: object,
+  options?: CallOptions,
+): Promise<Extract<Result, { ok: false }>['error']> {
   const result = await call(tool, input, options)
   if (result.ok) throw new Error(JSON.stringify(result.output).slice(0, 600))
   return result.error
@@ -89,8 +120,13 @@ export function listed({ kernel }: Booted, tool: string): { name: string; descri
   return found as never
 }
 /** A model sees this in the description of a tool. */
-export const describes = (tool: string, ...texts: RegExp[]): Check => (place) => {
-  for (const text of texts) expect(JSON.stringify(listed(place, tool))).toMatch(text)
-}
+export const describes =
+  (tool: string, ...texts: RegExp[]): Check =>
+  (place) => {
+    for (const text of texts) expect(JSON.stringify(listed(place, tool))).toMatch(text)
+  }
 /** A model sees these fields of a tool. */
-export const takes = (tool: string, fields: Record<string, object>): Check => (place) => expect(listed(place, tool).input.properties).toMatchObject(like(fields))
+export const takes =
+  (tool: string, fields: Record<string, object>): Check =>
+  (place) =>
+    expect(listed(place, tool).input.properties).toMatchObject(like(fields))

@@ -22,9 +22,16 @@ performance.now = () => 1000 + minutes()
 function bytesOf(kind, size) {
   const count = drawn.get(kind + size) ?? 0
   drawn.set(kind + size, count + 1)
-  return crypto.createHash('shake256', { outputLength: Math.max(1, size) }).update(`${kind} ${count}`).digest().subarray(0, size)
+  return crypto
+    .createHash('shake256', { outputLength: Math.max(1, size) })
+    .update(`${kind} ${count}`)
+    .digest()
+    .subarray(0, size)
 }
 Math.random = () => bytesOf('number', 6).readUIntBE(0, 6) / 2 ** 48
 crypto.randomBytes = (size) => bytesOf('bytes', size)
-crypto.randomUUID = () => bytesOf('uuid', 16).toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+crypto.randomUUID = () =>
+  bytesOf('uuid', 16)
+    .toString('hex')
+    .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 syncBuiltinESMExports()

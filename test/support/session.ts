@@ -21,6 +21,9 @@ export function drivesSession(): Driven {
       return booted
     },
     run: (input) => output(booted, { action: 'run', session_id: 's', yield_time_ms: 250, ...input }),
-    on: (action) => (input = {}) => output(booted, { action, session_id: 's', ...input }),
+    on:
+      (action) =>
+      (input = {}) =>
+        output(booted, { action, session_id: 's', ...input }),
   }
 }

@@ -10,7 +10,9 @@ const PROGRAM_FIRST = new RegExp(`^vtcode((?: ${WORD.source})*)(?: *(?:([|;])\\s
 export async function runShellLine(command: string, cwd: string, env: Record<string, string>): Promise<string> {
   const [matched, words = '', separator, rest = ''] = PROGRAM_FIRST.exec(command) ?? []
   if (matched === undefined) return inShell(command, cwd, env)
-  const argv = [...words.matchAll(new RegExp(WORD, 'g'))].map(([word]) => word.replace(/'([^']*)'|"([^"]*)"/g, (_, single?: string, double?: string) => single ?? double!))
+  const argv = [...words.matchAll(new RegExp(WORD, 'g'))].map(([word]) =>
+    word.replace(/'([^']*)'|"([^"]*)"/g, (_, single?: string, double?: string) => single ?? double!),
+  )
   if (separator === '|') {
     const { stdout, stderr } = await runProgram(argv, { cwd, env })
     return stderr + (await inShell(rest, cwd, env, stdout))
@@ -20,7 +22,11 @@ export async function runShellLine(command: string, cwd: string, env: Record<str
 }
 
 async function inShell(command: string, cwd: string, env: Record<string, string>, input?: string): Promise<string> {
-  const child = spawn('sh', ['-c', `exec 2>&1\n${command}`], { cwd, env, stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'ignore'] })
+  const child = spawn('sh', ['-c', `exec 2>&1\n${command}`], {
+    cwd,
+    env,
+    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'ignore'],
+  })
   child.stdin?.on('error', () => {}).end(input)
   let printed = ''
   child.stdout!.setEncoding('utf8').on('data', (chunk: string) => (printed += chunk))

@@ -7,7 +7,11 @@ import type { Home } from './peer.js'
 export const bin = fileURLToPath(new URL('../../dist/core/bin.cjs', import.meta.url))
 
 /** A person at a terminal, who starts a program there: `vtcode` with these words, or another one. */
-export async function typing(place: Home, words: string[], { program = process.execPath, env = {} }: { program?: string; env?: Record<string, string> } = {}) {
+export async function typing(
+  place: Home,
+  words: string[],
+  { program = process.execPath, env = {} }: { program?: string; env?: Record<string, string> } = {},
+) {
   // Its types declare the name that stands behind this one.
   const pty = 'node-pty'
   const { spawn } = (await import(pty)) as typeof import('@lydell/node-pty')
@@ -17,7 +21,9 @@ export async function typing(place: Home, words: string[], { program = process.e
   const terminal = spawn(program, argv, { cwd: place.root, env: environment, cols: 120, rows: 24 })
   let shown = ''
   terminal.onData((data) => (shown += data))
-  const ended = new Promise<number>((resolve) => terminal.onExit(({ exitCode }) => (keepCompiledOf(words, environment), resolve(exitCode))))
+  const ended = new Promise<number>((resolve) =>
+    terminal.onExit(({ exitCode }) => (keepCompiledOf(words, environment), resolve(exitCode))),
+  )
   /** Waits until this is shown, and forgets what was shown before its end; returns that. */
   const until = async (text: string) => {
     await expect.poll(() => shown.includes(text), { timeout: 60_000, message: text }).toBe(true)

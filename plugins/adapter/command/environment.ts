@@ -7,10 +7,15 @@ import type { TemplateValues } from './template.js'
 const steering = /^(LD_\w*|DYLD_\w*|NODE_OPTIONS|BASH_ENV|ENV|IFS|PYTHONSTARTUP|PERL5OPT|RUBYOPT|GIT_\w*|PATH)$/
 
 /** What a command tool adds to the short environment of every child. Throws VT_MANIFEST_INVALID, VT_SECRET_*. */
-export async function toolEnvironment({ workspace, plugin_root, plugin_data }: TemplateValues, asking: Omit<ValueScope, 'field'>): Promise<Record<string, string>> {
+export async function toolEnvironment(
+  { workspace, plugin_root, plugin_data }: TemplateValues,
+  asking: Omit<ValueScope, 'field'>,
+): Promise<Record<string, string>> {
   const { manifest, layer } = asking.contribution
   const declared = (manifest['env'] ?? {}) as JsonObject
-  const steers = Object.entries(declared).find(([name, value]) => steering.test(name) && (typeof value !== 'string' || layer === 'workspace'))
+  const steers = Object.entries(declared).find(
+    ([name, value]) => steering.test(name) && (typeof value !== 'string' || layer === 'workspace'),
+  )
   if (steers) {
     const message = `env.${steers[0]} changes what runs; only your own manifests may set it, to a literal.`
     throw new VtError({ code: 'VT_MANIFEST_INVALID', message, hint: 'Fix `env` of the manifest.', retryable: false })

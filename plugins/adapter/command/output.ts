@@ -20,28 +20,44 @@ export function commandResult(settings: CommandSettings, run: CommandRun): Resul
   const { exit } = settings
   const code = run.exit_code ?? -1
   if (!exit.ok.includes(code) && !exit.empty.includes(code)) throw failed(settings, run)
-  const next: Next | undefined = run.spooled ? { tool: 'unified_file', input: { action: 'read', path: run.spooled } } : undefined
+  const next: Next | undefined = run.spooled
+    ? { tool: 'unified_file', input: { action: 'read', path: run.spooled } }
+    : undefined
   const cut = next && { truncated: true, next }
   if (settings.parse === 'text') {
     const { stdout, stderr, duration_ms } = run
-    return ok({ stdout, stderr, exit_code: code, duration_ms, ...cut }, { text: [stdout, stderr].filter(Boolean).join('\n') })
+    return ok(
+      { stdout, stderr, exit_code: code, duration_ms, ...cut },
+      { text: [stdout, stderr].filter(Boolean).join('\n') },
+    )
   }
   if (settings.parse === 'lines') return ok({ lines: linesOf(run.stdout), ...cut }, { text: run.stdout })
-  if (settings.parse === 'jsonl') return ok({ items: linesOf(run.stdout).map((line) => pointed(json(line, run), settings.select)), ...cut })
+  if (settings.parse === 'jsonl')
+    return ok({ items: linesOf(run.stdout).map((line) => pointed(json(line, run), settings.select)), ...cut })
   const document = run.stdout.trim() === '' && exit.empty.includes(code) ? {} : json(run.stdout, run)
   if (isObject(document) && typeof document.ok === 'boolean') return document as unknown as Result
   const chosen = pointed(document, settings.select)
   return ok(isObject(chosen) ? chosen : { value: chosen })
 }
 
-const linesOf = (text: string): string[] => text.replace(/\n$/, '').split(/\r?\n/).filter((line, index, all) => line !== '' || all.length > 1)
+const linesOf = (text: string): string[] =>
+  text
+    .replace(/\n$/, '')
+    .split(/\r?\n/)
+    .filter((line, index, all) => line !== '' || all.length > 1)
 
 function json(text: string, { exit_code }: CommandRun): unknown {
   try {
     return JSON.parse(text)
   } catch {
     const message = `The program did not print JSON: ${JSON.stringify(text.slice(0, 200))} (exit code ${exit_code}).`
-    throw new VtError({ code: 'VT_COMMAND_OUTPUT', message, hint: 'Correct `parse` of the manifest, or the program.', retryable: false, details: { exit_code } })
+    throw new VtError({
+      code: 'VT_COMMAND_OUTPUT',
+      message,
+      hint: 'Correct `parse` of the manifest, or the program.',
+      retryable: false,
+      details: { exit_code },
+    })
   }
 }
 

@@ -14,7 +14,11 @@ export interface CommandSettings {
 
 /** The fields of a manifest with their defaults; their form is the manifest schema's business. */
 export function commandSettings(manifest: Manifest): CommandSettings {
-  const { stdin, exit, select } = manifest as { stdin?: string | { json: string }; exit?: Partial<CommandSettings['exit']>; select?: string }
+  const { stdin, exit, select } = manifest as {
+    stdin?: string | { json: string }
+    exit?: Partial<CommandSettings['exit']>
+    select?: string
+  }
   return {
     cwd: (manifest.cwd as CommandSettings['cwd'] | undefined) ?? 'workspace',
     allow_dash: (manifest.allow_dash as string[] | undefined) ?? [],
@@ -22,7 +26,9 @@ export function commandSettings(manifest: Manifest): CommandSettings {
     parse: (manifest.parse as CommandSettings['parse'] | undefined) ?? 'text',
     exit: { ok: [0], empty: [], map: {}, ...exit },
     max_output_bytes: (manifest.max_output_bytes as number | undefined) ?? 1024 * 1024,
-    ...(stdin !== undefined && { stdin: typeof stdin === 'string' ? { name: referenced(stdin), json: false } : { name: stdin.json, json: true } }),
+    ...(stdin !== undefined && {
+      stdin: typeof stdin === 'string' ? { name: referenced(stdin), json: false } : { name: stdin.json, json: true },
+    }),
     ...(select !== undefined && { select }),
   }
 }
@@ -31,5 +37,10 @@ function referenced(stdin: string): string {
   const [, name] = /^\{(\w[\w-]*)\}$/.exec(stdin) ?? []
   if (name) return name
   const message = `stdin ${JSON.stringify(stdin)} is not a single reference such as "{text}".`
-  throw new VtError({ code: 'VT_MANIFEST_INVALID', message, hint: 'Write "{name}" or { json: name }.', retryable: false })
+  throw new VtError({
+    code: 'VT_MANIFEST_INVALID',
+    message,
+    hint: 'Write "{name}" or { json: name }.',
+    retryable: false,
+  })
 }

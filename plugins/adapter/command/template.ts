@@ -40,7 +40,9 @@ export function parseTemplate(run: readonly unknown[], schema: Schema, allowDash
   const elements = rest.map((element) => parseElement(element, schema, false))
   refuseCode([first, ...rest])
   return {
-    program: parseReference(first, refuseElement).map((piece) => (piece.kind === 'literal' ? piece.text : '')).join(''),
+    program: parseReference(first, refuseElement)
+      .map((piece) => (piece.kind === 'literal' ? piece.text : ''))
+      .join(''),
     render: (values) => {
       let guarded = false
       const argv = elements.flatMap((element) => {
@@ -53,7 +55,8 @@ export function parseTemplate(run: readonly unknown[], schema: Schema, allowDash
         return args
       })
       const total = argv.reduce((sum, arg) => sum + Buffer.byteLength(arg) + 1, 0)
-      if (total > maxTotal) throw argument('run', `is ${total} bytes of arguments; at most ${maxTotal} are passed. Use stdin`)
+      if (total > maxTotal)
+        throw argument('run', `is ${total} bytes of arguments; at most ${maxTotal} are passed. Use stdin`)
       return argv
     },
   }
@@ -74,7 +77,12 @@ function parseElement(element: unknown, schema: Schema, inEach: boolean): Elemen
   const keys = element !== null && typeof element === 'object' ? Object.keys(element).sort().join() : ''
   const parts = element as { if: string; then: unknown; else?: unknown; each: string; args: unknown; json: string }
   if (keys === 'if,then' || keys === 'else,if,then') {
-    return { kind: 'if', path: known(parts.if), then: inner(parts.then, inEach), otherwise: inner(parts.else ?? [], inEach) }
+    return {
+      kind: 'if',
+      path: known(parts.if),
+      then: inner(parts.then, inEach),
+      otherwise: inner(parts.else ?? [], inEach),
+    }
   }
   if (keys === 'args,each') return { kind: 'each', path: known(parts.each), args: inner(parts.args, true) }
   if (keys === 'json') return { kind: 'json', path: known(parts.json) }
@@ -95,7 +103,9 @@ function renderElement(element: Element, scope: Scope, guard: Guard): string[] {
     return chosen.flatMap((inner) => renderElement(inner, { ...scope, optional: true }, guard))
   }
   if (element.kind === 'each') {
-    return items(element.path, scope).flatMap((item) => element.args.flatMap((inner) => renderElement(inner, { ...scope, item }, guard)))
+    return items(element.path, scope).flatMap((item) =>
+      element.args.flatMap((inner) => renderElement(inner, { ...scope, item }, guard)),
+    )
   }
   const [only] = element.pieces
   if (only?.kind === 'spread') return items(only.path, scope).map((item) => guard(only.path, scalar(only.path, item)))
@@ -125,7 +135,8 @@ function items(path: string, scope: Scope): unknown[] {
 }
 
 function scalar(path: string, value: unknown): string {
-  if (!['string', 'number', 'boolean'].includes(typeof value)) throw argument(path, 'is not a string, number or boolean')
+  if (!['string', 'number', 'boolean'].includes(typeof value))
+    throw argument(path, 'is not a string, number or boolean')
   return checked(path, toText(value))
 }
 
@@ -167,7 +178,8 @@ function declared(path: unknown, schema: Schema, inEach: boolean): string {
   throw invalid(`run refers to {${toText(path)}}, which the input does not declare.`)
 }
 
-const interpreter = /^(sh|bash|dash|zsh|fish|ksh|cmd|powershell|pwsh|python[\d.]*|node|deno|bun|perl|ruby|php|awk|gawk|mawk|osascript)(\.exe)?$/
+const interpreter =
+  /^(sh|bash|dash|zsh|fish|ksh|cmd|powershell|pwsh|python[\d.]*|node|deno|bun|perl|ruby|php|awk|gawk|mawk|osascript)(\.exe)?$/
 const codeFlag = /^(-[a-zA-Z]*[ce]|--eval|--command|-Command|\/c)$/
 
 // A value there would be a program: quoting cannot help, since it is code and not text.
@@ -175,15 +187,22 @@ function refuseCode(run: unknown[]): void {
   run.forEach((element, index) => {
     const source = JSON.stringify(element)
     const words = run.slice(0, index).filter((word) => typeof word === 'string')
-    if (!/\{[^{]/.test(source.replaceAll('{{', '')) || !words.some((word) => interpreter.test(word.split('/').at(-1)!))) return
+    if (!/\{[^{]/.test(source.replaceAll('{{', '')) || !words.some((word) => interpreter.test(word.split('/').at(-1)!)))
+      return
     const before = words.at(-1)!
     const inside = typeof element === 'string' && /^(--eval|--command|-e|-c)/.test(element)
-    if (codeFlag.test(before) || inside) throw invalid(`The element ${source} of run would put a value into the code of an interpreter.`)
+    if (codeFlag.test(before) || inside)
+      throw invalid(`The element ${source} of run would put a value into the code of an interpreter.`)
   })
 }
 
 const invalid = (message: string): VtError =>
-  new VtError({ code: 'VT_MANIFEST_INVALID', message, hint: 'Fix `run` of the manifest; values belong into single arguments.', retryable: false })
+  new VtError({
+    code: 'VT_MANIFEST_INVALID',
+    message,
+    hint: 'Fix `run` of the manifest; values belong into single arguments.',
+    retryable: false,
+  })
 
 const refuseElement = (source: string): VtError => invalid(`${source} is not an element of run.`)
 

@@ -19,8 +19,10 @@ export function compose({ method, url, query, headers, body }: HttpSettings, inp
   const [, origin = '', path = ''] = /^(https?:\/\/[^/{}?#\s]+)(.*)$/s.exec(url) ?? []
   if (!origin) throw invalidHttp(`http.url ${JSON.stringify(url)} does not begin with a literal scheme and host.`)
   const target = new URL(origin + pathOf(path, input))
-  if (target.origin !== new URL(origin).origin || target.username || target.hash) throw invalidHttp(`http.url ${JSON.stringify(url)} holds a user name or a fragment.`)
-  for (const [name, value] of Object.entries(query)) for (const text of templateTexts(value, `query.${name}`, input)) target.searchParams.append(name, text)
+  if (target.origin !== new URL(origin).origin || target.username || target.hash)
+    throw invalidHttp(`http.url ${JSON.stringify(url)} holds a user name or a fragment.`)
+  for (const [name, value] of Object.entries(query))
+    for (const text of templateTexts(value, `query.${name}`, input)) target.searchParams.append(name, text)
   const sent: Record<string, string> = {}
   for (const [name, value] of Object.entries(headers)) {
     const texts = templateTexts(value, `headers.${name}`, input)
@@ -32,7 +34,8 @@ export function compose({ method, url, query, headers, body }: HttpSettings, inp
 function pathOf(template: string, input: Readonly<JsonObject>): string {
   const query = template.indexOf('?')
   const [path, literal] = query < 0 ? [template, ''] : [template.slice(0, query), template.slice(query)]
-  if (/[{}]/.test(literal)) throw invalidHttp('http.url holds a reference behind the question mark; write it under `query`.')
+  if (/[{}]/.test(literal))
+    throw invalidHttp('http.url holds a reference behind the question mark; write it under `query`.')
   const text = parseReference(path, refuse).map((piece) => {
     if (piece.kind === 'literal') return piece.text
     if (piece.kind === 'special') throw invalidHttp(`http.url may not hold {$${piece.name}}.`)
@@ -46,7 +49,8 @@ function pathOf(template: string, input: Readonly<JsonObject>): string {
 
 function segment(name: string, value: unknown): string {
   const text = scalar(name, value)
-  if (text === '' || text === '.' || text === '..' || text.includes('/')) throw argument(name, `${JSON.stringify(text)} is no single segment of a path`)
+  if (text === '' || text === '.' || text === '..' || text.includes('/'))
+    throw argument(name, `${JSON.stringify(text)} is no single segment of a path`)
   return encodeURIComponent(text)
 }
 
@@ -68,7 +72,11 @@ function valueOf(piece: Piece, input: Readonly<JsonObject>): unknown {
   throw invalidHttp(`http may not hold {$${(piece as { name?: string }).name ?? ''}} here.`)
 }
 
-function bodyOf(body: HttpSettings['body'], headers: Record<string, string>, input: Readonly<JsonObject>): { body?: string } {
+function bodyOf(
+  body: HttpSettings['body'],
+  headers: Record<string, string>,
+  input: Readonly<JsonObject>,
+): { body?: string } {
   if (!body) return {}
   const typed = (type: string) => (headers['content-type'] ??= type)
   if ('json' in body) {
@@ -80,7 +88,9 @@ function bodyOf(body: HttpSettings['body'], headers: Record<string, string>, inp
     return { body: templateTexts(body.text, 'body.text', input)[0] ?? '' }
   }
   typed('application/x-www-form-urlencoded')
-  const pairs = Object.entries(body.form).flatMap(([name, value]) => templateTexts(value, `body.form.${name}`, input).map((text): [string, string] => [name, text]))
+  const pairs = Object.entries(body.form).flatMap(([name, value]) =>
+    templateTexts(value, `body.form.${name}`, input).map((text): [string, string] => [name, text]),
+  )
   return { body: new URLSearchParams(pairs).toString() }
 }
 
@@ -94,17 +104,26 @@ function filled(template: unknown, input: Readonly<JsonObject>): unknown {
   }
   if (typeof template !== 'object' || template === null) return template
   if (Array.isArray(template)) return template.map((item) => filled(item, input)).filter((item) => item !== undefined)
-  return Object.fromEntries(Object.entries(template).map(([key, item]) => [key, filled(item, input)]).filter(([, item]) => item !== undefined))
+  return Object.fromEntries(
+    Object.entries(template)
+      .map(([key, item]) => [key, filled(item, input)])
+      .filter(([, item]) => item !== undefined),
+  )
 }
 
 export function headerText(name: string, text: string): string {
-  if (/[^\t\x20-\x7e\x80-\xff]/.test(text)) throw argument(name, 'holds a control character or one beyond Latin-1, which no header can')
+  if (/[^\t\x20-\x7e\x80-\xff]/.test(text))
+    throw argument(name, 'holds a control character or one beyond Latin-1, which no header can')
   return text
 }
 
 function own(input: unknown, path: string): unknown {
   let value = input
-  for (const name of path.split('.')) value = typeof value === 'object' && value !== null && Object.hasOwn(value, name) ? (value as JsonObject)[name] : undefined
+  for (const name of path.split('.'))
+    value =
+      typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+        ? (value as JsonObject)[name]
+        : undefined
   return value
 }
 
@@ -112,11 +131,19 @@ function scalar(name: string, value: unknown): string {
   if (value === undefined) throw argument(name, 'is absent')
   if (!['string', 'number', 'boolean'].includes(typeof value)) throw argument(name, 'is not a text, number or boolean')
   const text = toText(value)
-  if (text.includes('\0') || /\p{Surrogate}/u.test(text)) throw argument(name, 'holds a NUL character or half a surrogate pair')
+  if (text.includes('\0') || /\p{Surrogate}/u.test(text))
+    throw argument(name, 'holds a NUL character or half a surrogate pair')
   return text
 }
 
-const refuse = (source: string): VtError => invalidHttp(`${JSON.stringify(source)} has a brace that is no reference; write {{ or }}.`)
+const refuse = (source: string): VtError =>
+  invalidHttp(`${JSON.stringify(source)} has a brace that is no reference; write {{ or }}.`)
 
 const argument = (name: string, what: string): VtError =>
-  new VtError({ code: 'VT_HTTP_ARGUMENT', message: `The value of '${name}' ${what}.`, hint: 'Give another value.', retryable: false, details: { field: name } })
+  new VtError({
+    code: 'VT_HTTP_ARGUMENT',
+    message: `The value of '${name}' ${what}.`,
+    hint: 'Give another value.',
+    retryable: false,
+    details: { field: name },
+  })

@@ -6,7 +6,8 @@ import { pointed } from '../../lib/values/index.js'
 import type { HttpSettings } from './settings.js'
 
 /** Is a status among `2xx`, `404` and the like? */
-export const statusIn = (list: readonly string[], status: number): boolean => list.some((rule) => rule === toText(status) || rule === `${toText(status)[0]}xx`)
+export const statusIn = (list: readonly string[], status: number): boolean =>
+  list.some((rule) => rule === toText(status) || rule === `${toText(status)[0]}xx`)
 
 /** The result an answer stands for. Throws VT_HTTP_STATUS, VT_HTTP_TYPE, or the code that the manifest maps. */
 export function httpResult(settings: HttpSettings, { status, content_type, text }: FetchedPage): Result {

@@ -8,7 +8,13 @@ export interface HttpSettings {
   query: Record<string, unknown>
   headers: Record<string, unknown>
   body?: { json: unknown } | { form: Record<string, unknown> } | { text: string }
-  auth?: { type: 'bearer' | 'basic' | 'header' | 'query'; name?: string; username?: string; value?: unknown; password?: unknown }
+  auth?: {
+    type: 'bearer' | 'basic' | 'header' | 'query'
+    name?: string
+    username?: string
+    value?: unknown
+    password?: unknown
+  }
   timeout_secs: number
   max_response_bytes: number
   redirects: number
@@ -25,7 +31,9 @@ const framing = /^(?:host|content-length|transfer-encoding|connection)$/i
 /** Throws VT_MANIFEST_INVALID. */
 export function httpSettings({ manifest, layer }: Contribution): HttpSettings {
   const declared = manifest.http as Partial<HttpSettings> & { url: string }
-  const wrong = Object.keys(declared.headers ?? {}).find((name) => framing.test(name) || !/^[\w!#$%&'*+.^`|~-]+$/.test(name))
+  const wrong = Object.keys(declared.headers ?? {}).find(
+    (name) => framing.test(name) || !/^[\w!#$%&'*+.^`|~-]+$/.test(name),
+  )
   if (wrong !== undefined) throw invalidHttp(`http.headers may not hold ${JSON.stringify(wrong)}.`)
   if (declared.network && layer === 'workspace') throw invalidHttp('http.network counts in your own manifests only.')
   return {
@@ -46,4 +54,5 @@ export function httpSettings({ manifest, layer }: Contribution): HttpSettings {
 export const isSafe = (url: URL, { network }: Pick<HttpSettings, 'network'>): boolean =>
   url.protocol !== 'http:' || network.http === true || /^(?:localhost|127(?:\.\d+){3}|::1)$/.test(hostOf(url))
 
-export const invalidHttp = (message: string): VtError => new VtError({ code: 'VT_MANIFEST_INVALID', message, hint: 'Fix `http` of the manifest.', retryable: false })
+export const invalidHttp = (message: string): VtError =>
+  new VtError({ code: 'VT_MANIFEST_INVALID', message, hint: 'Fix `http` of the manifest.', retryable: false })

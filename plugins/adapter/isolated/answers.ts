@@ -12,7 +12,8 @@ interface AnswersOptions extends FramePipe {
 }
 
 /** Requests that wait for people, for other tools or for an agent; no other request waits for them. */
-const isSlow = (method: string): boolean => ['call', 'ask', 'client.request'].includes(method) || method.startsWith('conversation.')
+const isSlow = (method: string): boolean =>
+  ['call', 'ask', 'client.request'].includes(method) || method.startsWith('conversation.')
 
 /**
  * Answers what one process of a plugin asks. An answer is made when the process has read the one before, so that what it leaves unread is
@@ -63,4 +64,9 @@ async function answerOf(frame: Frame, visit: ContextBridge): Promise<Frame> {
   }
 }
 
-const failureOf = ({ n, k }: Frame, error: unknown): Frame => ({ t: 'answer', n, k, error: { message: (error as Error).message, ...(error instanceof VtError && { problem: error.problem }) } })
+const failureOf = ({ n, k }: Frame, error: unknown): Frame => ({
+  t: 'answer',
+  n,
+  k,
+  error: { message: (error as Error).message, ...(error instanceof VtError && { problem: error.problem }) },
+})

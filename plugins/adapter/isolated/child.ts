@@ -10,7 +10,11 @@ const pipe = new Socket({ fd: 3 })
 const modules = new Map<string, Record<string, unknown>>()
 const running = new Map<number, Link>()
 
-const { send } = frames(pipe, (frame) => void take(frame), () => process.exit(1))
+const { send } = frames(
+  pipe,
+  (frame) => void take(frame),
+  () => process.exit(1),
+)
 pipe.on('close', () => process.exit(0))
 send({ t: 'ready' })
 
@@ -38,12 +42,16 @@ async function load(file: string): Promise<{ complete: boolean }> {
     throw new Error(`throws on import: ${toText(error instanceof Error ? error.message : error).split('\n')[0]}`)
   })) as Record<string, unknown>
   const main = module['default']
-  if (typeof main !== 'function') throw new Error(main === undefined ? 'has no default export' : `exports a ${typeof main}, not a function`)
+  if (typeof main !== 'function')
+    throw new Error(main === undefined ? 'has no default export' : `exports a ${typeof main}, not a function`)
   modules.set(file, module)
   return { complete: typeof module['complete'] === 'function' }
 }
 
-async function call({ id, file, name, args, context }: Frame, number: number): Promise<{ value?: unknown; none?: boolean }> {
+async function call(
+  { id, file, name, args, context }: Frame,
+  number: number,
+): Promise<{ value?: unknown; none?: boolean }> {
   const main = modules.get(toText(file))![toText(name)] as (...args: unknown[]) => unknown
   const link: Link = remoteContext(context as Described | undefined, (frame) => send({ ...frame, n: number }))
   running.set(number, link)
@@ -54,8 +62,20 @@ async function call({ id, file, name, args, context }: Frame, number: number): P
 /** An error as data. One that cannot be looked at, or has details that no message can hold, fails its own call all the same. */
 function plainError(error: unknown): object {
   try {
-    const { message, stack, problem: known } = (error instanceof Error ? error : { message: toText(error) }) as { message: string; stack?: string; problem?: Problem }
-    return { message: toText(message), ...(stack && { stack: toText(stack) }), ...(known && { problem: plainProblem(known) }) }
+    const {
+      message,
+      stack,
+      problem: known,
+    } = (error instanceof Error ? error : { message: toText(error) }) as {
+      message: string
+      stack?: string
+      problem?: Problem
+    }
+    return {
+      message: toText(message),
+      ...(stack && { stack: toText(stack) }),
+      ...(known && { problem: plainProblem(known) }),
+    }
   } catch {
     return { message: 'throws an error that cannot be read' }
   }
@@ -72,7 +92,9 @@ function plainProblem(known: Problem): Problem {
 
 async function leave(): Promise<void> {
   await closeSessions()
-  const disposing = [...modules.values()].map(async ({ dispose }) => (typeof dispose === 'function' ? (dispose as () => unknown)() : undefined))
+  const disposing = [...modules.values()].map(async ({ dispose }) =>
+    typeof dispose === 'function' ? (dispose as () => unknown)() : undefined,
+  )
   await Promise.allSettled(disposing)
   process.exit(0)
 }

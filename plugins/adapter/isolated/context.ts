@@ -74,7 +74,12 @@ export function remoteContext(described: Described | undefined, send: (frame: Fr
 
 type Ask = (method: string, ...args: unknown[]) => Promise<unknown>
 
-function make({ plugin, settings, slot, session, workspace, asks, conversation, client }: Described, signal: AbortSignal, ask: Ask, send: (frame: Frame) => void): object {
+function make(
+  { plugin, settings, slot, session, workspace, asks, conversation, client }: Described,
+  signal: AbortSignal,
+  ask: Ask,
+  send: (frame: Frame) => void,
+): object {
   let reports = 0
   const calls = new WeakMap<object, [tool: string, input: unknown]>()
   const resolve = async (...call: [tool: string, input?: unknown]): Promise<unknown> => {
@@ -82,15 +87,31 @@ function make({ plugin, settings, slot, session, workspace, asks, conversation, 
     if (prepared) calls.set(prepared, [call[0], call[1]])
     return prepared
   }
-  const files = Object.fromEntries(asked.map((name) => [name, (...args: unknown[]) => ask(`workspace.${name}`, ...args)]))
-  const opened = Object.fromEntries(['open', 'openFile', 'openDirectory'].map((name) => [name, async (path: string) => handle((await ask(`workspace.${name}`, path)) as Opened, ask)]))
+  const files = Object.fromEntries(
+    asked.map((name) => [name, (...args: unknown[]) => ask(`workspace.${name}`, ...args)]),
+  )
+  const opened = Object.fromEntries(
+    ['open', 'openFile', 'openDirectory'].map((name) => [
+      name,
+      async (path: string) => handle((await ask(`workspace.${name}`, path)) as Opened, ask),
+    ]),
+  )
   return {
     signal,
     plugin,
     settings,
     slot,
-    workspace: { root: workspace, ...files, ...opened, files: () => ({ openFile: opened['openFile'], [Symbol.asyncDispose]: async () => {} }) },
-    session: { id: session, state: (key: string, begin: () => unknown) => stateOf(session, key, begin), onClose: (run: () => unknown) => void keptOf(session).closing.push(run) },
+    workspace: {
+      root: workspace,
+      ...files,
+      ...opened,
+      files: () => ({ openFile: opened['openFile'], [Symbol.asyncDispose]: async () => {} }),
+    },
+    session: {
+      id: session,
+      state: (key: string, begin: () => unknown) => stateOf(session, key, begin),
+      onClose: (run: () => unknown) => void keptOf(session).closing.push(run),
+    },
     host: {
       slots: () => ask('host.slots'),
       describe: (tool: string) => ask('host.describe', tool),
@@ -98,8 +119,15 @@ function make({ plugin, settings, slot, session, workspace, asks, conversation, 
       skills: () => ask('host.skills'),
     },
     ask: asks ? (questions: unknown) => ask('ask', questions) : undefined,
-    client: client && { ...client, request: (requests: object, state?: unknown) => ask('client.request', requests, state) },
-    conversation: conversation ? createConversation((service, action, input) => ask(`conversation.${service}.${action}`, input) as Promise<Result>) : undefined,
+    client: client && {
+      ...client,
+      request: (requests: object, state?: unknown) => ask('client.request', requests, state),
+    },
+    conversation: conversation
+      ? createConversation(
+          (service, action, input) => ask(`conversation.${service}.${action}`, input) as Promise<Result>,
+        )
+      : undefined,
     call: (call: string | object, ...rest: unknown[]) =>
       ask('call', ...((typeof call === 'object' && calls.get(call)) || [call]), ...rest),
     progress: (update: unknown) => send({ t: 'progress', update }),
@@ -123,7 +151,12 @@ interface Opened {
 
 function handle({ id, ...about }: Opened, ask: Ask): object {
   const close = async (): Promise<void> => void (await ask('handle.close', id))
-  return { ...about, read: (offset: number, length: number) => ask('handle.read', id, offset, length), close, [Symbol.asyncDispose]: close }
+  return {
+    ...about,
+    read: (offset: number, length: number) => ask('handle.read', id, offset, length),
+    close,
+    [Symbol.asyncDispose]: close,
+  }
 }
 
 function keptOf(session: string): Kept {

@@ -2,7 +2,14 @@ import { CONVERSATION_ACTIONS, type ConversationServices } from '../../../core/s
 import { Semaphore } from '../../../core/system/index.js'
 import { toText } from '../../../core/text/index.js'
 import {
-  problem, type Call, type Context, type Contribution, type Handle, type JsonObject, type Over, type Progress,
+  problem,
+  type Call,
+  type Context,
+  type Contribution,
+  type Handle,
+  type JsonObject,
+  type Over,
+  type Progress,
 } from '../../../core/index.js'
 
 /** Calls of other tools that run at once. */
@@ -62,8 +69,15 @@ export class ContextBridge {
   /** Calls an action of the conversation. */
   private converse(method: string, input: JsonObject): Promise<unknown> {
     const [room, service = '', action = ''] = method.split('.')
-    const actions = room === 'conversation' && Object.hasOwn(CONVERSATION_ACTIONS, service) ? this.context.conversation?.[service as keyof ConversationServices] : undefined
-    if (!actions || !Object.hasOwn(actions, action)) throw problem('VT_CALL_FAILED', { plugin: this.contribution.id, reason: `${method} is not to be had in the process of a plugin` })
+    const actions =
+      room === 'conversation' && Object.hasOwn(CONVERSATION_ACTIONS, service)
+        ? this.context.conversation?.[service as keyof ConversationServices]
+        : undefined
+    if (!actions || !Object.hasOwn(actions, action))
+      throw problem('VT_CALL_FAILED', {
+        plugin: this.contribution.id,
+        reason: `${method} is not to be had in the process of a plugin`,
+      })
     return (actions as unknown as Record<string, (input: JsonObject) => Promise<unknown>>)[action]!(input)
   }
 

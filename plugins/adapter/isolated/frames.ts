@@ -19,20 +19,23 @@ export function frames(pipe: Duplex, take: (frame: Frame) => void, broken: (reas
     if (!over) broken(reason)
     over = true
   }
-  pipe.on('data', jsonLines(MAX_FRAME, {
-    value(frame) {
-      if (over) return
-      try {
-        take(frame as Frame)
-      } catch {
-        // JSON that is no frame, `null` for one.
-        fail('it sent what is no message')
-      }
-    },
-    other: () => fail('it sent what is no message'),
-    tooLong: () => fail('it sent a message of more than 48 MiB'),
-    parse: (line) => JSON.parse(line, marked.test(line) ? revive : undefined) as unknown,
-  }))
+  pipe.on(
+    'data',
+    jsonLines(MAX_FRAME, {
+      value(frame) {
+        if (over) return
+        try {
+          take(frame as Frame)
+        } catch {
+          // JSON that is no frame, `null` for one.
+          fail('it sent what is no message')
+        }
+      },
+      other: () => fail('it sent what is no message'),
+      tooLong: () => fail('it sent a message of more than 48 MiB'),
+      parse: (line) => JSON.parse(line, marked.test(line) ? revive : undefined) as unknown,
+    }),
+  )
   pipe.on('error', () => {})
   return {
     send(frame) {
@@ -56,10 +59,16 @@ export interface FramePipe {
 function withBytes(frame: Frame): Frame {
   const { value, args } = frame
   const told = (one: unknown): unknown => (one instanceof Uint8Array ? bytes(one) : one)
-  return { ...frame, ...(value !== undefined && { value: told(value) }), ...(Array.isArray(args) && { args: args.map(told) }) }
+  return {
+    ...frame,
+    ...(value !== undefined && { value: told(value) }),
+    ...(Array.isArray(args) && { args: args.map(told) }),
+  }
 }
 
-const bytes = (raw: Uint8Array): object => ({ $bytes: Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('base64') })
+const bytes = (raw: Uint8Array): object => ({
+  $bytes: Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('base64'),
+})
 
 const marked = /"\$(?:bytes|integer)"/
 
@@ -75,6 +84,7 @@ function revive(_: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   const { $bytes, $integer } = value as { $bytes?: unknown; $integer?: unknown }
   if (typeof $bytes === 'string' && Object.keys(value).length === 1) return Buffer.from($bytes, 'base64')
-  if (typeof $integer === 'string' && /^-?\d{1,40}$/.test($integer) && Object.keys(value).length === 1) return BigInt($integer)
+  if (typeof $integer === 'string' && /^-?\d{1,40}$/.test($integer) && Object.keys(value).length === 1)
+    return BigInt($integer)
   return value
 }

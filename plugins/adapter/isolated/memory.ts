@@ -4,7 +4,12 @@ import { readFile } from 'node:fs/promises'
 export async function residentMb(pid: number | undefined): Promise<number> {
   const [statm, children] = await Promise.all([read(`/proc/${pid}/statm`), read(`/proc/${pid}/task/${pid}/children`)])
   const own = (Number(statm.split(' ')[1] ?? 0) * 4096) / 1_048_576
-  const below = await Promise.all(children.split(' ').filter(Boolean).map((child) => residentMb(Number(child))))
+  const below = await Promise.all(
+    children
+      .split(' ')
+      .filter(Boolean)
+      .map((child) => residentMb(Number(child))),
+  )
   return below.reduce((sum, mb) => sum + mb, own)
 }
 

@@ -2,7 +2,17 @@ import type { ChildProcess } from 'node:child_process'
 import type { Duplex } from 'node:stream'
 import { deadline, environment, makeFolder, pluginVariables, signalGroup, start } from '../../../core/system/index.js'
 import { toText } from '../../../core/text/index.js'
-import { problem, programFile, VtError, type Call, type Context, type Contribution, type AdapterContext, type Session, type Settings } from '../../../core/index.js'
+import {
+  problem,
+  programFile,
+  VtError,
+  type Call,
+  type Context,
+  type Contribution,
+  type AdapterContext,
+  type Session,
+  type Settings,
+} from '../../../core/index.js'
 import { settles, tail } from '../../lib/process/index.js'
 import { resolveValues } from '../../lib/values/index.js'
 import { sandboxedLaunch } from './sandboxed_launch.js'
@@ -73,7 +83,10 @@ export class PluginProcess {
       },
     )
     this.#imported.set(file, importing)
-    const late = setTimeout(() => this.#kill(`does not finish its import within ${seconds} s; a loop or a top-level await hangs`), seconds * 1000)
+    const late = setTimeout(
+      () => this.#kill(`does not finish its import within ${seconds} s; a loop or a top-level await hangs`),
+      seconds * 1000,
+    )
     return importing.finally(() => clearTimeout(late))
   }
 
@@ -88,7 +101,17 @@ export class PluginProcess {
     const data = context ? args.slice(0, -1) : args
     const call = data.find((arg): arg is Call => typeof (arg as Call | undefined)?.slot === 'string')
     const visit = context && new ContextBridge(contribution, call, context)
-    const asked = this.#ask({ t: 'call', id: contribution.id, file, name, args: data, ...(context && { context: described(context, contribution, this.adapterContext) }) }, visit)
+    const asked = this.#ask(
+      {
+        t: 'call',
+        id: contribution.id,
+        file,
+        name,
+        args: data,
+        ...(context && { context: described(context, contribution, this.adapterContext) }),
+      },
+      visit,
+    )
     const stop = context && this.#stopping(context.signal, asked.number)
     const late = context && this.#judging(contribution, file, context, began)
     try {
@@ -151,8 +174,18 @@ export class PluginProcess {
     makeFolder(data, 0o700)
     const declared = { ...settings[contribution.plugin]?.env, ...settings[contribution.id]?.env }
     using limit = deadline(10_000)
-    const own = await resolveValues(declared, { contribution: { ...contribution, layer: 'user' }, adapterContext, field: 'plugins.settings.env', signal: limit.signal })
-    const env = { ...environment(), VTCODE_WORKSPACE: adapterContext.workspace, ...own, ...pluginVariables(contribution.root, data) }
+    const own = await resolveValues(declared, {
+      contribution: { ...contribution, layer: 'user' },
+      adapterContext,
+      field: 'plugins.settings.env',
+      signal: limit.signal,
+    })
+    const env = {
+      ...environment(),
+      VTCODE_WORKSPACE: adapterContext.workspace,
+      ...own,
+      ...pluginVariables(contribution.root, data),
+    }
     const args = [`--max-old-space-size=${memory}`, '--no-warnings', child]
     const launch = await sandboxedLaunch({ file: process.execPath, args, cwd: data, env }, contribution, adapterContext)
     if (this.#over) throw problem('VT_PLUGIN_CRASHED', { id: contribution.id, reason: 'it is not used any more' })
@@ -164,9 +197,18 @@ export class PluginProcess {
     running.stdout!.resume()
     running.stderr!.on('data', this.#stderr.take)
     const pipe = running.stdio[3] as Duplex
-    const { send, room } = frames(pipe, (frame) => this.#take(frame), (reason) => this.#kill(reason))
+    const { send, room } = frames(
+      pipe,
+      (frame) => this.#take(frame),
+      (reason) => this.#kill(reason),
+    )
     this.#send = send
-    this.#answers = new PluginAnswers({ send, room, kill: (reason) => this.#kill(reason), unread_ms: adapterContext.waits.unread })
+    this.#answers = new PluginAnswers({
+      send,
+      room,
+      kill: (reason) => this.#kill(reason),
+      unread_ms: adapterContext.waits.unread,
+    })
     running.once('error', (error) => (this.#reason ??= error.message))
     running.once('close', (code, signal) => this.#closed(running, code, signal))
     // A plugin never keeps the program alive.
@@ -181,7 +223,14 @@ export class PluginProcess {
     const number = ++this.#numbers
     clearTimeout(this.#idle)
     const answer = new Promise<Frame>((resolve, reject) => {
-      if (!this.#process) return reject(problem('VT_PLUGIN_CRASHED', { id: this.contribution.id, reason: this.#reason ?? 'its process is gone' }, { retryable: true }))
+      if (!this.#process)
+        return reject(
+          problem(
+            'VT_PLUGIN_CRASHED',
+            { id: this.contribution.id, reason: this.#reason ?? 'its process is gone' },
+            { retryable: true },
+          ),
+        )
       this.#pending.set(number, { resolve, reject, ...(visit && { visit }) })
       ;(this.#process.stdio[3] as unknown as { ref?: () => void }).ref?.()
       this.#send({ ...frame, n: number })
@@ -224,17 +273,28 @@ export class PluginProcess {
    * a new one. It has refused the call that it was asked about; that is no reason to leave it alone for good. The new process starts at
    * once: the time that a busy machine needs for that would be taken from the next judgement.
    */
-  #judging(contribution: Contribution, file: string, { host: { waits } }: Context, began: number): NodeJS.Timeout | undefined {
+  #judging(
+    contribution: Contribution,
+    file: string,
+    { host: { waits } }: Context,
+    began: number,
+  ): NodeJS.Timeout | undefined {
     const { kind, manifest } = contribution
     if (kind !== 'policy' && kind !== 'compactor') return undefined
     // Somewhat before the caller gives up, so that the process is gone when the refusal is told.
     const ms = (manifest.timeout_secs ? manifest.timeout_secs * 1000 : waits[kind]) * 0.9
     const running = this.#process!
-    return setTimeout(() => {
-      if (this.#process === running) this.#kill(`it does not answer within ${ms / 1000} s`)
-      this.#closed(running, null, 'SIGKILL', false)
-      this.load(contribution, file).then(() => this.#rest(), () => {})
-    }, Math.max(0, began + ms - Date.now()))
+    return setTimeout(
+      () => {
+        if (this.#process === running) this.#kill(`it does not answer within ${ms / 1000} s`)
+        this.#closed(running, null, 'SIGKILL', false)
+        this.load(contribution, file).then(
+          () => this.#rest(),
+          () => {},
+        )
+      },
+      Math.max(0, began + ms - Date.now()),
+    )
   }
 
   #kill(reason: string): void {
@@ -266,7 +326,8 @@ export class PluginProcess {
     const now = Date.now()
     this.#faults = [...this.#faults.filter((at) => now - at < FAULTS_MS), ...(counts ? [now] : [])]
     this.adapterContext.report(this.contribution, error)
-    if (this.#faults.length >= (this.#limits.quarantine_after ?? 3)) this.adapterContext.quarantine(this.contribution, error.message)
+    if (this.#faults.length >= (this.#limits.quarantine_after ?? 3))
+      this.adapterContext.quarantine(this.contribution, error.message)
   }
 
   #requireTrusted(): void {

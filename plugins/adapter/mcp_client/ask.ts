@@ -64,7 +64,10 @@ async function answerForm(params: unknown, { server, ask, signal }: FormOptions)
   const fields = Object.entries(requestedSchema.properties ?? {})
   if (fields.length > mostFields || !fields.every(([name, field]) => isShowable(name, field))) return declined
   const asked = fields.length > 0 ? fields : ([['confirm', { type: 'boolean' }]] as [string, Field][])
-  const answers = await ask(asked.map(([name, field], at) => questionOf(name, field, at === 0 ? message : '', server)), signal).catch(() => undefined)
+  const answers = await ask(
+    asked.map(([name, field], at) => questionOf(name, field, at === 0 ? message : '', server)),
+    signal,
+  ).catch(() => undefined)
   if (!answers) return declined
   const content = contentOf(fields, answers)
   const needed = fields.filter(([name]) => requestedSchema.required?.includes(name))
@@ -76,28 +79,43 @@ async function answerForm(params: unknown, { server, ask, signal }: FormOptions)
 type Answers = NonNullable<Awaited<ReturnType<Asker>>>
 
 const contentOf = (fields: [string, Field][], answers: Answers): Record<string, Value> =>
-  Object.fromEntries(fields.flatMap(([name, field]) => {
-    const { selected = [], other } = answers[name] ?? {}
-    const value = valueOf(field, selected, other) ?? field.default
-    return value === undefined ? [] : [[name, value]]
-  }))
+  Object.fromEntries(
+    fields.flatMap(([name, field]) => {
+      const { selected = [], other } = answers[name] ?? {}
+      const value = valueOf(field, selected, other) ?? field.default
+      return value === undefined ? [] : [[name, value]]
+    }),
+  )
 
 /** Names are keys, which nothing is left out of, and a choice is told whole. */
-const isShowable = (name: string, field: Field): boolean => name.length <= longestName && visible(name) === name && (choicesOf(field) ?? []).every((choice) => toText(choice).length <= longestChoice)
+const isShowable = (name: string, field: Field): boolean =>
+  name.length <= longestName &&
+  visible(name) === name &&
+  (choicesOf(field) ?? []).every((choice) => toText(choice).length <= longestChoice)
 
 /** Marks each line of the server, so that none passes for ours or for another server. */
 function questionOf(id: string, field: Field, message: string, server: string): Question {
   const { title = id, description, default: usual } = field
   const words = [message, title, description ?? ''].filter(Boolean).join('\n').slice(0, longest)
   const quoted = words.split(/[\n\r\u0085\u2028\u2029\v\f]+/).map((line) => `> ${line}`)
-  const question = [`The MCP server ${server} asks:`, ...quoted, ...(usual === undefined ? [] : [`Without an answer: ${oneShortLine(toText(usual), 200)}`])].join('\n')
+  const question = [
+    `The MCP server ${server} asks:`,
+    ...quoted,
+    ...(usual === undefined ? [] : [`Without an answer: ${oneShortLine(toText(usual), 200)}`]),
+  ].join('\n')
   const labels = choicesOf(field)
-  return { id, header: server.slice(0, 24), question, ...(labels && { options: labels.map((label) => ({ label, description: '' })) }) }
+  return {
+    id,
+    header: server.slice(0, 24),
+    question,
+    ...(labels && { options: labels.map((label) => ({ label, description: '' })) }),
+  }
 }
 
 function choicesOf({ type, enum: plain, oneOf, items }: Field): string[] | undefined {
   if (type === 'boolean') return ['yes', 'no']
-  const choices = plain ?? oneOf?.map((option) => option.const) ?? items?.enum ?? items?.anyOf?.map((option) => option.const)
+  const choices =
+    plain ?? oneOf?.map((option) => option.const) ?? items?.enum ?? items?.anyOf?.map((option) => option.const)
   return choices?.slice(0, mostChoices)
 }
 

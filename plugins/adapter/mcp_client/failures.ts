@@ -22,7 +22,9 @@ export class Failures {
   /** The last one, where that is not long ago. */
   get last(): { error: VtError; told: boolean } | undefined {
     const { at, told, problem } = known.get(this.file) ?? this.#read() ?? { at: 0, told: false }
-    return problem && Date.now() - at < memory_ms && at <= Date.now() ? { error: new VtError(problem), told } : undefined
+    return problem && Date.now() - at < memory_ms && at <= Date.now()
+      ? { error: new VtError(problem), told }
+      : undefined
   }
 
   remember(error: unknown, told: boolean): void {
@@ -44,7 +46,9 @@ export class Failures {
   #read(): StartFailure | undefined {
     try {
       const { at, told, problem } = JSON.parse(readBytes(this.file, { limit: 65_536 }).toString()) as StartFailure
-      return typeof at === 'number' && typeof problem?.code === 'string' && typeof problem.message === 'string' ? { at, told, problem } : undefined
+      return typeof at === 'number' && typeof problem?.code === 'string' && typeof problem.message === 'string'
+        ? { at, told, problem }
+        : undefined
     } catch {
       return undefined
     }

@@ -15,13 +15,22 @@ export const longest_ms = 2 ** 31 - 1
 export class Silence extends Error {}
 
 /** Everything that a server offers, within a time and the size of one message. Throws Silence. */
-export async function offersWithin(client: Client, intake: Intake, seconds: number, signal: AbortSignal): Promise<ServerOffers> {
+export async function offersWithin(
+  client: Client,
+  intake: Intake,
+  seconds: number,
+  signal: AbortSignal,
+): Promise<ServerOffers> {
   using limit = deadline(seconds * 1000, signal)
   const exceeded = new AbortController()
-  const listed = intake.within(() => listOffers(client, { signal: limit.signal, timeout: longest_ms }), () => exceeded.abort(new Silence('its list of tools is larger than 32 MiB')))
+  const listed = intake.within(
+    () => listOffers(client, { signal: limit.signal, timeout: longest_ms }),
+    () => exceeded.abort(new Silence('its list of tools is larger than 32 MiB')),
+  )
   try {
     const offers = await unlessAborted(exceeded.signal, unlessAborted(limit.signal, listed))
-    if (offers.tools.length > MAX_TOOLS) throw new Silence(`it offers ${offers.tools.length} tools, and ${MAX_TOOLS} is the most that are taken`)
+    if (offers.tools.length > MAX_TOOLS)
+      throw new Silence(`it offers ${offers.tools.length} tools, and ${MAX_TOOLS} is the most that are taken`)
     return offers
   } catch (error) {
     throw limit.expired ? new Silence(`it did not list its tools within ${seconds} s`) : error
@@ -53,7 +62,8 @@ async function listOffers(client: Client, limits: ListLimits): Promise<ServerOff
   ])
   const listed = prompts instanceof Error ? [] : prompts.filter(isPrompt).slice(0, MOST_PROMPTS)
   if (prompts instanceof Error) faults.push(`prompts: ${shortLine(prompts.message, 200)}`)
-  else if (prompts.length > listed.length) faults.push(`prompts: ${prompts.length - listed.length} of ${prompts.length} are invalid, or beyond the limit`)
+  else if (prompts.length > listed.length)
+    faults.push(`prompts: ${prompts.length - listed.length} of ${prompts.length} are invalid, or beyond the limit`)
   const said = client.getInstructions()
   return {
     tools: tools as unknown as ServerOffers['tools'],
@@ -65,19 +75,34 @@ async function listOffers(client: Client, limits: ListLimits): Promise<ServerOff
 }
 
 const MOST_PROMPTS = 200
-const isPrompt = (prompt: unknown): prompt is KeptPrompt => isObject(prompt) && typeof prompt['name'] === 'string' && prompt['name'] !== '' && prompt['name'].length <= 1_024
+const isPrompt = (prompt: unknown): prompt is KeptPrompt =>
+  isObject(prompt) && typeof prompt['name'] === 'string' && prompt['name'] !== '' && prompt['name'].length <= 1_024
 
 function plainPrompt({ name, title, description, arguments: given }: KeptPrompt): KeptPrompt {
-  const texts = Object.fromEntries(Object.entries({ title, description }).filter(([, value]) => typeof value === 'string'))
-  const named = (Array.isArray(given) ? given : []).filter((one) => isObject(one) && typeof one['name'] === 'string' && one['name'] !== '').slice(0, 16) as NonNullable<KeptPrompt['arguments']>
-  return { name, ...texts, arguments: named.map((one) => ({ name: one.name, ...(typeof one.description === 'string' && { description: one.description }), ...(one.required === true && { required: true }) })) }
+  const texts = Object.fromEntries(
+    Object.entries({ title, description }).filter(([, value]) => typeof value === 'string'),
+  )
+  const named = (Array.isArray(given) ? given : [])
+    .filter((one) => isObject(one) && typeof one['name'] === 'string' && one['name'] !== '')
+    .slice(0, 16) as NonNullable<KeptPrompt['arguments']>
+  return {
+    name,
+    ...texts,
+    arguments: named.map((one) => ({
+      name: one.name,
+      ...(typeof one.description === 'string' && { description: one.description }),
+      ...(one.required === true && { required: true }),
+    })),
+  }
 }
 
 /** All tools. Throws what the client throws. */
 async function listTools(client: Client, limits: ListLimits): Promise<Listed> {
   // From a server of the newest revision the client itself keeps what a later call sends in headers.
   const modern = client.getProtocolEra() === 'modern'
-  const tools = modern ? (await client.listTools({}, limits)).tools.map(came) : await pagesOf(client, 'tools/list', 'tools', limits)
+  const tools = modern
+    ? (await client.listTools({}, limits)).tools.map(came)
+    : await pagesOf(client, 'tools/list', 'tools', limits)
   const inHeaders = modern && !(client.transport instanceof Pipe)
   const known = new Set<string>()
   const listed: Listed = { tools: [], faults: [] }
@@ -94,7 +119,11 @@ export async function pagesOf(client: Client, method: string, key: string, limit
   const all: unknown[] = []
   let cursor: unknown
   for (let page = 0; page < MOST_PAGES; page++) {
-    const result = (await client.request({ method, params: cursor === undefined ? {} : { cursor } } as never, asItCame as never, limits)) as Record<string, unknown>
+    const result = (await client.request(
+      { method, params: cursor === undefined ? {} : { cursor } } as never,
+      asItCame as never,
+      limits,
+    )) as Record<string, unknown>
     const entries = isObject(result) ? result[key] : undefined
     if (!Array.isArray(entries)) throw new Error(`its answer to ${method} has no list '${key}'`)
     for (const one of entries) all.push(one)
@@ -104,7 +133,8 @@ export async function pagesOf(client: Client, method: string, key: string, limit
   throw new Error(`its answer to ${method} has more than ${MOST_PAGES} pages`)
 }
 
-const nameIn = (tool: unknown): string => (isObject(tool) && typeof tool['name'] === 'string' ? ` (${shortLine(tool['name'], 80)})` : '')
+const nameIn = (tool: unknown): string =>
+  isObject(tool) && typeof tool['name'] === 'string' ? ` (${shortLine(tool['name'], 80)})` : ''
 
 /** Why an entry is no tool; the field is named. */
 function faultOf(tool: unknown, known: Set<string>): string | undefined {
@@ -114,20 +144,39 @@ function faultOf(tool: unknown, known: Set<string>): string | undefined {
   if (name.length > 1_024) return `name has ${name.length} characters, 1024 is the most`
   if (known.has(name)) return 'name is that of an earlier tool'
   known.add(name)
-  if (inputSchema !== undefined && !isObject(inputSchema)) return `inputSchema is ${kindOf(inputSchema)}, an object is needed`
+  if (inputSchema !== undefined && !isObject(inputSchema))
+    return `inputSchema is ${kindOf(inputSchema)}, an object is needed`
   const { type, properties } = inputSchema ?? {}
-  if (type !== undefined && ![type].flat().includes('object')) return `inputSchema.type is ${shortLine(JSON.stringify(type), 80)}, "object" is needed`
-  if (properties !== undefined && !isObject(properties)) return `inputSchema.properties is ${kindOf(properties)}, an object is needed`
+  if (type !== undefined && ![type].flat().includes('object'))
+    return `inputSchema.type is ${shortLine(JSON.stringify(type), 80)}, "object" is needed`
+  if (properties !== undefined && !isObject(properties))
+    return `inputSchema.properties is ${kindOf(properties)}, an object is needed`
   return undefined
 }
 
-const kindOf = (value: unknown): string => (value === undefined ? 'missing' : value === null ? 'null' : Array.isArray(value) ? 'a list' : typeof value === 'object' ? 'an object' : `a ${typeof value}`)
+const kindOf = (value: unknown): string =>
+  value === undefined
+    ? 'missing'
+    : value === null
+      ? 'null'
+      : Array.isArray(value)
+        ? 'a list'
+        : typeof value === 'object'
+          ? 'an object'
+          : `a ${typeof value}`
 
 /** The members that we look at, each of its kind. */
 function plain({ name, title, description, inputSchema, outputSchema, annotations, execution }: Tool): Tool {
-  const texts = Object.entries({ title, description }).flatMap(([key, value]) => (typeof value === 'string' ? [[key, value.slice(0, MOST_TEXT)]] : []))
+  const texts = Object.entries({ title, description }).flatMap(([key, value]) =>
+    typeof value === 'string' ? [[key, value.slice(0, MOST_TEXT)]] : [],
+  )
   const objects = Object.entries({ outputSchema, annotations, execution }).filter(([, value]) => isObject(value))
-  return { name, ...Object.fromEntries(texts), inputSchema: inputSchema ?? { type: 'object' }, ...Object.fromEntries(objects) } as Tool
+  return {
+    name,
+    ...Object.fromEntries(texts),
+    inputSchema: inputSchema ?? { type: 'object' },
+    ...Object.fromEntries(objects),
+  } as Tool
 }
 
 /** Why something failed, in one line: of an answer that the client's library refuses in JSON the first field that is wrong. */
@@ -135,9 +184,13 @@ export function whyFailed(error: unknown): string {
   const { message } = error as Error
   const [, method, json] = /^Invalid result for (\S+): (\[.*\])\s*$/s.exec(message) ?? []
   const [issue] = json === undefined ? [] : issuesIn(json)
-  const field = issue?.path.map((step, at) => (typeof step === 'number' ? `[${step}]` : `${at > 0 ? '.' : ''}${step}`)).join('')
+  const field = issue?.path
+    .map((step, at) => (typeof step === 'number' ? `[${step}]` : `${at > 0 ? '.' : ''}${step}`))
+    .join('')
   // Which revision it was asked for when it ended explains nothing.
-  const plainly = message.replace(/^Version negotiation probe failed: /, '').replace(' during the version negotiation probe', '')
+  const plainly = message
+    .replace(/^Version negotiation probe failed: /, '')
+    .replace(' during the version negotiation probe', '')
   const reason = issue ? `its answer to ${method} cannot be read: ${field}: ${issue.message}` : plainly
   return reason.split('\n')[0]!.replace(/\.$/, '').slice(0, 300)
 }

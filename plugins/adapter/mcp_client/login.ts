@@ -1,4 +1,11 @@
-import type { OAuthClientInformationContext, OAuthClientMetadata, OAuthClientProvider, OAuthDiscoveryState, StoredOAuthClientInformation, StoredOAuthTokens } from '@modelcontextprotocol/client'
+import type {
+  OAuthClientInformationContext,
+  OAuthClientMetadata,
+  OAuthClientProvider,
+  OAuthDiscoveryState,
+  StoredOAuthClientInformation,
+  StoredOAuthTokens,
+} from '@modelcontextprotocol/client'
 import type { AdapterContext } from '../../../core/index.js'
 import { showPage, WayBack } from '../../lib/net/index.js'
 import { TokenStore } from '../../lib/state/index.js'
@@ -48,7 +55,12 @@ export class Login implements OAuthClientProvider {
 
   /** Listens for the browser's redirect, on the previous port where it is free: some servers accept that port only. */
   static async open(options: LoginOptions): Promise<Login> {
-    const store = new TokenStore<Kept>(options.adapterContext.home, 'mcp-logins', { to: options.url.href, digits: 32 }, options.server)
+    const store = new TokenStore<Kept>(
+      options.adapterContext.home,
+      'mcp-logins',
+      { to: options.url.href, digits: 32 },
+      options.server,
+    )
     const kept: Kept = { clients: {}, tokens: {}, ...store.read() }
     const way = await WayBack.open(kept.port)
     if (kept.port !== undefined && kept.port !== way.port) kept.clients = {}
@@ -82,13 +94,17 @@ export class Login implements OAuthClientProvider {
     const { client_id, client_secret } = this.#options
     if (client_id !== undefined && !this.clientMetadataUrl) {
       // Without a secret, the id of the client is no more than its name.
-      if (client_secret === undefined || issuer === undefined) return { client_id, ...(issuer !== undefined && { issuer }) }
+      if (client_secret === undefined || issuer === undefined)
+        return { client_id, ...(issuer !== undefined && { issuer }) }
       this.#holdIssuer(client_id, issuer)
       return { client_id, client_secret, issuer }
     }
     return this.#kept.clients[issuer ?? this.#kept.latest ?? '']
   }
-  saveClientInformation(client: StoredOAuthClientInformation, { issuer }: Partial<OAuthClientInformationContext> = {}): void {
+  saveClientInformation(
+    client: StoredOAuthClientInformation,
+    { issuer }: Partial<OAuthClientInformationContext> = {},
+  ): void {
     this.#kept.clients[issuer ?? ''] = client
     this.#save()
   }
@@ -137,7 +153,9 @@ export class Login implements OAuthClientProvider {
       this.#kept.issuers = { ...this.#kept.issuers, [client_id]: issuer }
       this.#save()
     } else if (plain(known) !== plain(issuer)) {
-      throw new Error(`its client secret belongs to ${known}, and the server now names ${issuer.slice(0, 300)} to sign in at; \`auth.issuer\` says where the secret may go`)
+      throw new Error(
+        `its client secret belongs to ${known}, and the server now names ${issuer.slice(0, 300)} to sign in at; \`auth.issuer\` says where the secret may go`,
+      )
     }
   }
 

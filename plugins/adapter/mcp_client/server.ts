@@ -1,7 +1,15 @@
 import { pathToFileURL } from 'node:url'
 import type { Client, StreamableHTTPClientTransport, Transport } from '@modelcontextprotocol/client'
 import { deadline, type Deadline } from '../../../core/system/index.js'
-import { problem, version, VtError, type Asker, type Context, type Contribution, type AdapterContext } from '../../../core/index.js'
+import {
+  problem,
+  version,
+  VtError,
+  type Asker,
+  type Context,
+  type Contribution,
+  type AdapterContext,
+} from '../../../core/index.js'
 import { unlessAborted } from '../../lib/base/index.js'
 import type { KeptServer, KeptTool } from '../../lib/state/index.js'
 import { Forms } from './ask.js'
@@ -106,7 +114,10 @@ export class Server implements Seated {
   }
 
   /** Runs work with the server; who calls answers the server's questions meanwhile. Throws VT_MCP_START, VT_MCP_DISCONNECTED. */
-  async use<T>({ ask, session }: Pick<Context, 'ask' | 'session'>, work: (connection: Connection) => Promise<T>): Promise<T> {
+  async use<T>(
+    { ask, session }: Pick<Context, 'ask' | 'session'>,
+    work: (connection: Connection) => Promise<T>,
+  ): Promise<T> {
     const connection = await this.connect()
     const call = { ask, session: session.id }
     this.#used = true
@@ -147,7 +158,8 @@ export class Server implements Seated {
     this.#used = false
     leaveSeat(this)
     const { contribution, adapterContext } = this.#source
-    if (this.#failures === pauses.length) adapterContext.quarantine(contribution.bringer ?? contribution, this.#abandoned)
+    if (this.#failures === pauses.length)
+      adapterContext.quarantine(contribution.bringer ?? contribution, this.#abandoned)
   }
 
   get #abandoned(): string {
@@ -162,16 +174,36 @@ export class Server implements Seated {
     const patience: Patience = { seconds, left_ms: seconds * 1000 }
     const intake = new Intake()
     if (!isRemote(definition)) {
-      const launch = await this.#limited(patience, ({ signal }) => launchOf(definition, { contribution, adapterContext, signal }))
+      const launch = await this.#limited(patience, ({ signal }) =>
+        launchOf(definition, { contribution, adapterContext, signal }),
+      )
       // Servers of the first protocol revisions end or fall silent at an unknown request, so the old handshake comes first.
-      return this.#handshake(() => new Pipe(launch, adapterContext.dataOf(contribution), intake), ['legacy', 'auto'], patience, intake)
+      return this.#handshake(
+        () => new Pipe(launch, adapterContext.dataOf(contribution), intake),
+        ['legacy', 'auto'],
+        patience,
+        intake,
+      )
     }
-    const { type, url, headers, login } = await this.#limited(patience, ({ signal }) => addressOf(definition, { contribution, adapterContext, signal }))
+    const { type, url, headers, login } = await this.#limited(patience, ({ signal }) =>
+      addressOf(definition, { contribution, adapterContext, signal }),
+    )
     this.#login?.close()
     this.#login = login && (await Login.open(login))
     const { StreamableHTTPClientTransport, SSEClientTransport } = await import('@modelcontextprotocol/client')
-    const how = { fetch: boundedFetch(intake, { url, headers, reopen_ms: adapterContext.waits.restart, ...(type === 'sse' && { redirect: 'error' }) }), ...(this.#login && { authProvider: this.#login }) }
-    const open = () => (type === 'sse' ? new SSEClientTransport(url, how) : new StreamableHTTPClientTransport(url, { ...how, redirectPolicy: 'same-origin' }))
+    const how = {
+      fetch: boundedFetch(intake, {
+        url,
+        headers,
+        reopen_ms: adapterContext.waits.restart,
+        ...(type === 'sse' && { redirect: 'error' }),
+      }),
+      ...(this.#login && { authProvider: this.#login }),
+    }
+    const open = () =>
+      type === 'sse'
+        ? new SSEClientTransport(url, how)
+        : new StreamableHTTPClientTransport(url, { ...how, redirectPolicy: 'same-origin' })
     return this.#handshake(open as () => Transport, type === 'sse' ? ['legacy'] : ['auto'], patience, intake)
   }
 
@@ -188,7 +220,12 @@ export class Server implements Seated {
     }
   }
 
-  async #handshake(open: () => Transport, eras: ('legacy' | 'auto')[], patience: Patience, intake: Intake): Promise<Connection> {
+  async #handshake(
+    open: () => Transport,
+    eras: ('legacy' | 'auto')[],
+    patience: Patience,
+    intake: Intake,
+  ): Promise<Connection> {
     const { contribution } = this.#source
     let failure: unknown
     for (const era of eras) {
@@ -203,7 +240,8 @@ export class Server implements Seated {
       } catch (error) {
         failure = error
         await (transport instanceof Pipe ? transport.abandon() : transport.close()).catch(() => {})
-        if (transport instanceof Pipe) failure = startFailure(contribution.id, whyFailed(error), transport.log.slice(-2_000))
+        if (transport instanceof Pipe)
+          failure = startFailure(contribution.id, whyFailed(error), transport.log.slice(-2_000))
         if (this.#ending.signal.aborted || error instanceof Silence) break
       }
     }
@@ -214,19 +252,30 @@ export class Server implements Seated {
 
   async #greet(transport: Transport, era: 'legacy' | 'auto', signal: AbortSignal, intake: Intake): Promise<Connection> {
     const { adapterContext, kept } = this.#source
-    const [{ Client }] = await Promise.all([import('@modelcontextprotocol/client'), transport instanceof Pipe && transport.start()])
+    const [{ Client }] = await Promise.all([
+      import('@modelcontextprotocol/client'),
+      transport instanceof Pipe && transport.start(),
+    ])
     const client = new Client(
       { name: 'vtcode', version },
       {
         capabilities: { roots: {}, elicitation: { form: {} }, extensions: { 'io.modelcontextprotocol/tasks': {} } },
         versionNegotiation: { mode: era },
         // The kernel checks the server's answers.
-        jsonSchemaValidator: { getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }) },
+        jsonSchemaValidator: {
+          getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
+        },
       },
     )
-    client.setRequestHandler('roots/list', () => ({ roots: [{ uri: pathToFileURL(adapterContext.workspace).href, name: 'workspace' }] }))
+    client.setRequestHandler('roots/list', () => ({
+      roots: [{ uri: pathToFileURL(adapterContext.workspace).href, name: 'workspace' }],
+    }))
     const { contribution } = this.#source
-    const form = () => ({ server: (contribution.bringer ?? contribution).id, ask: this.#asker, signal: this.#ending.signal })
+    const form = () => ({
+      server: (contribution.bringer ?? contribution).id,
+      ask: this.#asker,
+      signal: this.#ending.signal,
+    })
     client.setRequestHandler('elicitation/create', ({ params }) => this.#forms.answer(params, form))
     const connection: Connection = { client, transport, intake, tools: new Map() }
     intake.onFault = () => {
@@ -242,7 +291,11 @@ export class Server implements Seated {
       connection.tools = new Map(offers.tools.map((tool) => [tool.name, tool]))
       this.#listed()
     }
-    const listAgain = (): Promise<void> => list(this.#ending.signal).catch((error: unknown) => void (this.#live === connection && kept.note(`its changed list cannot be taken: ${whyFailed(error)}`)))
+    const listAgain = (): Promise<void> =>
+      list(this.#ending.signal).catch(
+        (error: unknown) =>
+          void (this.#live === connection && kept.note(`its changed list cannot be taken: ${whyFailed(error)}`)),
+      )
     // The limit is ours: the SDK would give up after a minute of its own.
     await client.connect(transport, { signal, timeout: longest_ms })
     client.onclose = () => {
@@ -251,7 +304,12 @@ export class Server implements Seated {
     }
     await list(signal)
     intake.onChanged = coalesced(listAgain, adapterContext.waits.restart, this.#ending.signal)
-    intake.onFlood = (lists) => kept.note(lists ? 'it announced changed lists faster than anybody can read them' : 'it sent notifications faster than anybody can read them')
+    intake.onFlood = (lists) =>
+      kept.note(
+        lists
+          ? 'it announced changed lists faster than anybody can read them'
+          : 'it sent notifications faster than anybody can read them',
+      )
     this.#live = connection
     return connection
   }
@@ -276,7 +334,10 @@ export class Server implements Seated {
     const { id } = this.#source.contribution
     return new VtError({
       code: 'VT_MCP_DISCONNECTED',
-      message: fault === undefined ? `The MCP server ${id} ended the connection in the middle of the call.` : `The connection to the MCP server ${id} was closed in the middle of the call: ${fault}.`,
+      message:
+        fault === undefined
+          ? `The MCP server ${id} ended the connection in the middle of the call.`
+          : `The connection to the MCP server ${id} was closed in the middle of the call: ${fault}.`,
       hint: 'It is started again by the next call; look at what this one did before repeating it.',
       retryable: true,
     })

@@ -22,9 +22,13 @@ export async function toolResult(answer: unknown, name: string, context: Context
   const structured = structuredIn(structuredContent ?? undefined)
   const { texts, others, blocks } = await told(Array.isArray(content) ? content : [], context)
   const said = texts.filter((text) => text !== '')
-  if (isError === true) throw toolError(said.join('\n') || (structured ? JSON.stringify(structured) : `${name} says that it failed, and nothing else.`))
+  if (isError === true)
+    throw toolError(
+      said.join('\n') || (structured ? JSON.stringify(structured) : `${name} says that it failed, and nothing else.`),
+    )
   if (said.length === 0 && structured && others.length === 0) return ok(structured)
-  if (said.length === 0) said.push(structured ? JSON.stringify(structured) : others.length > 0 ? '' : '(The answer is empty.)')
+  if (said.length === 0)
+    said.push(structured ? JSON.stringify(structured) : others.length > 0 ? '' : '(The answer is empty.)')
   return ok(structured ?? { content: blocks }, { text: said.join('\n'), ...(others.length > 0 && { content: others }) })
 }
 
@@ -35,7 +39,10 @@ const structuredIn = (value: unknown): JsonObject | undefined =>
 export async function told(content: readonly unknown[], context: Context): Promise<Told> {
   const all: Told = { texts: [], others: [], blocks: [], files: 0 }
   for (const block of content) if (isObject(block)) await tell(block, all, context)
-  if (all.files > 0) all.texts.push(`(${all.files} ${all.files === 1 ? 'link' : 'links'} to files left out: a path of the server names nothing here.)`)
+  if (all.files > 0)
+    all.texts.push(
+      `(${all.files} ${all.files === 1 ? 'link' : 'links'} to files left out: a path of the server names nothing here.)`,
+    )
   return all
 }
 
@@ -81,7 +88,8 @@ function tellLink({ uri, name, title, mimeType, description }: JsonObject, { tex
 const nameOf = (uri: unknown): string => (typeof uri === 'string' ? uri : '')
 
 /** A link to a file would be opened on this machine, by a client that knows nothing of the server. */
-const isFile = (uri: unknown): boolean => typeof uri === 'string' && URL.canParse(uri) && new URL(uri).protocol === 'file:'
+const isFile = (uri: unknown): boolean =>
+  typeof uri === 'string' && URL.canParse(uri) && new URL(uri).protocol === 'file:'
 
 function withoutLink({ uri: _, ...block }: JsonObject): JsonObject {
   const { uri: __, ...resource } = (block['resource'] ?? {}) as JsonObject
@@ -90,7 +98,12 @@ function withoutLink({ uri: _, ...block }: JsonObject): JsonObject {
 
 /** The error text of the tool. */
 export const toolError = (text: string): VtError =>
-  new VtError({ code: 'VT_MCP_TOOL_ERROR', message: text.slice(0, 4_000), hint: 'Read what it says and correct the call.', retryable: false })
+  new VtError({
+    code: 'VT_MCP_TOOL_ERROR',
+    message: text.slice(0, 4_000),
+    hint: 'Read what it says and correct the call.',
+    retryable: false,
+  })
 
 /** A block without its bytes, which are in the content of the result. */
 function briefly(block: JsonObject): JsonObject {

@@ -4,14 +4,30 @@ import type { ContentBlock, Context } from '../../../core/index.js'
 import { openSpool } from '../../lib/state/index.js'
 
 const images = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
-const ends = new Map([['application/pdf', 'pdf'], ['application/zip', 'zip'], ['application/gzip', 'gz'], ['application/x-tar', 'tar'], ['audio/wav', 'wav'], ['audio/mpeg', 'mp3'], ['video/mp4', 'mp4']])
+const ends = new Map([
+  ['application/pdf', 'pdf'],
+  ['application/zip', 'zip'],
+  ['application/gzip', 'gz'],
+  ['application/x-tar', 'tar'],
+  ['audio/wav', 'wav'],
+  ['audio/mpeg', 'mp3'],
+  ['video/mp4', 'mp4'],
+])
 const isText = (type: string): boolean => /^text\/|[/+](?:json|xml|yaml|javascript|csv)$/.test(type)
 /** What is kept of one resource. */
 const most = 16 * 1_048_576
 
 /** Bytes of a resource in a form that a model gets: an image, the text that they are, or where they are kept. */
-export async function keptBlob(blob: string, mimeType: unknown, uri: string, context: Context): Promise<{ text: string } | { block: ContentBlock }> {
-  const type = (typeof mimeType === 'string' ? mimeType : 'application/octet-stream').split(';')[0]!.trim().toLowerCase()
+export async function keptBlob(
+  blob: string,
+  mimeType: unknown,
+  uri: string,
+  context: Context,
+): Promise<{ text: string } | { block: ContentBlock }> {
+  const type = (typeof mimeType === 'string' ? mimeType : 'application/octet-stream')
+    .split(';')[0]!
+    .trim()
+    .toLowerCase()
   if (images.has(type)) return { block: { type: 'image', data: blob, mimeType: type } }
   const bytes = Buffer.from(blob, 'base64')
   if (isText(type) && isUtf8(bytes) && !bytes.includes(0)) return { text: bytes.toString() }

@@ -9,11 +9,17 @@ const room = { lines: 60, bytes: 4_000 }
 
 /** VT_MCP_TOOL_CHANGED. */
 export function changed(server: string, tool: string, what: string, diff?: string): VtError {
-  const subject = tool === '' ? `What the MCP server ${server} says of itself` : `The tool ${shortLine(tool, 80)} of the MCP server ${server}`
+  const subject =
+    tool === ''
+      ? `What the MCP server ${server} says of itself`
+      : `The tool ${shortLine(tool, 80)} of the MCP server ${server}`
   return new VtError({
     code: 'VT_MCP_TOOL_CHANGED',
     message: `${subject} ${what}.`,
-    hint: what === 'is new' ? 'It is offered with the others; mcp.deny or `exclude` of the server leaves it out.' : `\`vtcode trust server ${server}\` shows the difference and asks; nothing of it is used before.`,
+    hint:
+      what === 'is new'
+        ? 'It is offered with the others; mcp.deny or `exclude` of the server leaves it out.'
+        : `\`vtcode trust server ${server}\` shows the difference and asks; nothing of it is used before.`,
     retryable: false,
     ...(diff !== undefined && { details: { diff } }),
   })
@@ -29,13 +35,21 @@ export const noted = (server: string, what: string): VtError =>
   })
 
 /** The difference between two states of a tool. */
-const diffOf = ({ before, after }: ServerChange): string => visible(diffTexts('tool', Buffer.from(toolLines(before)), Buffer.from(toolLines(after)), room) ?? '(too long to compare)')
+const diffOf = ({ before, after }: ServerChange): string =>
+  visible(
+    diffTexts('tool', Buffer.from(toolLines(before)), Buffer.from(toolLines(after)), room) ?? '(too long to compare)',
+  )
 
 /**
  * A call of a tool that is not what was agreed to: whoever calls is asked once a session, with the difference. Throws
  * VT_MCP_TOOL_CHANGED unless they agree.
  */
-export async function requireAgreed(server: string, offered: KeptTool, kept: KeptServer, { ask, session, signal }: Context): Promise<void> {
+export async function requireAgreed(
+  server: string,
+  offered: KeptTool,
+  kept: KeptServer,
+  { ask, session, signal }: Context,
+): Promise<void> {
   const change = kept.changes.find(({ after }) => isDeepStrictEqual(after, offered))
   // Agreed to since this generation was built.
   if (!change && kept.offers?.tools.some((tool) => isDeepStrictEqual(tool, offered))) return
@@ -43,8 +57,13 @@ export async function requireAgreed(server: string, offered: KeptTool, kept: Kep
   const declined = session.state(`mcp_refused ${server}`, () => new Set<string>())
   if (change && ask && !declined.has(diff!)) {
     const question = `The MCP server ${server} has changed its tool ${shortLine(offered.name, 80)} since you agreed to it. Its words stand behind marks:\n${diff!.replaceAll('\n', '\n> ')}`
-    const options = [{ label: 'Agree', description: 'The tool is used as it is now.' }, { label: 'Refuse', description: 'The call is not made.' }]
-    const answers = await ask([{ id: 'agree', header: shortLine(server, 24), question, options }], signal).catch(() => undefined)
+    const options = [
+      { label: 'Agree', description: 'The tool is used as it is now.' },
+      { label: 'Refuse', description: 'The call is not made.' },
+    ]
+    const answers = await ask([{ id: 'agree', header: shortLine(server, 24), question, options }], signal).catch(
+      () => undefined,
+    )
     if (answers?.['agree']?.selected[0] === 'Agree') return kept.agree([change])
     declined.add(diff!)
   }

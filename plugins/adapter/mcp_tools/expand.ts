@@ -5,12 +5,19 @@ import { Failures } from '../mcp_client/failures.js'
 import { globs } from './globs.js'
 
 /** Returns what every server offers. What only asking a server needs is loaded with the first. */
-export async function expand(contributions: readonly Contribution[], adapterContext: AdapterContext): Promise<Contribution[]> {
+export async function expand(
+  contributions: readonly Contribution[],
+  adapterContext: AdapterContext,
+): Promise<Contribution[]> {
   const asked = contributions.flatMap((contribution) => takenUp(contribution, adapterContext))
   for (const { kept } of asked) needed.add(kept.file)
   // A tool whose server nobody knows has its slot: a call of it says what is missing.
-  const lost = contributions.filter((one) => isOneTool(one) && !definitionOf(one, adapterContext)).map((one) => ({ ...one, bringer: one, slot: one.manifest.action ?? one.name, stage: 'primary' as const }))
-  return asked.length === 0 ? lost : [...lost, ...(await (await import('./offers.js')).contributionsOf(asked, adapterContext))]
+  const lost = contributions
+    .filter((one) => isOneTool(one) && !definitionOf(one, adapterContext))
+    .map((one) => ({ ...one, bringer: one, slot: one.manifest.action ?? one.name, stage: 'primary' as const }))
+  return asked.length === 0
+    ? lost
+    : [...lost, ...(await (await import('./offers.js')).contributionsOf(asked, adapterContext))]
 }
 
 const isOneTool = ({ manifest }: Contribution): boolean => manifest.mcp!['tool'] !== undefined
@@ -19,12 +26,23 @@ const isOneTool = ({ manifest }: Contribution): boolean => manifest.mcp!['tool']
 function takenUp(contribution: Contribution, adapterContext: AdapterContext): Asked[] {
   const found = definitionOf(contribution, adapterContext)
   if (!found) {
-    if (!isOneTool(contribution)) adapterContext.refuse(contribution, 'invalid', startFailure(contribution.id, `server '${toText(contribution.manifest.mcp!['server'])}' is not configured under mcp.servers`))
+    if (!isOneTool(contribution))
+      adapterContext.refuse(
+        contribution,
+        'invalid',
+        startFailure(
+          contribution.id,
+          `server '${toText(contribution.manifest.mcp!['server'])}' is not configured under mcp.servers`,
+        ),
+      )
     return []
   }
   const { server, definition } = found
   const limits = adapterContext.settings.mcp
-  const off = definition.enabled === false ? '`enabled` is false' : (excluded(server, limits) ?? circle(definition, adapterContext))
+  const off =
+    definition.enabled === false
+      ? '`enabled` is false'
+      : (excluded(server, limits) ?? circle(definition, adapterContext))
   if (off !== undefined) {
     adapterContext.refuse(contribution, 'inactive', leftAlone(contribution.id, off))
     return []
@@ -32,7 +50,11 @@ function takenUp(contribution: Contribution, adapterContext: AdapterContext): As
   const kept = keptServer(server, definition, contribution, adapterContext)
   const asked: Asked = { server, definition, contribution, limits, kept, failures: new Failures(kept.beside('failed')) }
   if (isUnneeded(asked, adapterContext)) {
-    adapterContext.refuse(contribution, 'inactive', leftAlone(contribution.id, 'nobody needs its tools now; a call of one of them or a look at tools takes them up'))
+    adapterContext.refuse(
+      contribution,
+      'inactive',
+      leftAlone(contribution.id, 'nobody needs its tools now; a call of one of them or a look at tools takes them up'),
+    )
     adapterContext.later!(async () => void needed.add(kept.file), true)
     return []
   }
@@ -59,7 +81,14 @@ function leaveOut(asked: Asked, adapterContext: AdapterContext): void {
     if (!adapterContext.inspecting && !failure.told) failures.remember(failure.error, true)
     return adapterContext.refuse(contribution, first ? 'invalid' : 'inactive', failure.error)
   }
-  adapterContext.refuse(contribution, 'inactive', leftAlone(contribution.id, 'its tools are not known yet, and nobody needs them now; a call of one of them or `vtcode tools` asks for them'))
+  adapterContext.refuse(
+    contribution,
+    'inactive',
+    leftAlone(
+      contribution.id,
+      'its tools are not known yet, and nobody needs them now; a call of one of them or `vtcode tools` asks for them',
+    ),
+  )
   adapterContext.later?.(async () => {
     needed.add(kept.file)
     const { offered } = await import('./offers.js')

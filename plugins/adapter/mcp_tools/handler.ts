@@ -1,6 +1,15 @@
 import { definedOnly } from '../../../core/shapes/index.js'
 import { toText } from '../../../core/text/index.js'
-import { problem, type AdapterContext, type Call, type Context, type Contribution, type Handler, type JsonObject, type Result } from '../../../core/index.js'
+import {
+  problem,
+  type AdapterContext,
+  type Call,
+  type Context,
+  type Contribution,
+  type Handler,
+  type JsonObject,
+  type Result,
+} from '../../../core/index.js'
 import { toolDigest } from '../../lib/state/index.js'
 import { toolError, toolResult } from './answer.js'
 import { changed, requireAgreed } from './changes.js'
@@ -24,7 +33,11 @@ interface Target {
 export function handlerOf(contribution: Contribution, adapterContext: AdapterContext): Handler {
   const bringer = contribution.bringer ?? contribution
   const found = definitionOf(bringer, adapterContext)
-  if (!found) throw startFailure(contribution.id, `server '${toText(contribution.manifest.mcp!['server'])}' is not configured under mcp.servers`)
+  if (!found)
+    throw startFailure(
+      contribution.id,
+      `server '${toText(contribution.manifest.mcp!['server'])}' is not configured under mcp.servers`,
+    )
   const { server, definition } = found
   const { tool = '', pin, task, prompt, resources } = contribution.manifest.mcp as Target
   const { max_argument_bytes } = adapterContext.settings.mcp
@@ -33,24 +46,30 @@ export function handlerOf(contribution: Contribution, adapterContext: AdapterCon
   const kept = keptServer(server, definition, bringer, adapterContext)
 
   return async (call, context) => {
-    const args = prompt === undefined ? argumentsOf(call, contribution.manifest.input ?? {}, context) : { ...call.input }
+    const args =
+      prompt === undefined ? argumentsOf(call, contribution.manifest.input ?? {}, context) : { ...call.input }
     const bytes = Buffer.byteLength(JSON.stringify(args))
-    if (bytes > max_argument_bytes) throw problem('VT_INPUT_TOO_LARGE', { size: `${bytes} bytes`, limit: `${max_argument_bytes} bytes` })
+    if (bytes > max_argument_bytes)
+      throw problem('VT_INPUT_TOO_LARGE', { size: `${bytes} bytes`, limit: `${max_argument_bytes} bytes` })
     return running.use(context, async ({ client, tools }) => {
       const limits = limitsOf(context, seconds)
       if (resources) return asked(context, seconds, () => resourcesResult(client, args['uri'], limits, context))
-      if (prompt !== undefined) return asked(context, seconds, () => promptResult(client, prompt, args, limits, context))
+      if (prompt !== undefined)
+        return asked(context, seconds, () => promptResult(client, prompt, args, limits, context))
       const offered = tools.get(tool)
       if (!offered) throw changed(server, tool, 'is not offered any more')
       if (pin !== undefined && toolDigest(offered) !== pin) await requireAgreed(server, offered, kept, context)
-      return asked(context, seconds, async () => toolResult(await answerOf(client, { name: tool, arguments: args }, limits, task === true), tool, context))
+      return asked(context, seconds, async () =>
+        toolResult(await answerOf(client, { name: tool, arguments: args }, limits, task === true), tool, context),
+      )
     })
   }
 }
 
 /** What the caller gave; properties that policies and compactors add to the tool's own are ours. */
 function argumentsOf({ input }: Call, { properties = {} }: JsonObject, { slot }: Context): JsonObject {
-  const added = (name: string): boolean => Object.hasOwn(slot.input['properties'] as object, name) && !Object.hasOwn(properties as object, name)
+  const added = (name: string): boolean =>
+    Object.hasOwn(slot.input['properties'] as object, name) && !Object.hasOwn(properties as object, name)
   return Object.fromEntries(Object.entries(input).filter(([name]) => !added(name)))
 }
 
@@ -61,14 +80,21 @@ function limitsOf(context: Context, seconds: number): TaskLimits {
 }
 
 /** The answer of a tool as it came; one that is a task is waited for. */
-async function answerOf(client: Connection['client'], call: { name: string; arguments: JsonObject }, limits: TaskLimits, asTask: boolean): Promise<unknown> {
+async function answerOf(
+  client: Connection['client'],
+  call: { name: string; arguments: JsonObject },
+  limits: TaskLimits,
+  asTask: boolean,
+): Promise<unknown> {
   // To a server of the newest revision the client itself says what belongs into its headers.
   if (client.getProtocolEra() === 'modern') {
     const answer = came(await client.callTool(call, limits))
     const task = taskIn(answer)
     return task ? resultOf(client, task, limits) : answer
   }
-  return asTask ? callAsTask(client, call, limits) : client.request({ method: 'tools/call', params: call } as never, asItCame as never, limits)
+  return asTask
+    ? callAsTask(client, call, limits)
+    : client.request({ method: 'tools/call', params: call } as never, asItCame as never, limits)
 }
 
 async function asked(context: Context, seconds: number, work: () => Promise<Result>): Promise<Result> {

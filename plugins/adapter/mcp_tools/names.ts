@@ -23,7 +23,10 @@ const LEAST = 8
  * the hash of their id, all of them: which name a tool gets never depends on the order.
  */
 export function wireNames(tools: readonly Named[]): WireName[] {
-  const names = tools.map(({ server, tool }) => ({ whole: plain(`mcp__${server}__${tool}`), short: fitted(plain(server), plain(tool)) }))
+  const names = tools.map(({ server, tool }) => ({
+    whole: plain(`mcp__${server}__${tool}`),
+    short: fitted(plain(server), plain(tool)),
+  }))
   const alike = new Map<string, number>()
   for (const { short } of names) alike.set(look(short), (alike.get(look(short)) ?? 0) + 1)
   return names.map(({ whole, short }, at) => {
@@ -40,7 +43,10 @@ function fitted(server: string, tool: string): string {
   if (server.length <= room || room < LEAST) return `mcp__${server}__${tool}`
   const digits = sha256(server).slice(0, LEAST)
   // That a package brings it says the hash as well as the word.
-  const head = server.replace(/^plugin_/, '').slice(0, Math.max(0, room - LEAST - 1)).replace(/[-_]+$/, '')
+  const head = server
+    .replace(/^plugin_/, '')
+    .slice(0, Math.max(0, room - LEAST - 1))
+    .replace(/[-_]+$/, '')
   return `mcp__${head === '' ? digits : `${head}_${digits}`}__${tool}`
 }
 

@@ -11,38 +11,74 @@ import { asItCame } from '../mcp_transport/wire.js'
 const most = 500
 
 /** Without an address the list of what a server has to read, with one what is behind it. */
-export async function resourcesResult(client: Client, uri: unknown, limits: TaskLimits, context: Context): Promise<Result> {
+export async function resourcesResult(
+  client: Client,
+  uri: unknown,
+  limits: TaskLimits,
+  context: Context,
+): Promise<Result> {
   if (typeof uri === 'string' && uri !== '') return readResource(client, uri, limits, context)
   const nothing = (): unknown[] => []
   const [resources, templates] = await Promise.all([
     pagesOf(client, 'resources/list', 'resources', limits),
     pagesOf(client, 'resources/templates/list', 'resourceTemplates', limits).catch(nothing),
   ])
-  const all = [...resources, ...templates].filter(isObject).filter(({ uri, uriTemplate }) => typeof (uri ?? uriTemplate) === 'string')
+  const all = [...resources, ...templates]
+    .filter(isObject)
+    .filter(({ uri, uriTemplate }) => typeof (uri ?? uriTemplate) === 'string')
   const shown = all.slice(0, most)
   const left = all.length > shown.length ? [`(${shown.length} of ${all.length}; the rest is left out.)`] : []
   const text = [...shown.map(line), ...left].join('\n') || 'The server has nothing to read.'
-  return ok({ resources: shown.filter((one) => 'uri' in one), templates: shown.filter((one) => 'uriTemplate' in one), total: all.length }, { text })
+  return ok(
+    {
+      resources: shown.filter((one) => 'uri' in one),
+      templates: shown.filter((one) => 'uriTemplate' in one),
+      total: all.length,
+    },
+    { text },
+  )
 }
 
 function line({ uri, uriTemplate, name, title, mimeType, description }: JsonObject): string {
-  const about = [title ?? name, mimeType, description].filter((one): one is string => typeof one === 'string' && one !== '').map((one) => shortLine(one, 300))
+  const about = [title ?? name, mimeType, description]
+    .filter((one): one is string => typeof one === 'string' && one !== '')
+    .map((one) => shortLine(one, 300))
   return `- ${shortLine(toText(uri ?? uriTemplate), 1_000)}${about.length > 0 ? `: ${about.join(', ')}` : ''}`
 }
 
 async function readResource(client: Client, uri: string, limits: TaskLimits, context: Context): Promise<Result> {
-  const answer = (await client.request({ method: 'resources/read', params: { uri } } as never, asItCame as never, limits)) as { contents?: unknown } | undefined
+  const answer = (await client.request(
+    { method: 'resources/read', params: { uri } } as never,
+    asItCame as never,
+    limits,
+  )) as { contents?: unknown } | undefined
   const contents = Array.isArray(answer?.contents) ? (answer.contents as unknown[]) : []
   // The address was asked for: that it is one of a file of the server leads nobody astray here.
-  const blocks = contents.filter(isObject).map(({ uri: own, ...resource }) => ({ type: 'resource', resource: { ...resource, ...(typeof own === 'string' && !own.startsWith('file:') && { uri: own }) } }))
+  const blocks = contents.filter(isObject).map(({ uri: own, ...resource }) => ({
+    type: 'resource',
+    resource: { ...resource, ...(typeof own === 'string' && !own.startsWith('file:') && { uri: own }) },
+  }))
   const { texts, others } = await told(blocks, context)
   const text = texts.join('\n') || (others.length > 0 ? '' : '(There is nothing in it.)')
-  return ok({ uri, contents: blocks.map(({ resource: { blob: _, ...about } }: { resource: JsonObject }) => about) }, { text, ...(others.length > 0 && { content: others }) })
+  return ok(
+    { uri, contents: blocks.map(({ resource: { blob: _, ...about } }: { resource: JsonObject }) => about) },
+    { text, ...(others.length > 0 && { content: others }) },
+  )
 }
 
 /** A prompt of a server, filled in: its messages, and their text. */
-export async function promptResult(client: Client, name: string, args: JsonObject, limits: TaskLimits, context: Context): Promise<Result> {
-  const answer = (await client.request({ method: 'prompts/get', params: { name, arguments: args } } as never, asItCame as never, limits)) as { messages?: unknown } | undefined
+export async function promptResult(
+  client: Client,
+  name: string,
+  args: JsonObject,
+  limits: TaskLimits,
+  context: Context,
+): Promise<Result> {
+  const answer = (await client.request(
+    { method: 'prompts/get', params: { name, arguments: args } } as never,
+    asItCame as never,
+    limits,
+  )) as { messages?: unknown } | undefined
   const messages = (Array.isArray(answer?.messages) ? (answer.messages as unknown[]) : []).filter(isObject)
   const shown: { role: string; content: { type: 'text'; text: string } }[] = []
   for (const { role, content } of messages) {
@@ -50,6 +86,10 @@ export async function promptResult(client: Client, name: string, args: JsonObjec
     const text = [...texts, ...others.map(({ type }) => `(${type})`)].join('\n')
     shown.push({ role: role === 'assistant' ? 'assistant' : 'user', content: { type: 'text', text } })
   }
-  const text = shown.map(({ role, content }) => (role === 'assistant' && shown.length > 1 ? `Assistant: ${content.text}` : content.text)).join('\n\n')
+  const text = shown
+    .map(({ role, content }) =>
+      role === 'assistant' && shown.length > 1 ? `Assistant: ${content.text}` : content.text,
+    )
+    .join('\n\n')
   return ok({ messages: shown }, { text: text || '(The prompt is empty.)' })
 }

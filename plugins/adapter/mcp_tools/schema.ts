@@ -13,7 +13,13 @@ export function foreignSchema(schema: Schema | undefined): Schema {
   const root = schema ?? {}
   const converted = modern(root, root) as JsonObject
   const { $schema: _, $id: __, ...rest } = converted
-  return { ...rest, type: 'object', properties: (converted['properties'] as JsonObject | undefined) ?? {}, ...openness(rest), 'x-foreign': true }
+  return {
+    ...rest,
+    type: 'object',
+    properties: (converted['properties'] as JsonObject | undefined) ?? {},
+    ...openness(rest),
+    'x-foreign': true,
+  }
 }
 
 /** Words by which a schema speaks of properties beside those in `properties`. */
@@ -31,7 +37,8 @@ const isSchema = (value: unknown): boolean => typeof value === 'boolean' || isOb
 const isSchemaList = (value: unknown): boolean => Array.isArray(value) && value.length > 0 && value.every(isSchema)
 const isTextList = (value: unknown): boolean => Array.isArray(value) && value.every(isText)
 const types = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'])
-const fits = (words: string, test: (value: unknown) => boolean): [string, typeof test][] => words.split(' ').map((word) => [word, test])
+const fits = (words: string, test: (value: unknown) => boolean): [string, typeof test][] =>
+  words.split(' ').map((word) => [word, test])
 
 /** What a value has to be for a word to mean in 2020-12 what it says. */
 const words = new Map([
@@ -45,13 +52,28 @@ const words = new Map([
   ...fits('format description title $comment', isText),
   ...fits('pattern', linear),
   ...fits('allOf anyOf oneOf prefixItems', isSchemaList),
-  ...fits('items additionalProperties unevaluatedProperties unevaluatedItems contains propertyNames not if then else', isSchema),
+  ...fits(
+    'items additionalProperties unevaluatedProperties unevaluatedItems contains propertyNames not if then else',
+    isSchema,
+  ),
   ...fits('properties $defs definitions dependentSchemas patternProperties', isObject),
   ...fits('dependentRequired', (value) => isObject(value) && Object.values(value).every(isTextList)),
-  ...fits('dependencies', (value) => isObject(value) && Object.values(value).every((one) => isTextList(one) || isSchema(one))),
+  ...fits(
+    'dependencies',
+    (value) => isObject(value) && Object.values(value).every((one) => isTextList(one) || isSchema(one)),
+  ),
 ])
 /** What needs more than the schema to be followed, or would only confuse. */
-const dropped = new Set(['id', '$anchor', '$dynamicRef', '$dynamicAnchor', '$recursiveRef', '$recursiveAnchor', 'nullable', 'discriminator'])
+const dropped = new Set([
+  'id',
+  '$anchor',
+  '$dynamicRef',
+  '$dynamicAnchor',
+  '$recursiveRef',
+  '$recursiveAnchor',
+  'nullable',
+  'discriminator',
+])
 const named = new Set(['properties', '$defs', 'definitions', 'dependentSchemas', 'dependencies', 'patternProperties'])
 const values = new Set(['enum', 'const', 'default', 'examples', 'required', 'dependentRequired'])
 
@@ -59,12 +81,27 @@ function modern(value: unknown, root: Schema, names = false): unknown {
   if (Array.isArray(value)) return value.map((item) => modern(item, root))
   if (!isObject(value)) return value
   // Below `properties` every key is a name, not a word of the language.
-  if (names) return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, isSchema(item) || isTextList(item) ? modern(item, root) : {}]))
-  return Object.fromEntries(Object.entries(current(value)).flatMap(([key, item]): [string, unknown][] => {
-    if (isDropped(key, item, root)) return []
-    if (key === 'patternProperties') return [[key, modern(Object.fromEntries(Object.entries(item as JsonObject).filter(([pattern]) => linear(pattern))), root, true)]]
-    return [[key, values.has(key) ? item : modern(item, root, named.has(key))]]
-  }))
+  if (names)
+    return Object.fromEntries(
+      Object.entries(value).map(([name, item]) => [name, isSchema(item) || isTextList(item) ? modern(item, root) : {}]),
+    )
+  return Object.fromEntries(
+    Object.entries(current(value)).flatMap(([key, item]): [string, unknown][] => {
+      if (isDropped(key, item, root)) return []
+      if (key === 'patternProperties')
+        return [
+          [
+            key,
+            modern(
+              Object.fromEntries(Object.entries(item as JsonObject).filter(([pattern]) => linear(pattern))),
+              root,
+              true,
+            ),
+          ],
+        ]
+      return [[key, values.has(key) ? item : modern(item, root, named.has(key))]]
+    }),
+  )
 }
 
 function isDropped(key: string, item: unknown, root: Schema): boolean {
@@ -76,9 +113,14 @@ function isDropped(key: string, item: unknown, root: Schema): boolean {
 /** Words of earlier drafts and of OpenAPI in the form of 2020-12. */
 function current(schema: Schema): Schema {
   const { items, additionalItems, ...rest } = schema
-  const result: Schema = Array.isArray(items) ? { ...rest, prefixItems: items, ...(additionalItems !== undefined && { items: additionalItems }) } : schema
+  const result: Schema = Array.isArray(items)
+    ? { ...rest, prefixItems: items, ...(additionalItems !== undefined && { items: additionalItems }) }
+    : schema
   const { nullable, type } = result
-  const bounds = [['minimum', 'exclusiveMinimum'], ['maximum', 'exclusiveMaximum']] as const
+  const bounds = [
+    ['minimum', 'exclusiveMinimum'],
+    ['maximum', 'exclusiveMaximum'],
+  ] as const
   const exclusive = bounds.filter(([bound, word]) => result[word] === true && Number.isFinite(result[bound]))
   return {
     ...Object.fromEntries(Object.entries(result).filter(([key]) => !exclusive.some(([bound]) => bound === key))),

@@ -64,16 +64,21 @@ export class Intake {
   /** The same transport: a message that its reader cannot take, such as one nested without end, ends the connection and not the program. */
   guard<T extends Transport>(transport: T): T {
     let reader: Transport['onmessage']
-    const guarded = (read: NonNullable<Transport['onmessage']>): typeof read => (message, extra) => {
-      try {
-        if (this.#passes(message)) read(framed(message), extra)
-      } catch {
-        transport.onerror?.(this.fail('a message that cannot be read'))
+    const guarded =
+      (read: NonNullable<Transport['onmessage']>): typeof read =>
+      (message, extra) => {
+        try {
+          if (this.#passes(message)) read(framed(message), extra)
+        } catch {
+          transport.onerror?.(this.fail('a message that cannot be read'))
+        }
       }
-    }
-    return Object.defineProperty(transport, 'onmessage', { get: () => reader, set(read: Transport['onmessage']) {
+    return Object.defineProperty(transport, 'onmessage', {
+      get: () => reader,
+      set(read: Transport['onmessage']) {
         reader = read && guarded(read)
-      } })
+      },
+    })
   }
 
   /** Runs work during which the server may send `MAX_ANSWER` bytes; then `exceeded` is called. */
@@ -104,32 +109,45 @@ const MOST_AT_ONCE = 8
  * The fetch of a remote server: each answer, and each event of a stream, has at most `MAX_ANSWER` decoded bytes. The headers of its
  * definition go to its own origin; where it has its users sign in is another place.
  */
-export function boundedFetch(intake: Intake, { url, headers: declared, redirect, reopen_ms }: RemoteServer): typeof fetch {
+export function boundedFetch(
+  intake: Intake,
+  { url, headers: declared, redirect, reopen_ms }: RemoteServer,
+): typeof fetch {
   const opened: number[] = []
   // A server says how soon a stream that ends is asked for again, and may end it at once.
   const turn = async (signal: AbortSignal): Promise<void> => {
     const now = performance.now()
-    const at = opened.length < MOST_AT_ONCE ? now : Math.max(now, opened.at(-1)! + reopen_ms, opened.shift()! + reopen_ms * MOST_AT_ONCE)
+    const at =
+      opened.length < MOST_AT_ONCE
+        ? now
+        : Math.max(now, opened.at(-1)! + reopen_ms, opened.shift()! + reopen_ms * MOST_AT_ONCE)
     opened.push(at)
     await pause(at - now, signal)
   }
   const sentTo = (to: URL, given: ConstructorParameters<typeof Headers>[0]): Headers => {
     const all = new Headers(given)
     // What the protocol says itself stands; what lets one in is the definition's at the server, and the sign-in's elsewhere.
-    const stands = (name: string): boolean => all.has(name) && (to.href !== url.href || name.toLowerCase() !== 'authorization')
-    for (const [name, value] of to.origin === url.origin ? Object.entries(declared) : []) if (!stands(name)) all.set(name, value)
+    const stands = (name: string): boolean =>
+      all.has(name) && (to.href !== url.href || name.toLowerCase() !== 'authorization')
+    for (const [name, value] of to.origin === url.origin ? Object.entries(declared) : [])
+      if (!stands(name)) all.set(name, value)
     return all
   }
   return async (input, init) => {
     const sent = sentTo(new URL(input instanceof Request ? input.url : input), init?.headers)
-    if ((init?.method ?? 'GET') === 'GET' && sent.get('accept')?.includes('text/event-stream')) await turn(init?.signal ?? new AbortController().signal)
+    if ((init?.method ?? 'GET') === 'GET' && sent.get('accept')?.includes('text/event-stream'))
+      await turn(init?.signal ?? new AbortController().signal)
     const answer = await fetch(input, { ...init, headers: sent, ...(redirect && { redirect }) })
     if (!answer.body) return answer
     const events = answer.headers.get('content-type')?.startsWith('text/event-stream') ?? false
     const body = answer.body.pipeThrough(bounded(intake, events))
     const { status, statusText, headers } = answer
     // The rules for redirects look at the address that answered.
-    return Object.defineProperties(new Response(body, { status, statusText, headers }), { url: { value: answer.url }, redirected: { value: answer.redirected }, type: { value: answer.type } })
+    return Object.defineProperties(new Response(body, { status, statusText, headers }), {
+      url: { value: answer.url },
+      redirected: { value: answer.redirected },
+      type: { value: answer.type },
+    })
   }
 }
 

@@ -35,6 +35,7 @@ export function coalesced(work: () => Promise<void>, pause_ms: number, signal: A
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   if (ms === 0 && !signal.aborted) return
   using limit = deadline(ms, signal)
-  if (!limit.signal.aborted) await new Promise((resolve) => limit.signal.addEventListener('abort', resolve, { once: true }))
+  if (!limit.signal.aborted)
+    await new Promise((resolve) => limit.signal.addEventListener('abort', resolve, { once: true }))
   if (!limit.expired) throw problem('VT_CALL_ABORTED')
 }

@@ -6,7 +6,16 @@ import type { JsonObject } from '../../../core/index.js'
 const CAME = 'dev.vtcode/came'
 
 /** Every list and every content that the library looks into, empty. */
-const emptied = { content: [], prompts: [], resources: [], resourceTemplates: [], messages: [], contents: [], description: '', isError: false }
+const emptied = {
+  content: [],
+  prompts: [],
+  resources: [],
+  resourceTemplates: [],
+  messages: [],
+  contents: [],
+  description: '',
+  isError: false,
+}
 
 /**
  * A message as the client's library is shown it. For a server of the newest revision it holds each answer as a whole against the
@@ -36,7 +45,11 @@ const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (val
 function entry(tool: unknown): JsonObject {
   const { name, inputSchema } = (isObject(tool) ? tool : {}) as { name?: unknown; inputSchema?: unknown }
   const { $schema: _, ...schema } = isObject(inputSchema) && headerFault(inputSchema) === undefined ? inputSchema : {}
-  return { name: typeof name === 'string' ? name : '', inputSchema: { ...schema, type: 'object' }, _meta: { [CAME]: tool } }
+  return {
+    name: typeof name === 'string' ? name : '',
+    inputSchema: { ...schema, type: 'object' },
+    _meta: { [CAME]: tool },
+  }
 }
 
 /** What came, of something that the library was shown in a frame. */
@@ -46,7 +59,9 @@ export function came(shown: unknown): unknown {
 }
 
 /** The schema of an answer: each entry is judged alone, so that a wrong one costs only itself. */
-export const asItCame = { '~standard': { version: 1, vendor: 'vtcode', validate: (value: unknown) => ({ value: came(value) }) } } as const
+export const asItCame = {
+  '~standard': { version: 1, vendor: 'vtcode', validate: (value: unknown) => ({ value: came(value) }) },
+} as const
 
 const HEADER = 'x-mcp-header'
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
@@ -55,13 +70,20 @@ const sendable = new Set(['string', 'integer', 'boolean'])
 /** Says why values cannot be sent in headers: over HTTP such a tool is left out. */
 export function headerFault(schema: JsonObject): string | undefined {
   const taken = new Set<string>()
-  const visit = (node: unknown, path: string, { names = false, reached }: { names?: boolean; reached: boolean }): string | undefined => {
+  const visit = (
+    node: unknown,
+    path: string,
+    { names = false, reached }: { names?: boolean; reached: boolean },
+  ): string | undefined => {
     if (typeof node !== 'object' || node === null) return undefined
     const own = names ? undefined : faultOfHeader(node as JsonObject, path !== '' && reached, taken)
     if (own !== undefined) return `inputSchema${path}.${HEADER}: ${own}`
     for (const [key, value] of Object.entries(node)) {
       if (!names && literal.has(key)) continue
-      const fault = visit(value, `${path}.${key}`, { names: !names && named.has(key), reached: reached && (names || key === 'properties') })
+      const fault = visit(value, `${path}.${key}`, {
+        names: !names && named.has(key),
+        reached: reached && (names || key === 'properties'),
+      })
       if (fault !== undefined) return fault
     }
     return undefined
@@ -81,8 +103,10 @@ function faultOfHeader(schema: JsonObject, isProperty: boolean, taken: Set<strin
   if (!Object.hasOwn(schema, HEADER)) return undefined
   if (!isProperty) return 'only a property has a header'
   const { [HEADER]: header, type } = schema
-  if (typeof header !== 'string' || !token.test(header)) return `${JSON.stringify(header)?.slice(0, 80)} is no name of a header`
-  if (!sendable.has(toText(type))) return `a value of the type ${JSON.stringify(type)?.slice(0, 80)} cannot be sent in one`
+  if (typeof header !== 'string' || !token.test(header))
+    return `${JSON.stringify(header)?.slice(0, 80)} is no name of a header`
+  if (!sendable.has(toText(type)))
+    return `a value of the type ${JSON.stringify(type)?.slice(0, 80)} cannot be sent in one`
   const name = header.toLowerCase()
   return taken.size === taken.add(name).size ? `${header} is the header of an earlier property` : undefined
 }

@@ -18,14 +18,17 @@ export function readGeminiExtension(found: Package, manifest: JsonObject): boole
   found.needs = settingsOf(manifest['settings'])
   found.variable = (key) => key
   for (const [name, raw] of Object.entries(isObject(manifest['mcpServers']) ? manifest['mcpServers'] : {})) {
-    const { command, args, env, cwd, httpUrl, url, headers, includeTools, excludeTools, timeout } = isObject(raw) ? raw : {}
+    const { command, args, env, cwd, httpUrl, url, headers, includeTools, excludeTools, timeout } = isObject(raw)
+      ? raw
+      : {}
     const more = {
       ...(Array.isArray(includeTools) && { include: includeTools.map(toText) }),
       ...(Array.isArray(excludeTools) && { exclude: excludeTools.map(toText) }),
       ...(typeof timeout === 'number' && { tool_timeout_secs: Math.max(1, timeout / 1000) }),
     }
     if (typeof command === 'string') addServer(found, name, { command, args, env, cwd, more }, names, file)
-    else if (typeof httpUrl === 'string') addServer(found, name, { type: 'streamable-http', url: httpUrl, headers, more }, names, file)
+    else if (typeof httpUrl === 'string')
+      addServer(found, name, { type: 'streamable-http', url: httpUrl, headers, more }, names, file)
     else if (typeof url === 'string') addServer(found, name, { type: 'sse', url, headers, more }, names, file)
     else found.invalid(`${file}: the server ${name} has neither a command nor a URL.`, file)
   }
@@ -39,7 +42,9 @@ export function readGeminiExtension(found: Package, manifest: JsonObject): boole
   addRules(found, listed('excludeTools'), file)
   found.unsupported(
     {
-      ...Object.fromEntries(['themes', 'plan', 'migratedTo'].map((key) => [`'${key}'`, manifest[key] === undefined ? 0 : 1])),
+      ...Object.fromEntries(
+        ['themes', 'plan', 'migratedTo'].map((key) => [`'${key}'`, manifest[key] === undefined ? 0 : 1]),
+      ),
     },
     file,
   )
@@ -48,4 +53,12 @@ export function readGeminiExtension(found: Package, manifest: JsonObject): boole
 
 /** What the user is asked for there, by the variable under which programs find it. */
 const settingsOf = (raw: unknown) =>
-  needsOf(Object.fromEntries((Array.isArray(raw) ? raw : []).flatMap((field) => (isObject(field) && typeof field['envVar'] === 'string' ? [[field['envVar'], { ...field, title: field['name'] }]] : []))))
+  needsOf(
+    Object.fromEntries(
+      (Array.isArray(raw) ? raw : []).flatMap((field) =>
+        isObject(field) && typeof field['envVar'] === 'string'
+          ? [[field['envVar'], { ...field, title: field['name'] }]]
+          : [],
+      ),
+    ),
+  )

@@ -63,10 +63,20 @@ const unservedText = (type: string): string =>
   `Lifecycle hooks of type ${shortLine(type, 40)}, ${whyNot[type] ?? 'which nobody runs here'},`
 
 const groupOf = (matcher: unknown, hooks: unknown[], { dialect, env, cwd }: Manner): JsonObject => ({
-  ...(typeof matcher === 'string' && { matcher }), dialect, env, ...definedOnly({ cwd }), hooks,
+  ...(typeof matcher === 'string' && { matcher }),
+  dialect,
+  env,
+  ...definedOnly({ cwd }),
+  hooks,
 })
 
-function entryOf(found: Package, entry: unknown, file: string, { names, units = 1 }: Manner, types: Set<string>): JsonObject | undefined {
+function entryOf(
+  found: Package,
+  entry: unknown,
+  file: string,
+  { names, units = 1 }: Manner,
+  types: Set<string>,
+): JsonObject | undefined {
   const { type = 'command', command, args, url, headers, allowedEnvVars, ...common } = isObject(entry) ? entry : {}
   const word = (text: unknown) => wordedValue(toText(text), names, found.needs)
   const shared = sharedFields(common, units)
@@ -76,7 +86,13 @@ function entryOf(found: Package, entry: unknown, file: string, { names, units = 
     }
     if (type === 'http' && typeof url === 'string') {
       const values = Object.entries(isObject(headers) ? headers : {}).map(([name, text]) => [name, word(text)])
-      return { type, url, headers: Object.fromEntries(values), ...(Array.isArray(allowedEnvVars) && { allowedEnvVars: allowedEnvVars.map(toText) }), ...shared }
+      return {
+        type,
+        url,
+        headers: Object.fromEntries(values),
+        ...(Array.isArray(allowedEnvVars) && { allowedEnvVars: allowedEnvVars.map(toText) }),
+        ...shared,
+      }
     }
     if (type === 'command' || type === 'http') throw new Error(`it has no ${type === 'http' ? 'url' : 'command'}`)
     types.add(toText(type))

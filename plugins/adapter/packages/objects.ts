@@ -7,7 +7,8 @@ export function sound(value: unknown, depth = 0): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (depth > 64) throw new Error('it is nested more than 64 levels deep')
   for (const [key, item] of Object.entries(value)) {
-    if (key === '__proto__' || key === 'constructor' || key === 'prototype') throw new Error(`the key '${key}' is not allowed`)
+    if (key === '__proto__' || key === 'constructor' || key === 'prototype')
+      throw new Error(`the key '${key}' is not allowed`)
     sound(item, depth + 1)
   }
   return value
@@ -16,7 +17,10 @@ export function sound(value: unknown, depth = 0): unknown {
 /** The text with these variables filled in, in one pass; any other stays as it is. */
 export function fill<T>(value: T, variables: Readonly<Record<string, string>>): T
 export function fill(value: unknown, variables: Readonly<Record<string, string>>): unknown {
-  if (typeof value === 'string') return value.replace(/\$\{([\w/]+)\}/g, (whole, name: string) => (Object.hasOwn(variables, name) ? variables[name]! : whole))
+  if (typeof value === 'string')
+    return value.replace(/\$\{([\w/]+)\}/g, (whole, name: string) =>
+      Object.hasOwn(variables, name) ? variables[name]! : whole,
+    )
   if (Array.isArray(value)) return value.map((item) => fill(item, variables))
   if (!isObject(value)) return value
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fill(item, variables)]))

@@ -2,7 +2,15 @@ import { existsSync, lstatSync, readdirSync, realpathSync, statSync } from 'node
 import { join, relative } from 'node:path'
 import { readBytes } from '../../../core/documents/index.js'
 import { fileHash } from '../../../core/trust/index.js'
-import { VtError, type Diagnostic, type JsonObject, type Manifest, type PackagePlace, type PackageReader, type PackageSkills } from '../../../core/index.js'
+import {
+  VtError,
+  type Diagnostic,
+  type JsonObject,
+  type Manifest,
+  type PackagePlace,
+  type PackageReader,
+  type PackageSkills,
+} from '../../../core/index.js'
 import { fill, isObject, sound } from './objects.js'
 import { declared, exported, needsOf, type Needs } from './values.js'
 
@@ -28,10 +36,17 @@ export class Package {
   /** A part of it as a manifest that brings it. */
   addManifest(name: string, manifest: Manifest, file: string): void {
     if (!/^[^\p{Cc}\p{Cf}]{1,128}$/u.test(name)) {
-      return this.invalid(`${file}: the name ${JSON.stringify(name.slice(0, 40))} is empty, over 128 characters long or holds what cannot be seen.`, file)
+      return this.invalid(
+        `${file}: the name ${JSON.stringify(name.slice(0, 40))} is empty, over 128 characters long or holds what cannot be seen.`,
+        file,
+      )
     }
     const read = this.#read.get(file)
-    this.manifests.push({ file, manifest: { name, ...manifest, ...declared(this.needs) }, ...(read !== undefined && { read }) })
+    this.manifests.push({
+      file,
+      manifest: { name, ...manifest, ...declared(this.needs) },
+      ...(read !== undefined && { read }),
+    })
   }
   /** The values of the user as variables. */
   exported(): JsonObject {
@@ -40,20 +55,42 @@ export class Package {
   invalid(problem: string, file: string): void {
     // Of a package of the user's it was shown when they agreed; a workspace's files are theirs to mend.
     const mendable = this.place.layer === 'workspace' || this.place.file !== undefined
-    this.say('VT_FORMAT_INVALID', mendable ? 'warning' : 'info', problem, 'Fix the file that is named, or ask its author.', file)
+    this.say(
+      'VT_FORMAT_INVALID',
+      mendable ? 'warning' : 'info',
+      problem,
+      'Fix the file that is named, or ask its author.',
+      file,
+    )
   }
   /** Each part that is there and not honoured, with how much of it there is, or what. */
   unsupported(parts: Record<string, number | readonly string[]>, file: string): void {
     for (const [part, values] of Object.entries(parts)) {
-      const [count, names] = typeof values === 'number' ? [values, ''] : [values.length, `: ${values.slice(0, 8).join(', ')}${values.length > 8 ? ' …' : ''}`]
+      const [count, names] =
+        typeof values === 'number'
+          ? [values, '']
+          : [values.length, `: ${values.slice(0, 8).join(', ')}${values.length > 8 ? ' …' : ''}`]
       // It was shown when the user agreed to the package, and nobody can fix it.
-      if (count > 0) this.say('VT_FORMAT_UNSUPPORTED', 'info', `${part} of the ${this.format} package ${this.place.plugin} (${count}${names}) are not honoured here.`, 'The other parts work.', file)
+      if (count > 0)
+        this.say(
+          'VT_FORMAT_UNSUPPORTED',
+          'info',
+          `${part} of the ${this.format} package ${this.place.plugin} (${count}${names}) are not honoured here.`,
+          'The other parts work.',
+          file,
+        )
     }
   }
   /** Manifests for other programs, which say the same in other words. */
   alsoThere(paths: readonly string[]): void {
     const message = `It is read as a ${this.format} package; ${paths.join(', ')} ${paths.length === 1 ? 'is' : 'are'} there too and not read.`
-    this.say('VT_FORMAT_UNSUPPORTED', 'info', message, 'Nothing is lost where they say the same.', join(this.place.root, paths[0]!))
+    this.say(
+      'VT_FORMAT_UNSUPPORTED',
+      'info',
+      message,
+      'Nothing is lost where they say the same.',
+      join(this.place.root, paths[0]!),
+    )
   }
   /** What is no plugin and names some. */
   offers(message: string, file: string): void {
@@ -110,7 +147,10 @@ export class Package {
   /** Does a path, after links, lie inside the package? */
   holds(path: string): boolean {
     const real = join(this.place.root, path)
-    if (!existsSync(real)) return lstatSync(real, { throwIfNoEntry: false }) === undefined && !relative(this.place.root, real).startsWith('..')
+    if (!existsSync(real))
+      return (
+        lstatSync(real, { throwIfNoEntry: false }) === undefined && !relative(this.place.root, real).startsWith('..')
+      )
     const way = relative(realpathSync(this.place.root), realpathSync(real))
     return !way.startsWith('..') && !way.startsWith('/')
   }
@@ -118,11 +158,16 @@ export class Package {
   files(folder: string, ending = '', depth = 4): string[] {
     const path = join(this.place.root, folder)
     if (depth === 0 || !lstatSync(path, { throwIfNoEntry: false })?.isDirectory()) return []
-    const entries = readdirSync(path, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1)).slice(0, most)
-    return entries.flatMap((entry) => {
-      if (entry.isDirectory()) return this.files(`${folder}/${entry.name}`, ending, depth - 1).map((name) => `${entry.name}/${name}`)
-      return entry.isFile() && entry.name.endsWith(ending) ? [entry.name] : []
-    }).slice(0, most)
+    const entries = readdirSync(path, { withFileTypes: true })
+      .sort((a, b) => (a.name < b.name ? -1 : 1))
+      .slice(0, most)
+    return entries
+      .flatMap((entry) => {
+        if (entry.isDirectory())
+          return this.files(`${folder}/${entry.name}`, ending, depth - 1).map((name) => `${entry.name}/${name}`)
+        return entry.isFile() && entry.name.endsWith(ending) ? [entry.name] : []
+      })
+      .slice(0, most)
   }
 }
 

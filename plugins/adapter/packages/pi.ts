@@ -15,15 +15,23 @@ export function readPi(found: Package, document: JsonObject): boolean {
     found.invalid(`${file}: '${'omp' in document ? 'omp' : 'pi'}' is no object.`, file)
     return false
   }
-  const list = (key: string): string[] | undefined => (raw[key] === undefined ? undefined : [raw[key]].flat().map(toText))
+  const list = (key: string): string[] | undefined =>
+    raw[key] === undefined ? undefined : [raw[key]].flat().map(toText)
   found.skills = () => {
     const paths = walk(found)
-    const skills = chosen(paths, list('skills') ?? ['skills']).filter((path) => basename(path) === 'SKILL.md').map((path) => dirname(path))
+    const skills = chosen(paths, list('skills') ?? ['skills'])
+      .filter((path) => basename(path) === 'SKILL.md')
+      .map((path) => dirname(path))
     const prompts = chosen(paths, list('prompts') ?? ['prompts']).filter((path) => path.endsWith('.md'))
     return skillsIn(found, { skills, commands: prompts.map((path) => ({ path })), source: 'prompt' })
   }
   const parts = ['extensions', 'tools', 'hooks', 'themes', 'commands', 'providers']
-  found.unsupported(Object.fromEntries(parts.map((key) => [`'${key}'`, list(key)?.length ?? (existsSync(join(found.place.root, key)) ? 1 : 0)])), file)
+  found.unsupported(
+    Object.fromEntries(
+      parts.map((key) => [`'${key}'`, list(key)?.length ?? (existsSync(join(found.place.root, key)) ? 1 : 0)]),
+    ),
+    file,
+  )
   return true
 }
 
@@ -41,7 +49,12 @@ function walk(from: Package, folder = '', depth = 1, paths: string[] = []): stri
     if (/^\.|^node_modules$/.test(name) || paths.length >= most.entries) continue
     const path = folder ? `${folder}/${name}` : name
     paths.push(path)
-    if (depth < most.depth && from.holds(path) && statSync(join(from.place.root, path), { throwIfNoEntry: false })?.isDirectory()) walk(from, path, depth + 1, paths)
+    if (
+      depth < most.depth &&
+      from.holds(path) &&
+      statSync(join(from.place.root, path), { throwIfNoEntry: false })?.isDirectory()
+    )
+      walk(from, path, depth + 1, paths)
   }
   return paths
 }

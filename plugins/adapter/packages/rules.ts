@@ -6,8 +6,17 @@ import type { Package } from './package.js'
 import { readToml } from './toml.js'
 
 const words: Record<string, string> = {
-  run_shell_command: 'Bash', read_file: 'Read', read_many_files: 'Read', search_file_content: 'Grep', grep_search: 'Grep', glob: 'Glob', list_directory: 'Glob',
-  write_file: 'Write', replace: 'Edit', web_fetch: 'WebFetch', google_web_search: 'WebSearch',
+  run_shell_command: 'Bash',
+  read_file: 'Read',
+  read_many_files: 'Read',
+  search_file_content: 'Grep',
+  grep_search: 'Grep',
+  glob: 'Glob',
+  list_directory: 'Glob',
+  write_file: 'Write',
+  replace: 'Edit',
+  web_fetch: 'WebFetch',
+  google_web_search: 'WebSearch',
 }
 /** A part of a command line that means itself in a rule of ours. */
 const plain = /^[\w./:=@+ -]+$/

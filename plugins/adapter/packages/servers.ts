@@ -21,7 +21,13 @@ export interface DeclaredServer {
 }
 
 /** A server whose texts may wait for values of the user; one that cannot be meant so is left out and named. */
-export function addServer(found: Package, name: string, { command, args, env, cwd, url, type, headers, more, requires }: DeclaredServer, names: Names, file: string): void {
+export function addServer(
+  found: Package,
+  name: string,
+  { command, args, env, cwd, url, type, headers, more, requires }: DeclaredServer,
+  names: Names,
+  file: string,
+): void {
   // It would never run, so nobody is asked about it: `vtcode setup` enters it into a file that we read as well.
   if (isOwnServer(command, args)) return
   const { needs } = found
@@ -31,7 +37,8 @@ export function addServer(found: Package, name: string, { command, args, env, cw
     if (holdsSecret(words)) throw new Error(`it puts a secret into ${where}, where others can read it`)
     return words
   }
-  const each = (texts: JsonObject): JsonObject => Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, word(text)]))
+  const each = (texts: JsonObject): JsonObject =>
+    Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, word(text)]))
   try {
     const own = { ...found.exported(), ...(isObject(env) && each(env)) }
     const definition: JsonObject =

@@ -31,7 +31,13 @@ export function tomlCommands(found: Package): PackageText[] {
       return []
     }
     const about = typeof description === 'string' ? `description: ${JSON.stringify(description)}\n` : ''
-    const text = skillText(found, file, path.replace(/\.toml$/, '').replaceAll('/', '-'), 'command', Buffer.from(`---\n${about}---\n${prompt}`))
+    const text = skillText(
+      found,
+      file,
+      path.replace(/\.toml$/, '').replaceAll('/', '-'),
+      'command',
+      Buffer.from(`---\n${about}---\n${prompt}`),
+    )
     return text ? [text] : []
   })
 }

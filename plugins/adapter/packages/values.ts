@@ -33,7 +33,11 @@ export function needsOf(raw: unknown, literals: Readonly<Record<string, string>>
       // A file or a folder is a text.
       const one = { type: types.has(toText(type)) ? toText(type) : 'string' }
       const byDefault = fill(field['default'], literals)
-      needs.options[key] = { ...(multiple === true ? { type: 'array', items: one } : one), description: about, ...(byDefault !== undefined && { default: byDefault }) }
+      needs.options[key] = {
+        ...(multiple === true ? { type: 'array', items: one } : one),
+        description: about,
+        ...(byDefault !== undefined && { default: byDefault }),
+      }
       if (required === true && byDefault === undefined) needs.required.push(key)
     }
   }
@@ -48,10 +52,17 @@ export const declared = ({ options, required, secrets }: Needs): Pick<Manifest, 
 
 /** Every value under a variable of its own, for programs that look for them there. */
 export const exported = ({ options, secrets }: Needs, nameOf: (key: string) => string): Record<string, JsonObject> =>
-  Object.fromEntries([...Object.keys(options).map((key) => [nameOf(key), { option: key }]), ...Object.keys(secrets).map((key) => [nameOf(key), { secret: key }])])
+  Object.fromEntries([
+    ...Object.keys(options).map((key) => [nameOf(key), { option: key }]),
+    ...Object.keys(secrets).map((key) => [nameOf(key), { secret: key }]),
+  ])
 
 /** A text with its references taken apart, in one pass. Throws what it names and nobody declares. */
-export function wordedValue(text: string, { literals, environment = false }: Names, { options, secrets }: Needs): ValueWords {
+export function wordedValue(
+  text: string,
+  { literals, environment = false }: Names,
+  { options, secrets }: Needs,
+): ValueWords {
   const parts: ValueWords[] = []
   const add = (part: ValueWords): void => {
     const last = parts.at(-1)
@@ -63,7 +74,8 @@ export function wordedValue(text: string, { literals, environment = false }: Nam
     add(text.slice(end, index))
     end = index + whole.length
     if (key !== undefined) {
-      if (!Object.hasOwn(options, key) && !Object.hasOwn(secrets, key)) throw new Error(`it names the value '${key}', which the package does not declare`)
+      if (!Object.hasOwn(options, key) && !Object.hasOwn(secrets, key))
+        throw new Error(`it names the value '${key}', which the package does not declare`)
       add(Object.hasOwn(secrets, key) ? { secret: key } : { option: key })
     } else if (Object.hasOwn(literals, name)) add(literals[name]!)
     else if (environment && name !== '/') add({ env: name, ...(otherwise !== undefined && { default: otherwise }) })
@@ -75,4 +87,6 @@ export function wordedValue(text: string, { literals, environment = false }: Nam
 
 /** Other programs see the arguments of a process, and servers keep the addresses they are asked for: no secret belongs there. */
 export const holdsSecret = (words: ValueWords | undefined): boolean =>
-  typeof words === 'object' && (Object.hasOwn(words, 'secret') || (Array.isArray(words['join']) && words['join'].some((part: ValueWords) => holdsSecret(part))))
+  typeof words === 'object' &&
+  (Object.hasOwn(words, 'secret') ||
+    (Array.isArray(words['join']) && words['join'].some((part: ValueWords) => holdsSecret(part))))

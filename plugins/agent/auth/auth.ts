@@ -31,7 +31,9 @@ export async function createCredential(
     case 'query':
       return fixed({ query: { [auth.name!]: await value('value') } })
     case 'basic': {
-      const pair = Buffer.from(`${await resolve(auth['username'], 'auth.username')}:${await value('password')}`).toString('base64')
+      const pair = Buffer.from(
+        `${await resolve(auth['username'], 'auth.username')}:${await value('password')}`,
+      ).toString('base64')
       keepSecret(pair, provider)
       return fixed({ headers: { authorization: `Basic ${pair}` } })
     }
@@ -72,9 +74,25 @@ function byCommand(provider: string, auth: Auth, providers: AgentProviders, work
   }
 }
 
-async function tokenOf(provider: string, { command = '', args = [], cwd = homedir(), timeout_ms = 5000 }: Auth, { env }: AgentProviders, workspace: string): Promise<string> {
-  const refused = (why: string) => new AgentError('VT_LLM_AUTH', `The command '${command}' that prints the token of the provider '${provider}' ${why}.`)
-  const token = await printed({ program: command, args, cwd, path: env['PATH'], workspace, seconds: timeout_ms / 1000 }).catch((error: unknown) => Promise.reject(refused(messageOf(error))))
+async function tokenOf(
+  provider: string,
+  { command = '', args = [], cwd = homedir(), timeout_ms = 5000 }: Auth,
+  { env }: AgentProviders,
+  workspace: string,
+): Promise<string> {
+  const refused = (why: string) =>
+    new AgentError(
+      'VT_LLM_AUTH',
+      `The command '${command}' that prints the token of the provider '${provider}' ${why}.`,
+    )
+  const token = await printed({
+    program: command,
+    args,
+    cwd,
+    path: env['PATH'],
+    workspace,
+    seconds: timeout_ms / 1000,
+  }).catch((error: unknown) => Promise.reject(refused(messageOf(error))))
   if (token === '') throw refused('printed nothing')
   keepSecret(token, provider)
   return token

@@ -48,7 +48,15 @@ export function createAwsCredential(signing: Signing): Credential {
       return {
         sign: async ({ url, body, ...request }) => {
           const datetime = new Date(providers.clock.now()).toISOString().replace(/[-:]|\.\d+/g, '')
-          const signer = new AwsV4Signer({ ...request, ...keys, url: url.href, body: body ?? null, datetime, region: auth.region!, service: auth.service ?? 'bedrock' })
+          const signer = new AwsV4Signer({
+            ...request,
+            ...keys,
+            url: url.href,
+            body: body ?? null,
+            datetime,
+            region: auth.region!,
+            service: auth.service ?? 'bedrock',
+          })
           return (await signer.sign()).headers
         },
       }
@@ -71,17 +79,23 @@ function ownKeys({ auth, providers: { env } }: Signing): Keys | undefined {
   const [credentials, config] = filesOf(env)
   const values = { ...section(config, name === 'default' ? name : `profile ${name}`), ...section(credentials, name) }
   // Keys beside a role are what the role is asked for with.
-  return values['role_arn'] ? undefined : asKeys(values['aws_access_key_id'], values['aws_secret_access_key'], values['aws_session_token'])
+  return values['role_arn']
+    ? undefined
+    : asKeys(values['aws_access_key_id'], values['aws_secret_access_key'], values['aws_session_token'])
 }
 
 const asKeys = (id: string | undefined, secret: string | undefined, token: string | undefined): Keys | undefined =>
   id && secret ? { accessKeyId: id, secretAccessKey: secret, ...(token && { sessionToken: token }) } : undefined
 
-const profileOf = ({ profile }: Auth, env: AgentProviders['env']): string => profile ?? (env['AWS_PROFILE'] || 'default')
+const profileOf = ({ profile }: Auth, env: AgentProviders['env']): string =>
+  profile ?? (env['AWS_PROFILE'] || 'default')
 
 function filesOf(env: AgentProviders['env']): [credentials: string, config: string] {
   const folder = join(env['HOME'] || homedir(), '.aws')
-  return [env['AWS_SHARED_CREDENTIALS_FILE'] || join(folder, 'credentials'), env['AWS_CONFIG_FILE'] || join(folder, 'config')]
+  return [
+    env['AWS_SHARED_CREDENTIALS_FILE'] || join(folder, 'credentials'),
+    env['AWS_CONFIG_FILE'] || join(folder, 'config'),
+  ]
 }
 
 /** One section of a file of AWS; a file that is not there says nothing. */
@@ -109,13 +123,33 @@ function textOf(file: string): string {
 /** Keys for a profile that has none of its own, from single sign-on, a role, a program or the machine: AWS's own program knows every way. */
 async function lentKeys({ provider, auth, providers: { env, clock }, workspace }: Signing): Promise<Keys> {
   const profile = profileOf(auth, env)
-  const declared = Object.entries(env).filter((entry): entry is [string, string] => /^(AWS_\w+|HOME)$/.test(entry[0]) && entry[1] !== undefined)
-  const args = ['configure', 'export-credentials', '--format', 'process', ...(profile === 'default' ? [] : ['--profile', profile])]
+  const declared = Object.entries(env).filter(
+    (entry): entry is [string, string] => /^(AWS_\w+|HOME)$/.test(entry[0]) && entry[1] !== undefined,
+  )
+  const args = [
+    'configure',
+    'export-credentials',
+    '--format',
+    'process',
+    ...(profile === 'default' ? [] : ['--profile', profile]),
+  ]
   const refused = (why: string) =>
-    new AgentError('VT_LLM_AUTH', `The provider '${provider}' needs keys of AWS: the profile '${profile}' holds none (${filesOf(env).join(', ')}), and the program aws, which knows other ways, ${why}.`, {
-      hint: `Try \`aws configure export-credentials --profile ${profile}\` (AWS CLI 2), write aws_access_key_id and aws_secret_access_key into that profile, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.`,
-    })
-  const output = await printed({ program: 'aws', args, cwd: homedir(), env: Object.fromEntries(declared), path: env['PATH'], workspace, seconds: 30 }).catch((error: unknown) => Promise.reject(refused(messageOf(error))))
+    new AgentError(
+      'VT_LLM_AUTH',
+      `The provider '${provider}' needs keys of AWS: the profile '${profile}' holds none (${filesOf(env).join(', ')}), and the program aws, which knows other ways, ${why}.`,
+      {
+        hint: `Try \`aws configure export-credentials --profile ${profile}\` (AWS CLI 2), write aws_access_key_id and aws_secret_access_key into that profile, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.`,
+      },
+    )
+  const output = await printed({
+    program: 'aws',
+    args,
+    cwd: homedir(),
+    env: Object.fromEntries(declared),
+    path: env['PATH'],
+    workspace,
+    seconds: 30,
+  }).catch((error: unknown) => Promise.reject(refused(messageOf(error))))
   const keys = parsed(output)
   if (!keys) throw refused('printed no keys')
   const until = Date.parse(keys.expiration ?? '')
@@ -124,7 +158,10 @@ async function lentKeys({ provider, auth, providers: { env, clock }, workspace }
 
 function parsed(output: string): { own: Keys; expiration?: string } | undefined {
   try {
-    const { AccessKeyId, SecretAccessKey, SessionToken, Expiration } = JSON.parse(output) as Record<string, string | undefined>
+    const { AccessKeyId, SecretAccessKey, SessionToken, Expiration } = JSON.parse(output) as Record<
+      string,
+      string | undefined
+    >
     const own = asKeys(AccessKeyId, SecretAccessKey, SessionToken)
     return own && { own, ...(Expiration !== undefined && { expiration: Expiration }) }
   } catch {

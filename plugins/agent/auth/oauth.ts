@@ -131,7 +131,11 @@ async function runCodeFlow(login: SignIn, workspace: string, signal: AbortSignal
 
 /** Runs the device flow (RFC 8628): the user types a code in elsewhere, and the server is asked until they have. */
 async function runDeviceFlow(login: SignIn, signal: AbortSignal): Promise<Token> {
-  const { auth, provider, providers: { clock } } = login
+  const {
+    auth,
+    provider,
+    providers: { clock },
+  } = login
   const { deviceAuthorizationRequest, processDeviceAuthorizationResponse } = await import('oauth4webapi')
   const [server, client, key, options] = await openClient(login)
   const response = await deviceAuthorizationRequest(server, client, key, readScope(auth), options)

@@ -4,7 +4,8 @@ import type { Settings } from '../../../core/shapes/index.js'
 export type Auth = NonNullable<Settings['custom_providers'][number]['auth']>
 
 /** Returns the type of an `auth`; a command alone implies its type. */
-export const authType = ({ type, command }: Auth): Auth['type'] => type ?? (command === undefined ? undefined : 'command')
+export const authType = ({ type, command }: Auth): Auth['type'] =>
+  type ?? (command === undefined ? undefined : 'command')
 
 /** What opens the door of one provider, and of no other. */
 export interface Credential {

@@ -5,7 +5,10 @@ import type { Clock, Random } from './components.js'
 const longest = 2 ** 31 - 1
 
 /** The machine's own time. */
-export const clock: Clock = Object.freeze({ now: () => Date.now(), sleep: (ms: number, signal: AbortSignal) => sleep(Math.min(ms, longest), undefined, { signal }) })
+export const clock: Clock = Object.freeze({
+  now: () => Date.now(),
+  sleep: (ms: number, signal: AbortSignal) => sleep(Math.min(ms, longest), undefined, { signal }),
+})
 export const random: Random = Object.freeze({ next: () => Math.random() })
 
 /** Repeatable random numbers: the same in every run, by mulberry32 (public domain). */

@@ -37,7 +37,10 @@ export type AgentProviders = Readonly<{
     describe(name: string, input: unknown, prepared?: PreparedCall): CallTraits | Promise<CallTraits>
   }>
   /** Where a session is stored; `kept`: later runs find it. */
-  session: Readonly<{ kept: boolean; open(workspace: Workspace, id: string, how: { must_exist: boolean }): Promise<Store> }>
+  session: Readonly<{
+    kept: boolean
+    open(workspace: Workspace, id: string, how: { must_exist: boolean }): Promise<Store>
+  }>
   /** How the result of a call reads to a model. */
   output_map: Readonly<{ toModel(result: Result): ModelText }>
   /** Where events go besides whoever asked for them; `agent`: its name where the session does a part of another one's work. */
@@ -45,7 +48,9 @@ export type AgentProviders = Readonly<{
   /** Results of quiet calls that need not be made again. Contract: `key` names slot and input, not the state of the world. */
   cache: Readonly<{ get(key: string): Result | undefined; put(key: string, result: Result): void }>
   /** Milliseconds before attempt `attempt` + 1 of a request, unless there is to be none. */
-  retry: Readonly<{ next(attempt: number, cause: Pick<Cause, 'wait_ms' | 'category'>, random: Random): number | 'stop' }>
+  retry: Readonly<{
+    next(attempt: number, cause: Pick<Cause, 'wait_ms' | 'category'>, random: Random): number | 'stop'
+  }>
   clock: Clock
   random: Random
   fetch: typeof fetch

@@ -16,7 +16,8 @@ export class AgentError extends Error {
 
 /** What to do about a code; the manifests have it. */
 export function hintOf(kernel: Kernel, code: string): string {
-  for (const { errors } of kernel.inspection.contributions()) if (errors?.[code]?.hint) return plainly(errors[code].hint)
+  for (const { errors } of kernel.inspection.contributions())
+    if (errors?.[code]?.hint) return plainly(errors[code].hint)
   return ''
 }
 

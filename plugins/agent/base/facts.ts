@@ -13,8 +13,25 @@ export type Fact =
   | { kind: 'message'; message: Msg; cost_usd?: number | null; tells?: Told }
   | { kind: 'call_start'; call_id: string; name: string; input: unknown; effects: readonly Effect[] }
   /** `applied`: what a call was about that was made and may have changed something. */
-  | { kind: 'call_end'; call_id: string; text: string; is_error: boolean; spool_path?: string; images?: ImageRef[]; changed?: string[]; applied?: string; not_applied?: RefusedChange }
-  | { kind: 'compaction'; keep_from: number; inserted: Msg[]; history_path: string; summary: Summary; reset?: ResetTrigger }
+  | {
+      kind: 'call_end'
+      call_id: string
+      text: string
+      is_error: boolean
+      spool_path?: string
+      images?: ImageRef[]
+      changed?: string[]
+      applied?: string
+      not_applied?: RefusedChange
+    }
+  | {
+      kind: 'compaction'
+      keep_from: number
+      inserted: Msg[]
+      history_path: string
+      summary: Summary
+      reset?: ResetTrigger
+    }
   /** `texts`: call_id → what stands there now. With `inputs` what was asked left too. */
   | { kind: 'cleared'; texts: Record<string, string>; inputs?: true }
   | { kind: 'revert'; to_turn: number; scope: RevertScope; paths?: readonly string[]; force?: true }
@@ -80,23 +97,50 @@ type OnDisk = 'at once' | 'at once for changes' | 'with the next wait'
 
 /** What a journal may hold: what each fact says, and when it is on disk. */
 export const factTable: { readonly [K in Fact['kind']]: { says: string; on_disk: OnDisk } } = {
-  segment: { says: 'A stretch of steps begins with one frozen prompt and one frozen list of tools; their texts are in `prompts/<sha256>`.', on_disk: 'with the next wait' },
+  segment: {
+    says: 'A stretch of steps begins with one frozen prompt and one frozen list of tools; their texts are in `prompts/<sha256>`.',
+    on_disk: 'with the next wait',
+  },
   turn_start: { says: 'A turn begins, with its input.', on_disk: 'with the next wait' },
   turn_end: { says: 'The turn ended, completed or with a code.', on_disk: 'with the next wait' },
-  message: { says: 'A step of the model with what it cost, the results of all its calls, or a message that no person wrote.', on_disk: 'with the next wait' },
+  message: {
+    says: 'A step of the model with what it cost, the results of all its calls, or a message that no person wrote.',
+    on_disk: 'with the next wait',
+  },
   call_start: { says: 'A call begins: its name, its input, what it can do at worst.', on_disk: 'at once for changes' },
-  call_end: { says: 'The result of a call as the model reads it, with its images by their digests, the files it changed, and why it was not applied.', on_disk: 'at once for changes' },
-  compaction: { says: 'The messages before one gave way to a summary, or to a fresh start; they are in `history_path`.', on_disk: 'at once' },
+  call_end: {
+    says: 'The result of a call as the model reads it, with its images by their digests, the files it changed, and why it was not applied.',
+    on_disk: 'at once for changes',
+  },
+  compaction: {
+    says: 'The messages before one gave way to a summary, or to a fresh start; they are in `history_path`.',
+    on_disk: 'at once',
+  },
   cleared: { says: 'Old results gave way to a shorter text.', on_disk: 'with the next wait' },
   revert: { says: 'A turn of its own that restores what was before another one.', on_disk: 'at once' },
-  child: { says: 'A part of the work that an agent does: it waits, runs, or ended, with its report.', on_disk: 'at once' },
-  rights: { says: 'The session does a part of the work of another one, which leaves it these tools and paths, whoever opens it.', on_disk: 'at once' },
-  mode: { says: 'The mode of all calls from now on: a person chose it, accepted a plan, or gave a part of the work.', on_disk: 'at once' },
-  tracker: { says: 'The steps of the task, all of them, as the model, a person or a planner left them.', on_disk: 'with the next wait' },
+  child: {
+    says: 'A part of the work that an agent does: it waits, runs, or ended, with its report.',
+    on_disk: 'at once',
+  },
+  rights: {
+    says: 'The session does a part of the work of another one, which leaves it these tools and paths, whoever opens it.',
+    on_disk: 'at once',
+  },
+  mode: {
+    says: 'The mode of all calls from now on: a person chose it, accepted a plan, or gave a part of the work.',
+    on_disk: 'at once',
+  },
+  tracker: {
+    says: 'The steps of the task, all of them, as the model, a person or a planner left them.',
+    on_disk: 'with the next wait',
+  },
   goal: { says: 'A person set a goal: the run goes on until it is met.', on_disk: 'at once' },
   goal_end: { says: 'The goal was met, or a person cleared it.', on_disk: 'at once' },
   verified: { says: 'The commands that prove the work ran; what came of each.', on_disk: 'at once' },
-  artifact: { says: 'A text beside the conversation: a plan, what a planner or an evaluator wrote, a handoff for whoever goes on.', on_disk: 'with the next wait' },
+  artifact: {
+    says: 'A text beside the conversation: a plan, what a planner or an evaluator wrote, a handoff for whoever goes on.',
+    on_disk: 'with the next wait',
+  },
   phase: { says: 'A task that is planned, built and evaluated comes to one of these.', on_disk: 'at once' },
   task: { says: 'Something begins by itself from now on, is due at another time, or is gone.', on_disk: 'at once' },
   note: { says: 'Something for whoever reads the journal.', on_disk: 'with the next wait' },

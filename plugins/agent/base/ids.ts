@@ -3,7 +3,10 @@ import type { Clock, Random } from './components.js'
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
 /** Makes ids that sort by time: a prefix and a ULID, https://github.com/ulid/spec. */
-export function idMaker(clock: Clock, random: Random): (prefix: 'ses' | 'th' | 'tn' | 'it' | 'seg' | 'in' | 'h') => string {
+export function idMaker(
+  clock: Clock,
+  random: Random,
+): (prefix: 'ses' | 'th' | 'tn' | 'it' | 'seg' | 'in' | 'h') => string {
   return (prefix) => {
     let time = clock.now()
     let head = ''

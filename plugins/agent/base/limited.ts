@@ -5,7 +5,8 @@ export async function readLimited(response: Response, max_bytes: number): Promis
   const chunks: Uint8Array[] = []
   let bytes = 0
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    if ((bytes += chunk.length) > max_bytes) throw new AgentError('VT_LLM_REQUEST', `The answer is larger than ${max_bytes} bytes.`)
+    if ((bytes += chunk.length) > max_bytes)
+      throw new AgentError('VT_LLM_REQUEST', `The answer is larger than ${max_bytes} bytes.`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

@@ -17,7 +17,10 @@ export class LoopDetector {
     for (let period = 2; period <= 6; period++) {
       const tail = this.pairs.slice(-period * repeats.period)
       if (tail.length < period * repeats.period || tail[0]!.identity !== identity) continue
-      const circles = tail.every(({ identity, digest }, index) => identity === tail[index % period]!.identity && digest === tail[index % period]!.digest)
+      const circles = tail.every(
+        ({ identity, digest }, index) =>
+          identity === tail[index % period]!.identity && digest === tail[index % period]!.digest,
+      )
       // One call over and over is no circle of several: the other rules count that.
       if (!circles || new Set(tail.slice(0, period).map(({ identity }) => identity)).size === 1) continue
       // What is refused belongs to the circle: the call behind it is refused too.

@@ -133,9 +133,24 @@ export type ThreadItem =
       duration_ms: number
       bytes: number
     }
-  | { id: string; type: 'command_execution'; command: string; aggregated_output: string; exit_code?: number; status: ItemStatus; call_id: string }
+  | {
+      id: string
+      type: 'command_execution'
+      command: string
+      aggregated_output: string
+      exit_code?: number
+      status: ItemStatus
+      call_id: string
+    }
   | { id: string; type: 'file_change'; changes: FileChange[]; status: ItemStatus; call_id: string }
-  | { id: string; type: 'mcp_tool_call'; tool_name: string; arguments?: unknown; result?: string; status: 'completed' | 'failed' }
+  | {
+      id: string
+      type: 'mcp_tool_call'
+      tool_name: string
+      arguments?: unknown
+      result?: string
+      status: 'completed' | 'failed'
+    }
   | { id: string; type: 'web_search'; query: string; provider?: string; results?: JsonObject[] }
   | {
       id: string
@@ -148,7 +163,15 @@ export type ThreadItem =
       data?: JsonObject
     }
   /** A part of the work that an agent does in a thread of its own; `trajectory_path`: its journal, workspace-relative. */
-  | { id: string; type: 'subagent'; child_thread_id: string; agent_name: string; status: ItemStatus; summary?: string; trajectory_path?: string }
+  | {
+      id: string
+      type: 'subagent'
+      child_thread_id: string
+      agent_name: string
+      status: ItemStatus
+      summary?: string
+      trajectory_path?: string
+    }
   | { id: string; type: 'error'; message: string; code: string }
 /** An item that has no id yet. */
 export type NewThreadItem = ThreadItem extends infer One ? (One extends ThreadItem ? Omit<One, 'id'> : never) : never
@@ -170,7 +193,15 @@ export type HarnessEvent =
   | `evaluation_${'started' | 'passed' | 'failed'}`
   | 'revision_started'
   | 'schedule_fired'
-export type CallOutcome = 'success' | 'error' | 'permission_rejected' | 'permission_cancelled' | 'followup' | 'hook_denied' | 'invalid_tool' | 'cancelled'
+export type CallOutcome =
+  | 'success'
+  | 'error'
+  | 'permission_rejected'
+  | 'permission_cancelled'
+  | 'followup'
+  | 'hook_denied'
+  | 'invalid_tool'
+  | 'cancelled'
 export interface FileChange {
   path: string
   kind: 'add' | 'delete' | 'update'
@@ -195,7 +226,15 @@ export interface TurnCounts {
   wall_ms: number
 }
 export type EventBody =
-  | { type: 'thread.started'; session_id: string; model: string; mode: Mode; cwd: string; version: string; parent_thread_id?: string }
+  | {
+      type: 'thread.started'
+      session_id: string
+      model: string
+      mode: Mode
+      cwd: string
+      version: string
+      parent_thread_id?: string
+    }
   | {
       type: 'thread.completed'
       session_id: string
@@ -212,7 +251,16 @@ export type EventBody =
       /** Changes that were asked for last and not made; at most 20. */
       not_applied?: NotApplied[]
     }
-  | { type: 'segment.started'; segment_id: string; model: string; reason: SegmentReason; prompt_hash: string; prompt_path: string; catalog_hash: string; catalog_path: string }
+  | {
+      type: 'segment.started'
+      segment_id: string
+      model: string
+      reason: SegmentReason
+      prompt_hash: string
+      prompt_path: string
+      catalog_hash: string
+      catalog_path: string
+    }
   | {
       type: 'thread.compact_boundary'
       trigger: CompactTrigger
@@ -230,9 +278,19 @@ export type EventBody =
       tokens_after: number
       deduped_reads: number
     }
-  | { type: 'context.reset'; trigger: ResetTrigger; plan_preserved: boolean; previous_context_usage_percent: number; tool_budget_reset: boolean }
+  | {
+      type: 'context.reset'
+      trigger: ResetTrigger
+      plan_preserved: boolean
+      previous_context_usage_percent: number
+      tool_budget_reset: boolean
+    }
   | { type: 'plan.approval.requested'; plan_file: string }
-  | { type: 'plan.approval.resolved'; decision: 'execute' | 'auto_accept' | 'fresh_context' | 'revise' | 'cancel'; automatic: boolean }
+  | {
+      type: 'plan.approval.resolved'
+      decision: 'execute' | 'auto_accept' | 'fresh_context' | 'revise' | 'cancel'
+      automatic: boolean
+    }
   | { type: 'turn.started'; turn_number: number; token_breakdown?: TokenBreakdown }
   | { type: 'turn.completed'; usage: Usage; cost_usd: number | null; limits: TurnCounts }
   | { type: 'turn.failed'; message: string; usage?: Usage; code: string }
@@ -252,8 +310,21 @@ export type EventBody =
       purpose?: 'plan' | 'evaluate' | 'review'
     }
   | { type: 'permission.requested'; tool_name: string; call_id: string; reason: string; policy: string }
-  | { type: 'permission.resolved'; tool_name: string; call_id: string; decision: 'allow' | 'deny' | 'cancelled' | 'followup'; scope?: 'once' | 'session' | 'always'; wait_ms: number }
-  | { type: 'interjected'; source: 'direct' | 'queue'; image_count: number; redirect_kind: 'interjection'; intent_id?: string }
+  | {
+      type: 'permission.resolved'
+      tool_name: string
+      call_id: string
+      decision: 'allow' | 'deny' | 'cancelled' | 'followup'
+      scope?: 'once' | 'session' | 'always'
+      wait_ms: number
+    }
+  | {
+      type: 'interjected'
+      source: 'direct' | 'queue'
+      image_count: number
+      redirect_kind: 'interjection'
+      intent_id?: string
+    }
   | { type: 'error'; message: string; code: string }
 export type ThreadEvent = EventBody & { seq: number; ts: string; thread_id: string; turn_id?: string }
 /** Why a conversation begins anew with what matters of it. */

@@ -4,11 +4,26 @@ import { recordsOf } from '../session/index.js'
 import { threadTable } from '../thread_state.js'
 
 /** The certificate of a session, as the text that is kept, and what of the files in it is different by now. Throws VT_SESSION_NOT_FOUND, VT_SESSION_FOREIGN, VT_CERTIFICATE_NONE. */
-export async function certificateOfSession(workspace: Workspace, id: string): Promise<{ text: string; different: string[] }> {
+export async function certificateOfSession(
+  workspace: Workspace,
+  id: string,
+): Promise<{ text: string; different: string[] }> {
   const records = await recordsOf(workspace, id)
   const at = records.findLast(({ kind }) => kind === 'verified')?.ts
   const state = threadTable.replay(records)
   const text = certificateOf(state, id, at ?? '')
   const { files = [] } = state.verified ?? {}
-  return { text, different: differencesOf({ files, commands: [] }, { files: await hashesOf(workspace, files.map(({ path }) => path)), ran: [] }) }
+  return {
+    text,
+    different: differencesOf(
+      { files, commands: [] },
+      {
+        files: await hashesOf(
+          workspace,
+          files.map(({ path }) => path),
+        ),
+        ran: [],
+      },
+    ),
+  }
 }

@@ -14,9 +14,14 @@ export async function pickedModel(kernel: Kernel, io: Io): Promise<string | unde
   if ((io.env['VTCODE_MODEL'] ?? agentSettings(kernel).agent.model) !== undefined || !interactive(io)) return undefined
   const choices = modelChoices(kernel, io.env)
   if (new Set(choices.map(({ entry }) => entry.name)).size < 2) return undefined
-  const id = await pickOne(io, 'Which model?', choices.map((model) => ({ value: model.id, label: model.id, hint: aboutModel(model) })))
+  const id = await pickOne(
+    io,
+    'Which model?',
+    choices.map((model) => ({ value: model.id, label: model.id, hint: aboutModel(model) })),
+  )
   // What a repository brings is known in it alone.
-  if (id !== undefined && choices.find((model) => model.id === id)!.source.from.layer !== 'workspace') await keepModel(id, kernel, io)
+  if (id !== undefined && choices.find((model) => model.id === id)!.source.from.layer !== 'workspace')
+    await keepModel(id, kernel, io)
   return id
 }
 
@@ -33,6 +38,10 @@ async function keepModel(id: string, { inspection: { home } }: Kernel, io: Io): 
     io.stderr.write(difference(draft, { ...io, stdout: io.stderr }))
     writeDraft(draft)
   } catch (error) {
-    say(io, 'warning', `${oneLine(file)} is not changed: ${messageOf(error)}. To keep the choice, say it there: agent: { model: ${id} }`)
+    say(
+      io,
+      'warning',
+      `${oneLine(file)} is not changed: ${messageOf(error)}. To keep the choice, say it there: agent: { model: ${id} }`,
+    )
   }
 }

@@ -16,13 +16,21 @@ const mostImages = 20
 
 /** The flag of the verbs that take images with a task. */
 export const withImages = (command: Command): Command =>
-  command.option('--image <files>', 'images, commas between', (value: string, before: string[] = []) => [...before, value])
+  command.option('--image <files>', 'images, commas between', (value: string, before: string[] = []) => [
+    ...before,
+    value,
+  ])
 
 /** The images that a person names, wherever they lie; nothing, when one is none, and why is said. */
-export async function givenImages({ image = [] }: ImageFlags, io: Io, word = '--image'): Promise<GivenImage[] | undefined> {
+export async function givenImages(
+  { image = [] }: ImageFlags,
+  io: Io,
+  word = '--image',
+): Promise<GivenImage[] | undefined> {
   const files = (await Promise.all(image.map(named))).flat()
   const images: GivenImage[] = []
-  if (files.length > mostImages) return wrong(io, `${word} names ${files.length} files; at most ${mostImages} are taken.`)
+  if (files.length > mostImages)
+    return wrong(io, `${word} names ${files.length} files; at most ${mostImages} are taken.`)
   for (const file of files) {
     const bytes = await bytesOf(file)
     const fault = typeof bytes === 'string' ? bytes : lookAtImage(bytes)
@@ -47,7 +55,8 @@ async function named(value: string): Promise<string[]> {
 async function bytesOf(file: string): Promise<Buffer | string> {
   if (file === '') return 'a file is missing'
   const opened = await open(resolve(file), O_RDONLY | O_NONBLOCK).catch((error: NodeJS.ErrnoException) => error)
-  if (opened instanceof Error) return opened.code === 'ENOENT' ? 'file not found' : `it cannot be opened (${opened.code ?? opened.message})`
+  if (opened instanceof Error)
+    return opened.code === 'ENOENT' ? 'file not found' : `it cannot be opened (${opened.code ?? opened.message})`
   try {
     const found: Stats = await opened.stat()
     if (!found.isFile()) return 'it is no regular file'

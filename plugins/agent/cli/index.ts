@@ -8,7 +8,16 @@ export { preview } from './preview.js'
 export { printComponents } from './providers.js'
 export { printFailure } from './print_failure.js'
 export { sessionOptions, withAgent, withResume, withSession, workThenAsk, type SessionFlags } from './session_flags.js'
-export { printPieces, recordsInFile, recordsOfSession, refuseFlagged, sessionExists, sessionMeant, tellFaults, writePieces } from './session_records.js'
+export {
+  printPieces,
+  recordsInFile,
+  recordsOfSession,
+  refuseFlagged,
+  sessionExists,
+  sessionMeant,
+  tellFaults,
+  writePieces,
+} from './session_records.js'
 export { collectorOf, sendSpans } from './send_spans.js'
 export { readTask } from './streams.js'
 export { atWork, childrenText, goalText, tasksText } from './tasks.js'
@@ -17,13 +26,37 @@ export { withFlags, work, type Flags } from './work.js'
 export { chooseComponents, componentChoices, runContextOf, runContexts, type RunContext } from '../components/index.js'
 export { briefly, eventLine, notAppliedLines, partLine, progress, reasonOf, summary } from '../events/index.js'
 export { differencesOf, hashesOf, proofOf, readCertificate, runner, type Certificate } from '../finish/index.js'
-export { agentItems, findAgents, namedAgent, childRights, type AgentDefinition, type AgentFault } from '../delegation/index.js'
+export {
+  agentItems,
+  findAgents,
+  namedAgent,
+  childRights,
+  type AgentDefinition,
+  type AgentFault,
+} from '../delegation/index.js'
 export { turnBounds } from '../loop/index.js'
 export { saidWhen } from '../schedule/index.js'
 export { listModels, offeredModels, signInOf } from '../model/index.js'
 export { findModel, modelChoices, uncountedModels, providerVariables, providerShown } from '../providers/index.js'
 export { atifOf, openResponsesOf, otelOf, outlineOf, tracePage, reduceLog, type Run } from '../records/index.js'
 export {
-  adoptSession, allSessions, approvalOf, approvalsIn, findSession, homeOfSession, lastSession, listSessions, noteSession, openStore, removeSession, repair, revert, tidy, turnsOf,
-  wordsOf, writeApproval, type PendingApproval, type SessionManifest,
+  adoptSession,
+  allSessions,
+  approvalOf,
+  approvalsIn,
+  findSession,
+  homeOfSession,
+  lastSession,
+  listSessions,
+  noteSession,
+  openStore,
+  removeSession,
+  repair,
+  revert,
+  tidy,
+  turnsOf,
+  wordsOf,
+  writeApproval,
+  type PendingApproval,
+  type SessionManifest,
 } from '../session/index.js'

@@ -15,14 +15,27 @@ export interface ModelCheck {
 }
 
 /** Sends a model one small request with one tool. Throws AgentError VT_LLM_*. */
-export async function checkModel(kernel: Kernel, id: string, env: Record<string, string | undefined>, signal: AbortSignal): Promise<ModelCheck> {
+export async function checkModel(
+  kernel: Kernel,
+  id: string,
+  env: Record<string, string | undefined>,
+  signal: AbortSignal,
+): Promise<ModelCheck> {
   const providers = await chooseComponents({ kernel, env })
   const connection = await connect(kernel, id, providers)
-  const offered = { type: 'function' as const, name: 'ping', description: 'Answers.', inputSchema: { type: 'object' as const, properties: {} } }
+  const offered = {
+    type: 'function' as const,
+    name: 'ping',
+    description: 'Answers.',
+    inputSchema: { type: 'object' as const, properties: {} },
+  }
   const began = providers.clock.now()
   let usage = noUsage
   const answer = await askModel(
-    { ...connection, model: { ...connection.model, entry: { ...connection.model.entry, retries: { request: 0, stream: 0 } } } },
+    {
+      ...connection,
+      model: { ...connection.model, entry: { ...connection.model.entry, retries: { request: 0, stream: 0 } } },
+    },
     {
       system: 'Call the tool ping.',
       messages: [{ role: 'user', parts: [{ type: 'text', text: 'ping' }] }],
@@ -33,12 +46,23 @@ export async function checkModel(kernel: Kernel, id: string, env: Record<string,
       max_output_tokens: 16,
       session_id: 'check',
     },
-    { providers, speech: new Speech(new Events('check', providers.clock), () => 'check'), retrying: async () => {}, lost: (cost) => (usage = cost.usage) },
+    {
+      providers,
+      speech: new Speech(new Events('check', providers.clock), () => 'check'),
+      retrying: async () => {},
+      lost: (cost) => (usage = cost.usage),
+    },
     signal,
   ).catch((error: unknown) => {
     // A model that thinks before it says anything may need more than this to say it; it answers all the same.
     if (!(error instanceof AgentError && error.code === 'VT_LLM_LENGTH')) throw error
     return { parts: [], duration_ms: providers.clock.now() - began, usage }
   })
-  return { model: connection.model.id, answered: true, latency_ms: answer.duration_ms, calls_tools: answer.parts.some(({ type }) => type === 'raw_call'), usage: answer.usage }
+  return {
+    model: connection.model.id,
+    answered: true,
+    latency_ms: answer.duration_ms,
+    calls_tools: answer.parts.some(({ type }) => type === 'raw_call'),
+    usage: answer.usage,
+  }
 }

@@ -8,7 +8,14 @@ import type { Flags } from './work.js'
 
 /** Prints the beginning of a run. Makes no session and asks no server. */
 export async function preview(kernel: Kernel, task: string, flags: Flags, io: Io): Promise<number> {
-  const [{ environmentText, systemPrompt, instructionText }, { clock }, { toolDefinitions }, { findModel }, { agentSettings }, { withoutSchedule }] = await Promise.all([
+  const [
+    { environmentText, systemPrompt, instructionText },
+    { clock },
+    { toolDefinitions },
+    { findModel },
+    { agentSettings },
+    { withoutSchedule },
+  ] = await Promise.all([
     import('../context/index.js'),
     import('../base/index.js'),
     import('../model/index.js'),
@@ -19,18 +26,55 @@ export async function preview(kernel: Kernel, task: string, flags: Flags, io: Io
   const settings = agentSettings(kernel, definedOnly({ max_turns: flags.maxTurns, max_budget_usd: flags.maxBudgetUsd }))
   const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
-    const model = findModel(kernel, io.env, modelId(flags.model, flags.provider) ?? io.env['VTCODE_MODEL'] ?? settings.agent.model)
-    const prompt = systemPrompt(kernel.inspection.resolveMode(), await environmentText(workspace, clock), await instructionText(kernel, workspace, settings))
+    const model = findModel(
+      kernel,
+      io.env,
+      modelId(flags.model, flags.provider) ?? io.env['VTCODE_MODEL'] ?? settings.agent.model,
+    )
+    const prompt = systemPrompt(
+      kernel.inspection.resolveMode(),
+      await environmentText(workspace, clock),
+      await instructionText(kernel, workspace, settings),
+    )
     const { id, format, facts } = model
-    const tools = toolDefinitions({ tools: (how) => withoutSchedule(kernel.tools({ ...how, audience: 'agent', mode: kernel.inspection.resolveMode(flags.plan ? 'plan' : undefined) })) }, model)
-    const policies = kernel.inspection.contributions().flatMap(({ id, kind, state }) => (kind === 'policy' && state === 'active' ? [id] : []))
+    const tools = toolDefinitions(
+      {
+        tools: (how) =>
+          withoutSchedule(
+            kernel.tools({
+              ...how,
+              audience: 'agent',
+              mode: kernel.inspection.resolveMode(flags.plan ? 'plan' : undefined),
+            }),
+          ),
+      },
+      model,
+    )
+    const policies = kernel.inspection
+      .contributions()
+      .flatMap(({ id, kind, state }) => (kind === 'policy' && state === 'active' ? [id] : []))
     const limits = { ...settings.tools, ...settings.automation.full_auto, ...settings.harness }
-    if (flags.json) io.stdout.write(documentText({ model: id, format, facts, mode: kernel.settings.policy.mode, prompt, task, tools, limits, policies }))
+    if (flags.json)
+      io.stdout.write(
+        documentText({
+          model: id,
+          format,
+          facts,
+          mode: kernel.settings.policy.mode,
+          prompt,
+          task,
+          tools,
+          limits,
+          policies,
+        }),
+      )
     else {
       const section = (title: string, body: string) => `# ${title}\n${printable(body)}\n\n`
       io.stdout.write(section('Model', `${id} (${format}), mode ${kernel.settings.policy.mode}`))
       io.stdout.write(section('Prompt', prompt) + section('Task', task))
-      io.stdout.write(section('Tools', tools.map(({ name, description }) => `${name}: ${description ?? ''}`).join('\n')))
+      io.stdout.write(
+        section('Tools', tools.map(({ name, description }) => `${name}: ${description ?? ''}`).join('\n')),
+      )
       io.stdout.write(section('Limits', JSON.stringify(limits, null, 2)) + section('Policies', policies.join('\n')))
     }
     return 0

@@ -9,4 +9,12 @@ export function printFailure(kernel: Kernel, error: unknown, io: Io): number {
   return configuration.has(error.code) ? 3 : 1
 }
 
-const configuration = new Set(['VT_LLM_NO_MODEL', 'VT_LLM_AUTH', 'VT_LLM_UNPRICED', 'VT_CONFIG_INVALID', 'VT_PROVIDER_PACKAGE', 'VT_PROVIDER_VERSION', 'VT_PROVIDER_MODULE'])
+const configuration = new Set([
+  'VT_LLM_NO_MODEL',
+  'VT_LLM_AUTH',
+  'VT_LLM_UNPRICED',
+  'VT_CONFIG_INVALID',
+  'VT_PROVIDER_PACKAGE',
+  'VT_PROVIDER_VERSION',
+  'VT_PROVIDER_MODULE',
+])

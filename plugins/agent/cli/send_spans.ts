@@ -9,11 +9,17 @@ const patience_ms = 60_000
 export function collectorOf(kernel: Kernel, named: string | true): URL {
   const { telemetry }: Pick<AgentSettings, 'telemetry'> = agentSettings(kernel)
   const address = named === true ? telemetry.otel_endpoint : named
-  const hint = 'Name it, as in --endpoint http://127.0.0.1:4318, or set telemetry.otel_endpoint in ~/.vtcode/vtcode.config.yaml.'
-  if (address === undefined) throw new AgentError('VT_CONFIG_INVALID', '--endpoint has no address, and telemetry.otel_endpoint is not set.', { hint })
+  const hint =
+    'Name it, as in --endpoint http://127.0.0.1:4318, or set telemetry.otel_endpoint in ~/.vtcode/vtcode.config.yaml.'
+  if (address === undefined)
+    throw new AgentError('VT_CONFIG_INVALID', '--endpoint has no address, and telemetry.otel_endpoint is not set.', {
+      hint,
+    })
   const url = URL.canParse(address) ? new URL(address) : undefined
-  if (!url || !/^https?:$/.test(url.protocol)) throw new AgentError('VT_CONFIG_INVALID', `'${address.slice(0, 200)}' is no address of a collector.`, { hint })
-  if (url.username !== '' || url.password !== '') throw new AgentError('VT_CONFIG_INVALID', 'The address of a collector holds no user and no password.', { hint })
+  if (!url || !/^https?:$/.test(url.protocol))
+    throw new AgentError('VT_CONFIG_INVALID', `'${address.slice(0, 200)}' is no address of a collector.`, { hint })
+  if (url.username !== '' || url.password !== '')
+    throw new AgentError('VT_CONFIG_INVALID', 'The address of a collector holds no user and no password.', { hint })
   if (url.pathname === '/') url.pathname = '/v1/traces'
   return url
 }
@@ -32,7 +38,14 @@ export async function sendSpans(url: URL, pieces: AsyncIterable<string>, io: Io)
   })
   using limit = deadline(patience_ms, io.signal)
   const headers = { 'content-type': 'application/json', 'user-agent': `vtcode/${version}` }
-  const init: RequestInit & { duplex: 'half' } = { method: 'POST', headers, body, duplex: 'half', redirect: 'error', signal: limit.signal }
+  const init: RequestInit & { duplex: 'half' } = {
+    method: 'POST',
+    headers,
+    body,
+    duplex: 'half',
+    redirect: 'error',
+    signal: limit.signal,
+  }
   let reply: Response
   let said: string
   try {
@@ -50,7 +63,9 @@ export async function sendSpans(url: URL, pieces: AsyncIterable<string>, io: Io)
 /** What a collector says that it left out of what it took otherwise. */
 function rejectedIn(text: string): string | undefined {
   try {
-    const { partialSuccess } = JSON.parse(text) as { partialSuccess?: { rejectedSpans?: unknown; errorMessage?: unknown } }
+    const { partialSuccess } = JSON.parse(text) as {
+      partialSuccess?: { rejectedSpans?: unknown; errorMessage?: unknown }
+    }
     const spans = Number(partialSuccess?.rejectedSpans ?? 0)
     return spans > 0 ? `${spans}, ${JSON.stringify(partialSuccess?.errorMessage ?? '')}` : undefined
   } catch {

@@ -17,7 +17,13 @@ export interface VerbContext {
 }
 
 /** Opens an agent for a verb and closes it. Returns the exit code. */
-export async function withAgent(kernel: Kernel, io: Io, context: VerbContext, options: AgentOptions, use: (agent: Agent) => Promise<number>): Promise<number> {
+export async function withAgent(
+  kernel: Kernel,
+  io: Io,
+  context: VerbContext,
+  options: AgentOptions,
+  use: (agent: Agent) => Promise<number>,
+): Promise<number> {
   const { createAgent } = await import('../index.js')
   return whileOpen(kernel, io, context, options, createAgent, use)
 }
@@ -31,16 +37,31 @@ const mostData = 8192
 
 /** Works on a task, then asks the model for data about it. Returns the exit code. */
 export async function workThenAsk(
-  kernel: Kernel, io: Io, context: VerbContext, options: AgentOptions, { task, data }: AskedAtEnd, use: (outcome: RunOutcome, reply: JsonObject | undefined) => Promise<number>,
+  kernel: Kernel,
+  io: Io,
+  context: VerbContext,
+  options: AgentOptions,
+  { task, data }: AskedAtEnd,
+  use: (outcome: RunOutcome, reply: JsonObject | undefined) => Promise<number>,
 ): Promise<number> {
   const { openThread } = await import('../index.js')
   return whileOpen(kernel, io, context, options, openThread, async ({ thread }) => {
     await thread.start()
-    const { outcome } = await thread.run({ role: 'user', parts: [{ type: 'text', text: task }], origin: 'prompt' }, io.signal)
+    const { outcome } = await thread.run(
+      { role: 'user', parts: [{ type: 'text', text: task }], origin: 'prompt' },
+      io.signal,
+    )
     const { connection, settings } = thread
     const max_output_tokens = Math.min(mostData, tokenBudget(connection.model, settings).output)
-    const asking = async () => askFor(thread, { ...data, connection, max_output_tokens, after: await thread.context.request() }, io.signal)
-    const asked = outcome === 'success' ? await asking().then((reply) => ({ reply }), (error: unknown) => ({ error })) : { reply: undefined }
+    const asking = async () =>
+      askFor(thread, { ...data, connection, max_output_tokens, after: await thread.context.request() }, io.signal)
+    const asked =
+      outcome === 'success'
+        ? await asking().then(
+            (reply) => ({ reply }),
+            (error: unknown) => ({ error }),
+          )
+        : { reply: undefined }
     const whole = await thread.finish()
     if ('error' in asked) throw asked.error
     return use(whole, asked.reply)
@@ -48,14 +69,27 @@ export async function workThenAsk(
 }
 
 async function whileOpen<T extends { close(): Promise<void> }>(
-  kernel: Kernel, io: Io, { verb, asked }: VerbContext, options: AgentOptions, open: (kernel: Kernel, options: AgentOptions) => Promise<T>, use: (opened: T) => Promise<number>,
+  kernel: Kernel,
+  io: Io,
+  { verb, asked }: VerbContext,
+  options: AgentOptions,
+  open: (kernel: Kernel, options: AgentOptions) => Promise<T>,
+  use: (opened: T) => Promise<number>,
 ): Promise<number> {
   try {
-    for (const { code, message } of kernel.diagnostics()) if (/^VT_POLICY_(UNKNOWN_TOOL|NO_MATCH)$/.test(code)) say(io, 'warning', message)
+    for (const { code, message } of kernel.diagnostics())
+      if (/^VT_POLICY_(UNKNOWN_TOOL|NO_MATCH)$/.test(code)) say(io, 'warning', message)
     const model = options.model ?? (await pickedModel(kernel, io))
-    const agent = await open(kernel, { env: io.env, io, context: runContextOf(verb, asked, io.env), ...options, ...(model !== undefined && { model }) })
+    const agent = await open(kernel, {
+      env: io.env,
+      io,
+      context: runContextOf(verb, asked, io.env),
+      ...options,
+      ...(model !== undefined && { model }),
+    })
     // Where the model comes from elsewhere, nobody else says what the repository would have.
-    if (kernel.diagnostics().some(({ code }) => code === 'VT_CONFIG_CONSENT')) for (const text of uncountedModels(kernel, io.env)) say(io, 'warning', text)
+    if (kernel.diagnostics().some(({ code }) => code === 'VT_CONFIG_CONSENT'))
+      for (const text of uncountedModels(kernel, io.env)) say(io, 'warning', text)
     try {
       return await use(agent)
     } finally {
@@ -92,10 +126,26 @@ export const withResume = (command: Command): Command =>
     .addOption(new Option('--continue', 'continue the last session').conflicts(['resume', 'sessionId']))
 
 /** The options of an agent that these flags stand for. */
-export function sessionOptions({ model, provider, sessionId, resume, continue: goOn, keep }: SessionFlags): AgentOptions {
-  return definedOnly({ model: modelId(model, provider), session_id: sessionId, resume: goOn ? 'last' : resume, providers: keep && { session: 'disk' } })
+export function sessionOptions({
+  model,
+  provider,
+  sessionId,
+  resume,
+  continue: goOn,
+  keep,
+}: SessionFlags): AgentOptions {
+  return definedOnly({
+    model: modelId(model, provider),
+    session_id: sessionId,
+    resume: goOn ? 'last' : resume,
+    providers: keep && { session: 'disk' },
+  })
 }
 
 /** The id of a model from the flags --model and --provider. */
 export const modelId = (model: string | undefined, provider: string | undefined): string | undefined =>
-  provider === undefined || model?.startsWith(`${provider}/`) ? model : model === undefined ? provider : `${provider}/${model}`
+  provider === undefined || model?.startsWith(`${provider}/`)
+    ? model
+    : model === undefined
+      ? provider
+      : `${provider}/${model}`

@@ -11,7 +11,10 @@ async function writeAndWait(stream: NodeJS.WritableStream, text: string, signal:
 }
 
 /** Each event as one line of JSON. */
-export const jsonEventSink = ({ stdout, signal }: Io): EventSink => (event) => writeAndWait(stdout, documentText(event), signal)
+export const jsonEventSink =
+  ({ stdout, signal }: Io): EventSink =>
+  (event) =>
+    writeAndWait(stdout, documentText(event), signal)
 
 /** What is read, each as one line of JSON; returns what it comes to. Who reads these lines slowly does not hold up the run. */
 export async function printLines<T>(read: AsyncGenerator<unknown, T, void>, { stdout, signal }: Io): Promise<T> {
@@ -27,7 +30,10 @@ export async function printLines<T>(read: AsyncGenerator<unknown, T, void>, { st
  * file is read to its end, and a socket where something comes at once: a caller who merely left one open would be waited for without end.
  */
 export async function readTask(words: readonly string[], io: Io): Promise<string> {
-  const fromWords = words.filter((word) => word !== '-').join(' ').trim()
+  const fromWords = words
+    .filter((word) => word !== '-')
+    .join(' ')
+    .trim()
   if (fromWords !== '' && !words.includes('-') && !(await isPiped(io))) return fromWords
   if (fromWords === '' && io.stdin.isTTY) return ''
   const chunks: Buffer[] = []
@@ -62,7 +68,9 @@ async function speaks(io: Io): Promise<boolean> {
     await Promise.race([once(stdin, 'readable', { signal: over.signal }), once(stdin, 'end', { signal: over.signal })])
     return true
   } catch {
-    stdin.once('data', () => say(io, 'warning', 'What came on stdin came too late and was not read; say `-` beside the task to wait for it.'))
+    stdin.once('data', () =>
+      say(io, 'warning', 'What came on stdin came too late and was not read; say `-` beside the task to wait for it.'),
+    )
     stdin.unref?.()
     return false
   } finally {

@@ -24,9 +24,19 @@ export function childrenText({ children }: Children): string {
   if (children.length === 0) return 'No agent works for this conversation; its model starts them.\n'
   const rows = children.map(({ id, agent, label, about, status, summary, error, cost_usd }) => {
     const words = [label, isOver(status) ? (summary ?? error?.message ?? '') : about].filter(Boolean).join(': ')
-    return [id, agent, error ? `${status} (${error.code})` : status, cost_usd === null ? '?' : `$${cost_usd.toFixed(4)}`, oneLine(words).slice(0, 200)]
+    return [
+      id,
+      agent,
+      error ? `${status} (${error.code})` : status,
+      cost_usd === null ? '?' : `$${cost_usd.toFixed(4)}`,
+      oneLine(words).slice(0, 200),
+    ]
   })
-  return columns(rows).trimEnd().split('\n').map((line, at) => `${line}\n    ${oneLine(children[at]!.transcript_path)}\n`).join('')
+  return columns(rows)
+    .trimEnd()
+    .split('\n')
+    .map((line, at) => `${line}\n    ${oneLine(children[at]!.transcript_path)}\n`)
+    .join('')
 }
 
 const shownAtWork = 3
@@ -37,7 +47,13 @@ export function atWork({ children }: Children): string[] {
   if (running.length + queued.length === 0) return []
   const counted = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`
   const waits = queued.length === 0 ? '' : `, ${counted(queued.length, 'waits', 'wait')} for a place`
-  const rows = running.map(({ id, agent, label, about, cost_usd }) => `  ${id} ${agent}${cost_usd ? ` $${cost_usd.toFixed(4)}` : ''}: ${oneLine(label || about)}`.slice(0, 200))
+  const rows = running.map(({ id, agent, label, about, cost_usd }) =>
+    `  ${id} ${agent}${cost_usd ? ` $${cost_usd.toFixed(4)}` : ''}: ${oneLine(label || about)}`.slice(0, 200),
+  )
   const more = rows.length > shownAtWork ? [`  … ${rows.length - shownAtWork} more`] : []
-  return [`${counted(running.length, 'agent works', 'agents work')}${waits} · /agents shows all`, ...rows.slice(0, shownAtWork), ...more]
+  return [
+    `${counted(running.length, 'agent works', 'agents work')}${waits} · /agents shows all`,
+    ...rows.slice(0, shownAtWork),
+    ...more,
+  ]
 }

@@ -35,7 +35,8 @@ export class Voice {
     this.shown.delete(id)
     if (at < text.length && this.current !== id) this.endText()
     this.write(this.fit(text.slice(at), true))
-    if (status === 'cancelled' || status === 'discarded') this.write(paint(this.io.stdout, this.io.env).dim(` … (${marks[status]})`))
+    if (status === 'cancelled' || status === 'discarded')
+      this.write(paint(this.io.stdout, this.io.env).dim(` … (${marks[status]})`))
     this.endText()
     this.last = text
     return true

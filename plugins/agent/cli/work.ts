@@ -27,7 +27,10 @@ export const withFlags = (command: Command): Command =>
     .addOption(new Option('--deltas', 'and what is said between them').implies({ json: true }))
     .option('--events <file>', 'append every event to a file')
     .option('--last-message-file <file>', 'write the answer to a file')
-    .option('--verify <command>', 'has to pass; naming it agrees to it', (one: string, all: string[] = []) => [...all, one])
+    .option('--verify <command>', 'has to pass; naming it agrees to it', (one: string, all: string[] = []) => [
+      ...all,
+      one,
+    ])
     .option('--max-turns <n>', 'turns of this run', number)
     .option('--max-budget-usd <usd>', 'what the run may cost', number)
 
@@ -35,7 +38,13 @@ export const withFlags = (command: Command): Command =>
 const patience_ms = 5000
 
 /** Works on a task, or goes on with a session, and shows it. Returns the exit code. */
-export async function work(kernel: Kernel, task: string | undefined, flags: Flags, io: Io, { verb, ...options }: AgentOptions & Pick<VerbContext, 'verb'>): Promise<number> {
+export async function work(
+  kernel: Kernel,
+  task: string | undefined,
+  flags: Flags,
+  io: Io,
+  { verb, ...options }: AgentOptions & Pick<VerbContext, 'verb'>,
+): Promise<number> {
   const { printLines } = await import('./streams.js')
   const { notAppliedLines, summary, copyTo } = await import('../events/index.js')
   const show = await chooseSink(flags, verb, io)
@@ -52,14 +61,25 @@ export async function work(kernel: Kernel, task: string | undefined, flags: Flag
   const whole = await withGivenImages(task, flags, io)
   if (whole === 'refused') return 2
   const limits = definedOnly({ max_turns: flags.maxTurns, max_budget_usd: flags.maxBudgetUsd })
-  return withAgent(kernel, io, { verb, ...definedOnly({ asked: flags.context }) }, { ...sessionOptions(flags), limits, ...definedOnly({ verify: flags.verify }), onEvent, quiet, ...options }, async (agent) => {
-    if (flags.plan) await agent.setMode('plan')
-    await setGoal(agent, flags, io)
-    const outcome = await Promise.race([flags.deltas ? printLines(agent.stream(whole, { signal: io.signal }), io) : agent.run(whole, { signal: io.signal }), gaveUp(io.signal)])
-    if (outcome === undefined) return 130
-    if (!flags.json) printOutcome(outcome, notAppliedLines(outcome), summary(outcome, done), io)
-    return keep(flags.lastMessageFile, outcome.text, 'w', io) ? outcome.exit_code : 1
-  })
+  return withAgent(
+    kernel,
+    io,
+    { verb, ...definedOnly({ asked: flags.context }) },
+    { ...sessionOptions(flags), limits, ...definedOnly({ verify: flags.verify }), onEvent, quiet, ...options },
+    async (agent) => {
+      if (flags.plan) await agent.setMode('plan')
+      await setGoal(agent, flags, io)
+      const outcome = await Promise.race([
+        flags.deltas
+          ? printLines(agent.stream(whole, { signal: io.signal }), io)
+          : agent.run(whole, { signal: io.signal }),
+        gaveUp(io.signal),
+      ])
+      if (outcome === undefined) return 130
+      if (!flags.json) printOutcome(outcome, notAppliedLines(outcome), summary(outcome, done), io)
+      return keep(flags.lastMessageFile, outcome.text, 'w', io) ? outcome.exit_code : 1
+    },
+  )
 }
 
 /** Without a person in front of it, progress is part of the log. */

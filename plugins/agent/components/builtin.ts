@@ -2,7 +2,15 @@ import { ok, type Result } from '../../../core/shapes/index.js'
 import type { Io, Kernel } from '../../../core/contract/index.js'
 import { valueLimit, valueText } from '../../lib/base/index.js'
 import { approver, asker, interactive, say } from '../../lib/terminal/index.js'
-import { clock, random, seeded, textOfResult, traitsOfCall, type AgentProviders, type Component } from '../base/index.js'
+import {
+  clock,
+  random,
+  seeded,
+  textOfResult,
+  traitsOfCall,
+  type AgentProviders,
+  type Component,
+} from '../base/index.js'
 import { persist, progress } from '../events/index.js'
 import { memoryStore, openStore } from '../session/index.js'
 
@@ -20,7 +28,8 @@ type Makers<C extends Component> = Readonly<Record<string, (context: ComponentCo
 /** Every entry that comes with the program, by component and name. */
 export const builtinComponents: { readonly [C in Component]: Makers<C> } = {
   approval: {
-    prompt: ({ io, kernel }) => (io && interactive(io) ? { approve: approver(io), ask: asker(io) } : defers(kernel) ? { deferred: true } : {}),
+    prompt: ({ io, kernel }) =>
+      io && interactive(io) ? { approve: approver(io), ask: asker(io) } : defers(kernel) ? { deferred: true } : {},
     file: () => ({ deferred: true }),
     // Without anybody to ask, the kernel refuses what policies ask about and says why.
     deny_ask: () => ({}),
@@ -52,7 +61,17 @@ export const builtinComponents: { readonly [C in Component]: Makers<C> } = {
   },
   output_map: {
     concise: () => ({ toModel: textOfResult }),
-    detailed: () => ({ toModel: (result) => textOfResult(result.ok ? { ...result, text: valueText(result.output, result.text === undefined ? Infinity : valueLimit(result.text)) } : result) }),
+    detailed: () => ({
+      toModel: (result) =>
+        textOfResult(
+          result.ok
+            ? {
+                ...result,
+                text: valueText(result.output, result.text === undefined ? Infinity : valueLimit(result.text)),
+              }
+            : result,
+        ),
+    }),
   },
   logging: {
     journal: () => ({ open: persist }),
@@ -71,7 +90,10 @@ export const builtinComponents: { readonly [C in Component]: Makers<C> } = {
     none: () => ({ get: () => undefined, put: () => {} }),
   },
   retry: {
-    backoff: () => ({ next: (attempt, { wait_ms }, chance) => wait_ms ?? Math.round(chance.next() * Math.min(30_000, 500 * 2 ** attempt)) }),
+    backoff: () => ({
+      next: (attempt, { wait_ms }, chance) =>
+        wait_ms ?? Math.round(chance.next() * Math.min(30_000, 500 * 2 ** attempt)),
+    }),
     none: () => ({ next: () => 'stop' }),
   },
   clock: { system: () => clock },
@@ -90,6 +112,11 @@ export const defers = ({ settings }: Kernel): boolean => settings.agent.harness.
 /** The result of a rehearsal: says what the call would come to. */
 function rehearsed(would: Awaited<ReturnType<Kernel['explain']>>): Result {
   const { verdict, reason, call } = would
-  return ok({ ...would }, { text: `Not done, this is a rehearsal: ${call ? `${call.slot} ${JSON.stringify(call.input)}` : 'the call'} would ${words[verdict]}.${reason ? ` ${reason}` : ''}` })
+  return ok(
+    { ...would },
+    {
+      text: `Not done, this is a rehearsal: ${call ? `${call.slot} ${JSON.stringify(call.input)}` : 'the call'} would ${words[verdict]}.${reason ? ` ${reason}` : ''}`,
+    },
+  )
 }
 const words = { run: 'run', ask: 'need an approval', deny: 'be denied', refused: 'be refused' }

@@ -3,7 +3,19 @@ import { AgentError, meaningsIn, type CompactTrigger, type Msg, type Summary } f
 import type { PaidConversation } from '../ledger/index.js'
 import { connect, sizeOf, type ModelConnection, type ModelRequest } from '../model/index.js'
 import {
-  asSummary, callsIn, envelopeOf, imagesIn, mergeSummaries, messageText, plainSummary, saveMemory, shownMemory, shownSummary, summaryPrompt, summarySchema, transcript,
+  asSummary,
+  callsIn,
+  envelopeOf,
+  imagesIn,
+  mergeSummaries,
+  messageText,
+  plainSummary,
+  saveMemory,
+  shownMemory,
+  shownSummary,
+  summaryPrompt,
+  summarySchema,
+  transcript,
 } from '../session/index.js'
 import { askFor } from './ask_for.js'
 import { keepResult, keepText } from './clearing.js'
@@ -39,7 +51,12 @@ export interface CompactOptions {
  * the last words of the user; the newest groups stay word for word. Returns `false` when there is nothing to win. Throws VT_CONTEXT_STUCK
  * the second time in a row that little was won, unless a person asked for it.
  */
-export async function compact(thread: PaidConversation, context: Compactable, { trigger, focus, must = false }: CompactOptions, signal: AbortSignal): Promise<boolean> {
+export async function compact(
+  thread: PaidConversation,
+  context: Compactable,
+  { trigger, focus, must = false }: CompactOptions,
+  signal: AbortSignal,
+): Promise<boolean> {
   const { state, session_id, events } = thread
   if (!must && state.messages.length < fewest) return false
   if (!(await thread.lifecycle.mayCompact(trigger, signal)) && !must) return false
@@ -57,14 +74,27 @@ export async function compact(thread: PaidConversation, context: Compactable, { 
   if (keep_from === 0) return reads > 0
   const old = state.messages.slice(0, keep_from)
   const summary = await summarise(thread, old, { context, focus, refused: trigger === 'recovery' }, signal)
-  const words = state.messages.filter(({ role, origin }) => role === 'user' && origin !== 'harness' && origin !== 'instructions')
+  const words = state.messages.filter(
+    ({ role, origin }) => role === 'user' && origin !== 'harness' && origin !== 'instructions',
+  )
   const latest = words.slice(-thread.settings.context.dynamic.retained_user_messages)
-  const retained = await cutTo(latest.filter((message) => old.includes(message)), Math.min(most.retained, context.budget.hard / 4), (text) => keepText(thread, `input-${state.turn}`, text))
+  const retained = await cutTo(
+    latest.filter((message) => old.includes(message)),
+    Math.min(most.retained, context.budget.hard / 4),
+    (text) => keepText(thread, `input-${state.turn}`, text),
+  )
   const after = { ...state, summary: mergeSummaries(state.summary, summary), history_path }
   const memory = envelopeOf(after, session_id, thread.queue.pending, thread.providers.clock.now(), thread.remembered())
   const remembered = [shownMemory(memory), shownSummary(after.summary)]
-  await thread.commit({ kind: 'compaction', keep_from, inserted: [...remembered.map(harness), ...retained], history_path, summary })
-  for (const text of remembered) await events.say({ id: thread.newId('it'), type: 'user_message', text, origin: 'harness' })
+  await thread.commit({
+    kind: 'compaction',
+    keep_from,
+    inserted: [...remembered.map(harness), ...retained],
+    history_path,
+    summary,
+  })
+  for (const text of remembered)
+    await events.say({ id: thread.newId('it'), type: 'user_message', text, origin: 'harness' })
   await saveMemory(thread, `${session_id}_${state.compactions}.memory.json`)
   const segment = await context.segments.begin('compaction')
   const tokens_after = context.size
@@ -75,7 +105,11 @@ export async function compact(thread: PaidConversation, context: Compactable, { 
     original_message_count,
     compacted_message_count: state.messages.length,
     history_artifact_path: history_path,
-    ...(previous && { previous_segment_id: previous.segment_id, previous_prefix_hash: previous.prompt, previous_catalog_hash: previous.tools }),
+    ...(previous && {
+      previous_segment_id: previous.segment_id,
+      previous_prefix_hash: previous.prompt,
+      previous_catalog_hash: previous.tools,
+    }),
     new_segment_id: segment.id,
     new_prefix_hash: state.segment!.prompt,
     new_catalog_hash: state.segment!.tools,
@@ -84,7 +118,11 @@ export async function compact(thread: PaidConversation, context: Compactable, { 
     deduped_reads: reads,
   })
   const vain = (tokens_before - tokens_after) / tokens_before < worthwhile
-  if (vain && context.vain && trigger !== 'manual') throw new AgentError('VT_CONTEXT_STUCK', `Shortening the conversation twice won less than ${worthwhile * 100} % each time; it has ${tokens_after} tokens.`)
+  if (vain && context.vain && trigger !== 'manual')
+    throw new AgentError(
+      'VT_CONTEXT_STUCK',
+      `Shortening the conversation twice won less than ${worthwhile * 100} % each time; it has ${tokens_after} tokens.`,
+    )
   context.vain = vain
   await thread.lifecycle.compacted(trigger, signal)
   return true
@@ -95,14 +133,17 @@ const harness = (text: string): Msg => ({ role: 'user', parts: [{ type: 'text', 
 /** Writes the conversation down as it is; returns where. Without histories the journal has it. */
 export async function archiveHistory({ store, state, session_id, settings }: PaidConversation): Promise<string> {
   if (!settings.context.dynamic.persist_history) return `.vtcode/sessions/${session_id}/messages.jsonl`
-  return store.archive(`${session_id}_${state.compactions + 1}.jsonl`, withoutValues(state.messages.map((message) => `${JSON.stringify(message)}\n`).join('')))
+  return store.archive(
+    `${session_id}_${state.compactions + 1}.jsonl`,
+    withoutValues(state.messages.map((message) => `${JSON.stringify(message)}\n`).join('')),
+  )
 }
 
 /** The newest whole groups that fit, the last one in any case: calls and their results are never apart. Messages of the user that do not fit are not kept whole. */
 function startOfTail(messages: readonly Msg[], room: number): number {
   let start = messages.length
   let left = room
-  for (let end = messages.length; end > 0; ) {
+  for (let end = messages.length; end > 0;) {
     let from = end - 1
     while (from > 0 && messages[from]!.role === 'tool') from -= 1
     left -= sizeOf(messages.slice(from, end))
@@ -121,7 +162,8 @@ async function shrink(thread: PaidConversation, room: number): Promise<void> {
   const texts: Record<string, string> = {}
   for (const part of last.parts) {
     if (part.type !== 'tool_result' || part.text.length <= share) continue
-    texts[part.call_id] = `${part.text.slice(0, share)}\n… cut here: ${Buffer.byteLength(part.text)} bytes, full text in ${await keepResult(thread, part)}`
+    texts[part.call_id] =
+      `${part.text.slice(0, share)}\n… cut here: ${Buffer.byteLength(part.text)} bytes, full text in ${await keepResult(thread, part)}`
   }
   if (Object.keys(texts).length > 0) await thread.commit({ kind: 'cleared', texts })
 }
@@ -136,7 +178,15 @@ async function cutTo(messages: readonly Msg[], room: number, keep: (text: string
     if (size <= left) kept.unshift(message)
     else {
       const text = messageText(message)
-      kept.unshift({ ...message, parts: [{ type: 'text', text: `${text.slice(0, left * 2)}\n… cut here: ${Buffer.byteLength(text)} bytes, full text in ${await keep(text)}` }] })
+      kept.unshift({
+        ...message,
+        parts: [
+          {
+            type: 'text',
+            text: `${text.slice(0, left * 2)}\n… cut here: ${Buffer.byteLength(text)} bytes, full text in ${await keep(text)}`,
+          },
+        ],
+      })
     }
     left -= size
   }
@@ -147,7 +197,12 @@ async function cutTo(messages: readonly Msg[], room: number, keep: (text: string
  * The summary of the old part by a model, or without a usable answer a plain one: compaction never fails a turn. The thread's own model
  * is asked at the end of that part, which its server remembers; another one, and one that found it too long, reads a record.
  */
-async function summarise(thread: PaidConversation, old: readonly Msg[], { context, focus, refused }: { context: Compactable; focus: string | undefined; refused: boolean }, signal: AbortSignal): Promise<Summary> {
+async function summarise(
+  thread: PaidConversation,
+  old: readonly Msg[],
+  { context, focus, refused }: { context: Compactable; focus: string | undefined; refused: boolean },
+  signal: AbortSignal,
+): Promise<Summary> {
   const plain = () => plainSummary(old, thread.state.summary)
   try {
     const connection = await summariser(thread)
@@ -155,8 +210,13 @@ async function summarise(thread: PaidConversation, old: readonly Msg[], { contex
     const images = new Map(imagesIn(old).map(({ sha256 }) => [sha256, { why: 'not sent again' }]))
     const after = { ...(await context.request()), messages: old, images }
     const asked = { connection, system: summaryPrompt, schema: summarySchema, max_output_tokens: most.summary }
-    const goesOn = !refused && connection.model.id === thread.connection.model.id && after.weight.system + after.weight.tools + sizeOf(old) + 2 * most.summary < window
-    const record = goesOn ? 'The record is all that stands above.' : block('record', transcript(old, Math.max(0, window - most.summary) * 2))
+    const goesOn =
+      !refused &&
+      connection.model.id === thread.connection.model.id &&
+      after.weight.system + after.weight.tools + sizeOf(old) + 2 * most.summary < window
+    const record = goesOn
+      ? 'The record is all that stands above.'
+      : block('record', transcript(old, Math.max(0, window - most.summary) * 2))
     const task = `${focus ? `Keep above all what concerns: ${focus}\n\n` : ''}${record}`
     const answer = await askFor(thread, { ...asked, task, ...(goesOn && { after }) }, signal)
     return answer ? asSummary(answer) : plain()
@@ -169,6 +229,9 @@ async function summarise(thread: PaidConversation, old: readonly Msg[], { contex
 /** The small model, or the one of the thread; a summary is not worth many attempts. */
 async function summariser({ kernel, providers, settings, connection }: PaidConversation): Promise<ModelConnection> {
   const { small_model } = settings.agent
-  const chosen = small_model === undefined || small_model === connection.model.id ? connection : await connect(kernel, small_model, providers)
+  const chosen =
+    small_model === undefined || small_model === connection.model.id
+      ? connection
+      : await connect(kernel, small_model, providers)
   return { ...chosen, model: { ...chosen.model, entry: { ...chosen.model.entry, retries: { request: 1, stream: 1 } } } }
 }

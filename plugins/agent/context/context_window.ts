@@ -58,7 +58,8 @@ export class ContextWindow implements ConversationContext, Compactable {
 
   answered({ counted, usage }: ModelAnswer): void {
     this.usage = usage
-    this.counted = counted === undefined ? undefined : { tokens: counted, messages: this.thread.state.messages.length + 1 }
+    this.counted =
+      counted === undefined ? undefined : { tokens: counted, messages: this.thread.state.messages.length + 1 }
   }
   async breakdown(): Promise<TokenBreakdown> {
     const { system, written, tools } = (await this.segments.next()).weight
@@ -112,7 +113,8 @@ export class ContextWindow implements ConversationContext, Compactable {
     this.counted = undefined
     this.lowered = Infinity
     const must = this.size > this.budget.hard
-    if (must || this.thread.settings.harness.compact_on_model_switch) await this.compact({ trigger: 'model_switch', must }, signal)
+    if (must || this.thread.settings.harness.compact_on_model_switch)
+      await this.compact({ trigger: 'model_switch', must }, signal)
   }
 
   /** Begins the conversation anew with what matters of it, and with `texts`. */
@@ -125,12 +127,22 @@ export class ContextWindow implements ConversationContext, Compactable {
   async showNested(calls: readonly CallPart[]): Promise<void> {
     const { thread } = this
     const { workspace, settings, state } = thread
-    const changed = state.messages.at(-1)!.parts.flatMap((part) => (part.type === 'tool_result' ? (part.changed ?? []) : []))
+    const changed = state.messages
+      .at(-1)!
+      .parts.flatMap((part) => (part.type === 'tool_result' ? (part.changed ?? []) : []))
     for (const path of new Set([...calls.flatMap(namedBy), ...changed])) {
-      const found = await nestedInstructions(thread.kernel, workspace, settings.agent, relative(path, workspace.root), this.shown)
+      const found = await nestedInstructions(
+        thread.kernel,
+        workspace,
+        settings.agent,
+        relative(path, workspace.root),
+        this.shown,
+      )
       const text = shownAs(found)
       // A resumed conversation may hold them already.
-      const known = found.length === 0 || state.messages.some((message) => message.origin === 'instructions' && messageText(message) === text)
+      const known =
+        found.length === 0 ||
+        state.messages.some((message) => message.origin === 'instructions' && messageText(message) === text)
       if (!known) await thread.inject(text, 'instructions')
     }
   }
@@ -142,4 +154,5 @@ function namedBy({ input }: CallPart): string[] {
   return [path, paths, workdir, destination].flat().filter((one) => typeof one === 'string')
 }
 
-const relative = (path: string, root: string): string => (path.startsWith(`${root}/`) ? path.slice(root.length + 1) : path.replace(/^\.\//, ''))
+const relative = (path: string, root: string): string =>
+  path.startsWith(`${root}/`) ? path.slice(root.length + 1) : path.replace(/^\.\//, '')

@@ -15,7 +15,10 @@ interface Read extends Slice {
  * Repeated reads of the same lines: of all copies the newest stays. Returns what stands in the place of a result, by call_id: an
  * older copy, or one whose lines a newer one holds, is a note; a newest copy that was overtaken by a change says so.
  */
-export function dedupe(messages: readonly Msg[], meanings: ReadonlyMap<string, Meaning>): { texts: Record<string, string>; reads: number } {
+export function dedupe(
+  messages: readonly Msg[],
+  meanings: ReadonlyMap<string, Meaning>,
+): { texts: Record<string, string>; reads: number } {
   const kept: Read[] = []
   const changedBy = new Map<string, string>()
   const texts: Record<string, string> = {}
@@ -43,25 +46,47 @@ export function dedupe(messages: readonly Msg[], meanings: ReadonlyMap<string, M
 }
 
 const note = ({ path, start, end }: Slice, { call_id }: ResultPart): string =>
-  JSON.stringify({ deduped_read: true, note: 'Older copy omitted; a newer read of the same range is kept below.', path, start_line: start, ...(end < Infinity && { end_line: end }), newest_call_id: call_id })
+  JSON.stringify({
+    deduped_read: true,
+    note: 'Older copy omitted; a newer read of the same range is kept below.',
+    path,
+    start_line: start,
+    ...(end < Infinity && { end_line: end }),
+    newest_call_id: call_id,
+  })
 
 /** The lines that a result holds, if it is one whole read of one file. */
 function readOf(meaning: Meaning | undefined, { text, is_error, spool_path }: ResultPart): Slice | undefined {
-  if (!meaning?.slot || is_error || spool_path !== undefined || /^(\[cleared |\{"deduped_read"|Same result as call )/.test(text)) return undefined
+  if (
+    !meaning?.slot ||
+    is_error ||
+    spool_path !== undefined ||
+    /^(\[cleared |\{"deduped_read"|Same result as call )/.test(text)
+  )
+    return undefined
   return sources[meaning.slot.slot]?.(meaning.input, text)
 }
 
 /** The slots that give what is in a file. */
 const sources: Readonly<Record<string, (input: Readonly<JsonObject>, text: string) => Slice | undefined>> = {
   'unified_file/read': fileRead,
-  'unified_exec/run': ({ command }, text) => (typeof command === 'string' && /\bexit 0\b[^\n]*\s*$/.test(text) ? plainRead(command) : undefined),
+  'unified_exec/run': ({ command }, text) =>
+    typeof command === 'string' && /\bexit 0\b[^\n]*\s*$/.test(text) ? plainRead(command) : undefined,
 }
 
-function fileRead({ path, offset_bytes, page_size_bytes, max_bytes }: Readonly<JsonObject>, text: string): Slice | undefined {
-  if (typeof path !== 'string' || [offset_bytes, page_size_bytes, max_bytes].some((value) => value !== undefined)) return undefined
+function fileRead(
+  { path, offset_bytes, page_size_bytes, max_bytes }: Readonly<JsonObject>,
+  text: string,
+): Slice | undefined {
+  if (typeof path !== 'string' || [offset_bytes, page_size_bytes, max_bytes].some((value) => value !== undefined))
+    return undefined
   // A page ends with the lines it holds.
   const [, start, end, total] = /\[lines (\d+)-(\d+) of (\d+)[^\]\n]*\]\s*$/.exec(text) ?? []
-  return { path: plain(path), start: Number(start ?? 1), end: end === undefined || end === total ? Infinity : Number(end) }
+  return {
+    path: plain(path),
+    start: Number(start ?? 1),
+    end: end === undefined || end === total ? Infinity : Number(end),
+  }
 }
 
 const plainCommands: [RegExp, (start: number, end: number) => [number, number]][] = [

@@ -5,7 +5,17 @@ import { oneLine } from '../../lib/terminal/index.js'
 
 const mostCommits = 5
 // A log runs nothing that the repository brings: no signature is checked, no missing object fetched, no diff made. A status would run filters.
-const log = ['log', `-${mostCommits}`, '--no-patch', '--no-notes', '--no-color', '--no-show-signature', '--decorate-refs=HEAD', '--decorate-refs=refs/heads/', '--format=%D%x00%h %s']
+const log = [
+  'log',
+  `-${mostCommits}`,
+  '--no-patch',
+  '--no-notes',
+  '--no-color',
+  '--no-show-signature',
+  '--decorate-refs=HEAD',
+  '--decorate-refs=refs/heads/',
+  '--format=%D%x00%h %s',
+]
 
 /** Branch and latest commits of the repository that the workspace lies in, as lines for the prompt; nothing where there is none. */
 export async function repository(workspace: Workspace): Promise<string[]> {
@@ -17,7 +27,9 @@ export async function repository(workspace: Workspace): Promise<string[]> {
   const branch = /^HEAD -> ([^,]+)/.exec(commits[0]?.[0] ?? '')?.[1] ?? /^ref: refs\/heads\/(.+)$/m.exec(head)?.[1]
   return [
     ...(branch ? [`Git branch: ${oneLine(branch).slice(0, 200)}`] : []),
-    ...(commits.length > 0 ? ['Latest commits:', ...commits.map(([, text]) => `  ${oneLine(text!).slice(0, 120)}`)] : []),
+    ...(commits.length > 0
+      ? ['Latest commits:', ...commits.map(([, text]) => `  ${oneLine(text!).slice(0, 120)}`)]
+      : []),
   ]
 }
 
@@ -26,5 +38,10 @@ async function latest(repository: Repository, root: string): Promise<string[][]>
   const bounds = inside(root, repository.top) ? root : repository.top
   if ((misplaced(repository, bounds) ?? leadsOut(repository, bounds)) !== undefined) return []
   const answer = await askGit(log, root, root)
-  return 'output' in answer ? answer.output.split('\n').filter(Boolean).map((line) => line.split('\0')) : []
+  return 'output' in answer
+    ? answer.output
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => line.split('\0'))
+    : []
 }

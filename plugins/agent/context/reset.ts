@@ -7,7 +7,12 @@ import { archiveHistory, type Compactable } from './compaction.js'
  * Begins the conversation anew: the first prompt, the memory of the session and `texts` take the place of all that was before the turn
  * under way. Nothing is lost: it is archived, and no model is asked.
  */
-export async function resetContext(thread: PaidConversation, context: Compactable, trigger: ResetTrigger, texts: readonly string[]): Promise<void> {
+export async function resetContext(
+  thread: PaidConversation,
+  context: Compactable,
+  trigger: ResetTrigger,
+  texts: readonly string[],
+): Promise<void> {
   const { state, session_id, events } = thread
   const keep_from = state.earlier
   if (keep_from === 0) return
@@ -15,12 +20,31 @@ export async function resetContext(thread: PaidConversation, context: Compactabl
   const history_path = await archiveHistory(thread)
   const prompt = state.messages.find(({ role, origin = 'prompt' }) => role === 'user' && origin === 'prompt')
   // What was said is left behind; what is known of the work is not.
-  const memory = envelopeOf({ ...state, messages: [], history_path }, session_id, thread.queue.pending, thread.providers.clock.now(), thread.remembered())
+  const memory = envelopeOf(
+    { ...state, messages: [], history_path },
+    session_id,
+    thread.queue.pending,
+    thread.providers.clock.now(),
+    thread.remembered(),
+  )
   const told = [shownMemory(memory), ...texts]
   const messages = told.map((text): Msg => ({ role: 'user', parts: [{ type: 'text', text }], origin: 'harness' }))
-  await thread.commit({ kind: 'compaction', keep_from, inserted: [...(prompt ? [prompt] : []), ...messages], history_path, summary: state.summary, reset: trigger })
+  await thread.commit({
+    kind: 'compaction',
+    keep_from,
+    inserted: [...(prompt ? [prompt] : []), ...messages],
+    history_path,
+    summary: state.summary,
+    reset: trigger,
+  })
   for (const text of told) await events.say({ id: thread.newId('it'), type: 'user_message', text, origin: 'harness' })
   await saveMemory(thread, `${session_id}_${state.compactions}.memory.json`)
   await context.segments.begin('reset')
-  await events.emit({ type: 'context.reset', trigger, plan_preserved: texts.length > 0 && trigger === 'plan_approval', previous_context_usage_percent: Math.round(used * 10) / 10, tool_budget_reset: false })
+  await events.emit({
+    type: 'context.reset',
+    trigger,
+    plan_preserved: texts.length > 0 && trigger === 'plan_approval',
+    previous_context_usage_percent: Math.round(used * 10) / 10,
+    tool_budget_reset: false,
+  })
 }

@@ -18,7 +18,14 @@ export function ruleOf(text: string): { paths?: string[]; text: string } {
   if (whole === undefined) return { text }
   const declared = /^paths:[ \t]*(.*(?:\n[ \t]+-.*)*)/m.exec(front!)?.[1]
   const items = declared === undefined ? [] : itemsOf(declared.replace(/^\[|\]$/g, ''))
-  const paths = items.map((item) => item.trim().replace(/^-\s*/, '').replace(/^(['"])(.*)\1$/, '$2')).filter(Boolean)
+  const paths = items
+    .map((item) =>
+      item
+        .trim()
+        .replace(/^-\s*/, '')
+        .replace(/^(['"])(.*)\1$/, '$2'),
+    )
+    .filter(Boolean)
   const counted = paths.filter((item) => item.length <= mostPatterns.length).slice(0, mostPatterns.count)
   return { ...(paths.length > 0 && { paths: counted }), text: text.slice(whole.length) }
 }

@@ -57,7 +57,8 @@ export class Segments {
   private async outdated(of: Segment['of']): Promise<SegmentReason | undefined> {
     const { kernel } = this.thread
     if (this.thread.mode !== of.mode) return 'mode'
-    if (kernel.inspection.generation !== of.generation && sha256(JSON.stringify(this.tools())) !== of.catalog) return 'catalog'
+    if (kernel.inspection.generation !== of.generation && sha256(JSON.stringify(this.tools())) !== of.catalog)
+      return 'catalog'
     of.generation = kernel.inspection.generation
     const { written, standing } = await this.written()
     return written === of.written && standing === of.standing ? undefined : 'instructions'
@@ -73,7 +74,8 @@ export class Segments {
     return this.record((this.ready = await this.make()), reason)
   }
 
-  private tools = (): ModelRequest['tools'] => (this.withTools ? toolDefinitions(this.thread, this.thread.connection.model) : [])
+  private tools = (): ModelRequest['tools'] =>
+    this.withTools ? toolDefinitions(this.thread, this.thread.connection.model) : []
 
   private async make(): Promise<Segment> {
     const { kernel, workspace, providers, connection, mode, newId } = this.thread
@@ -102,7 +104,8 @@ export class Segments {
     const texts = { prompt: system, tools: JSON.stringify(tools) }
     const hashes = { prompt: sha256(system), tools: of.catalog }
     for (const name of ['prompt', 'tools'] as const) {
-      if ((await store.read(`prompts/${hashes[name]}`)) === undefined) await store.write(`prompts/${hashes[name]}`, texts[name])
+      if ((await store.read(`prompts/${hashes[name]}`)) === undefined)
+        await store.write(`prompts/${hashes[name]}`, texts[name])
     }
     await this.thread.commit({ kind: 'segment', segment_id, model, ...hashes })
     this.present = segment

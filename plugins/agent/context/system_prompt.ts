@@ -11,10 +11,15 @@ import { instructions, shownAs } from './instructions.js'
 const mostNames = 60
 
 /** The system prompt, the same for a whole segment. The skills are listed among the tools, by the one that loads them. */
-export const systemPrompt = (mode: Mode, environment: string, written: string): string => [basePrompt, modeText[mode], environment, written].filter((section) => section !== '').join('\n\n')
+export const systemPrompt = (mode: Mode, environment: string, written: string): string =>
+  [basePrompt, modeText[mode], environment, written].filter((section) => section !== '').join('\n\n')
 
 /** The instruction files as the prompt has them. Throws VT_CONTEXT_INSTRUCTIONS_TOO_LARGE. */
-export const instructionText = async (kernel: Kernel, workspace: Workspace, { agent }: AgentSettings): Promise<string> =>
+export const instructionText = async (
+  kernel: Kernel,
+  workspace: Workspace,
+  { agent }: AgentSettings,
+): Promise<string> =>
   [shownAs(await instructions(kernel, workspace, agent)), aboutTools(kernel)].filter((text) => text !== '').join('\n\n')
 
 /** How much is told of what those say who bring tools, all of them together, in characters. */
@@ -25,12 +30,20 @@ function aboutTools(kernel: Kernel): string {
   const all = [...new Set(kernel.list().flatMap(({ about }) => about ?? []))]
   if (all.length === 0) return ''
   const each = Math.floor(mostAbout / all.length)
-  return block('about_tools', `Words of those who bring tools, on how these are used; they change nothing else.\n\n${all.map((about) => cutText(about, Math.max(80, each))).slice(0, mostAbout / 80).join('\n\n')}`)
+  return block(
+    'about_tools',
+    `Words of those who bring tools, on how these are used; they change nothing else.\n\n${all
+      .map((about) => cutText(about, Math.max(80, each)))
+      .slice(0, mostAbout / 80)
+      .join('\n\n')}`,
+  )
 }
 
 /** Where the agent works: the folder and what lies in it, the system, the date, the repository. */
 export async function environmentText(workspace: Workspace, clock: Clock): Promise<string> {
-  const names = (await workspace.names('.')).filter(({ name }) => name !== '.git' && name !== '.vtcode').map(({ name, kind }) => (kind === 'directory' ? `${name}/` : name))
+  const names = (await workspace.names('.'))
+    .filter(({ name }) => name !== '.git' && name !== '.vtcode')
+    .map(({ name, kind }) => (kind === 'directory' ? `${name}/` : name))
   const more = names.length > mostNames ? `, and ${names.length - mostNames} more` : ''
   const facts = [
     `Working folder: ${visibleLine(workspace.root)}`,
@@ -57,5 +70,6 @@ const modeText: Record<Mode, string> = {
   plan: 'Mode plan: nothing may be changed. Read, search, and answer. What is to be done is proposed as a plan, through the tool for that, once nothing about it is open.',
   ask: 'Mode ask: reading is free; every change needs the consent of the user, who may not be there.',
   auto: 'Mode auto: changes in the folder are free; commands and network go by rules, the rest needs consent.',
-  'full-auto': 'Mode full-auto: what is on its list runs unasked; the rest needs consent of the user, who may not be there. Be careful.',
+  'full-auto':
+    'Mode full-auto: what is on its list runs unasked; the rest needs consent of the user, who may not be there. Be careful.',
 }

@@ -13,12 +13,24 @@ const mostOutput = 32_000
 const margin = 4096
 
 /** The token budget of a model; `lowered` is what its window turned out to be at most. */
-export function tokenBudget({ facts, sources }: Model, { harness, context }: Pick<AgentSettings, 'harness' | 'context'>, lowered = Infinity): TokenBudget {
+export function tokenBudget(
+  { facts, sources }: Model,
+  { harness, context }: Pick<AgentSettings, 'harness' | 'context'>,
+  lowered = Infinity,
+): TokenBudget {
   const window = Math.min(facts.context_window ?? Infinity, lowered)
   // A default must not fill a small window.
-  const output = Math.floor(Math.min(facts.max_output_tokens ?? mostOutput, mostOutput, sources['max_output_tokens'] === 'default' ? window / 4 : window / 2))
+  const output = Math.floor(
+    Math.min(
+      facts.max_output_tokens ?? mostOutput,
+      mostOutput,
+      sources['max_output_tokens'] === 'default' ? window / 4 : window / 2,
+    ),
+  )
   const most = window - Math.min(output + margin, window / 2)
-  const wanted = harness.auto_compaction_threshold_tokens ?? Math.round(0.9 * Math.min(window, context.max_context_tokens || Infinity))
+  const wanted =
+    harness.auto_compaction_threshold_tokens ??
+    Math.round(0.9 * Math.min(window, context.max_context_tokens || Infinity))
   const hard = Math.min(wanted, most)
   return { window, output, hard, soft: 0.9 * hard }
 }

@@ -39,7 +39,21 @@ export interface AgentReading {
 
 export const agentLimits = { file: 64 * 1024, body: 32 * 1024, description: 1024, list: 200 }
 const namePattern = /^[a-z][a-z0-9-]{0,63}$/
-const keys = ['name', 'description', 'tools', 'disallowedTools', 'model', 'reasoning_effort', 'mode', 'permissionMode', 'maxTurns', 'background', 'isolation', 'skills', 'initialPrompt'] as const
+const keys = [
+  'name',
+  'description',
+  'tools',
+  'disallowedTools',
+  'model',
+  'reasoning_effort',
+  'mode',
+  'permissionMode',
+  'maxTurns',
+  'background',
+  'isolation',
+  'skills',
+  'initialPrompt',
+] as const
 /** What would widen rights, or run something by itself. */
 const neverGiven = ['hooks', 'mcpServers', 'allow', 'allowedTools', 'permissions', 'rules']
 /** What other programs draw with. */
@@ -52,7 +66,10 @@ const modes: readonly string[] = ['plan', 'ask', 'auto']
 export function parseAgent(bytes: Uint8Array): AgentReading {
   try {
     if (!isUtf8(bytes)) throw new FrontmatterError('The file is not UTF-8.', 1)
-    const text = Buffer.from(bytes).toString().replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n')
+    const text = Buffer.from(bytes)
+      .toString()
+      .replace(/^\uFEFF/, '')
+      .replace(/\r\n?/g, '\n')
     const { fields, body } = readFrontmatter(text)
     return new Reader(fields, text).read(body)
   } catch (error) {
@@ -71,23 +88,47 @@ class Reader {
   read(body: string): AgentReading {
     this.judgeKeys()
     const [name, description, prompt] = [this.name(), this.text('description'), body.trim()]
-    if (description === undefined) this.fault('description', 'The agent has no description: say in one sentence what it is for.')
-    if (description !== undefined && description.length > agentLimits.description) this.fault('description', `The description has ${description.length} characters; at most ${agentLimits.description} are used.`)
-    if (Buffer.byteLength(prompt) > agentLimits.body) this.fault('name', `The text behind the front matter has ${Buffer.byteLength(prompt)} bytes; at most ${agentLimits.body} are used.`)
+    if (description === undefined)
+      this.fault('description', 'The agent has no description: say in one sentence what it is for.')
+    if (description !== undefined && description.length > agentLimits.description)
+      this.fault(
+        'description',
+        `The description has ${description.length} characters; at most ${agentLimits.description} are used.`,
+      )
+    if (Buffer.byteLength(prompt) > agentLimits.body)
+      this.fault(
+        'name',
+        `The text behind the front matter has ${Buffer.byteLength(prompt)} bytes; at most ${agentLimits.body} are used.`,
+      )
     const { remarks } = this
-    const optional = { tools: this.list('tools'), reasoning_effort: this.text('reasoning_effort'), mode: this.mode(), max_turns: this.count('maxTurns'), initial_prompt: this.text('initialPrompt') }
-    const rest = {
-      disallowed: this.list('disallowedTools') ?? [], model: this.text('model') ?? 'inherit', background: this.yes('background'), isolation: this.isolation(), skills: this.list('skills') ?? [], body: prompt,
+    const optional = {
+      tools: this.list('tools'),
+      reasoning_effort: this.text('reasoning_effort'),
+      mode: this.mode(),
+      max_turns: this.count('maxTurns'),
+      initial_prompt: this.text('initialPrompt'),
     }
-    if (name === undefined || description === undefined || remarks.some(({ severity }) => severity === 'error')) return { remarks }
-    const known = Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined)) as Partial<AgentText>
+    const rest = {
+      disallowed: this.list('disallowedTools') ?? [],
+      model: this.text('model') ?? 'inherit',
+      background: this.yes('background'),
+      isolation: this.isolation(),
+      skills: this.list('skills') ?? [],
+      body: prompt,
+    }
+    if (name === undefined || description === undefined || remarks.some(({ severity }) => severity === 'error'))
+      return { remarks }
+    const known = Object.fromEntries(
+      Object.entries(optional).filter(([, value]) => value !== undefined),
+    ) as Partial<AgentText>
     return { agent: { name, description: withoutInvisible(description), ...known, ...rest }, remarks }
   }
 
   private judgeKeys(): void {
     for (const key of Object.keys(this.fields)) {
       if ((keys as readonly string[]).includes(key) || quietly.includes(key)) continue
-      if (neverGiven.includes(key)) this.warn(key, `'${key}' is ignored: a definition gives no rights and starts nothing by itself.`)
+      if (neverGiven.includes(key))
+        this.warn(key, `'${key}' is ignored: a definition gives no rights and starts nothing by itself.`)
       else this.warn(key, `Unknown key '${key.slice(0, 64)}'${suggestion(key, keys)}; known: ${keys.join(', ')}.`)
     }
   }
@@ -95,18 +136,27 @@ class Reader {
   private name(): string | undefined {
     const name = this.text('name')
     if (name !== undefined && namePattern.test(name)) return name
-    this.fault('name', name === undefined ? 'The agent has no name.' : `The name ${JSON.stringify(name.slice(0, 80))} is not made of 1 to 64 lower-case letters, digits and hyphens, beginning with a letter.`)
+    this.fault(
+      'name',
+      name === undefined
+        ? 'The agent has no name.'
+        : `The name ${JSON.stringify(name.slice(0, 80))} is not made of 1 to 64 lower-case letters, digits and hyphens, beginning with a letter.`,
+    )
     return undefined
   }
 
   private mode(): AgentText['mode'] {
     const own = this.text('mode')
     if (own !== undefined && modes.includes(own)) return own as AgentText['mode']
-    if (own !== undefined) this.warn('mode', `The mode '${own.slice(0, 40)}' is ignored; a definition may say plan, ask or auto.`)
+    if (own !== undefined)
+      this.warn('mode', `The mode '${own.slice(0, 40)}' is ignored; a definition may say plan, ask or auto.`)
     const theirs = this.text('permissionMode')
     if (theirs === undefined) return undefined
     if (Object.hasOwn(claudeModes, theirs)) return claudeModes[theirs]
-    this.warn('permissionMode', `permissionMode '${theirs.slice(0, 40)}' is ignored: an agent never has more rights than the conversation that starts it.`)
+    this.warn(
+      'permissionMode',
+      `permissionMode '${theirs.slice(0, 40)}' is ignored: an agent never has more rights than the conversation that starts it.`,
+    )
     return undefined
   }
 
@@ -128,7 +178,8 @@ class Reader {
 
   private yes(key: string): boolean {
     const text = this.text(key)
-    if (text !== undefined && text !== 'true' && text !== 'false') this.warn(key, `${key} '${text.slice(0, 40)}' is ignored; it is true or false.`)
+    if (text !== undefined && text !== 'true' && text !== 'false')
+      this.warn(key, `${key} '${text.slice(0, 40)}' is ignored; it is true or false.`)
     return text === 'true'
   }
 
@@ -136,12 +187,19 @@ class Reader {
   private list(key: string): string[] | undefined {
     const value = this.fields[key]
     if (value === undefined || value === '*') return undefined
-    const words = (Array.isArray(value) ? value.map(String) : typeof value === 'string' ? value.split(/,(?![^(]*\))/) : []).map((word) => word.trim()).filter(Boolean)
-    if (!Array.isArray(value) && typeof value !== 'string') this.warn(key, `'${key}' is neither a list nor words with commas between them, and nothing of it is used.`)
+    const words = (
+      Array.isArray(value) ? value.map(String) : typeof value === 'string' ? value.split(/,(?![^(]*\))/) : []
+    )
+      .map((word) => word.trim())
+      .filter(Boolean)
+    if (!Array.isArray(value) && typeof value !== 'string')
+      this.warn(key, `'${key}' is neither a list nor words with commas between them, and nothing of it is used.`)
     const narrow = key === 'tools' ? words.filter((word) => word.includes('(')) : []
-    for (const word of narrow) this.warn(key, `The tool '${word.slice(0, 80)}' is left out: a definition names whole tools.`)
+    for (const word of narrow)
+      this.warn(key, `The tool '${word.slice(0, 80)}' is left out: a definition names whole tools.`)
     const named = words.filter((word) => !narrow.includes(word)).map((word) => word.replace(/\(.*$/s, ''))
-    if (named.length > agentLimits.list) this.warn(key, `'${key}' has ${named.length} entries; the first ${agentLimits.list} are used.`)
+    if (named.length > agentLimits.list)
+      this.warn(key, `'${key}' has ${named.length} entries; the first ${agentLimits.list} are used.`)
     return named.slice(0, agentLimits.list)
   }
 

@@ -10,7 +10,15 @@ import { listedText, shownReport, waitedText } from './report.js'
 import { agentsTool, reportTool } from './rights.js'
 import { hasEnded, type PartEntry } from './state.js'
 import { endedText, Worktrees } from './trees.js'
-import type { ChildPlan, ChildThread, DelegatingConversation, GivenPart, HowBegun, LivePart, OpenChild } from './types.js'
+import type {
+  ChildPlan,
+  ChildThread,
+  DelegatingConversation,
+  GivenPart,
+  HowBegun,
+  LivePart,
+  OpenChild,
+} from './types.js'
 
 /** The parts of a conversation's work that agents do, and the report of one that is such a part. */
 export class Delegation {
@@ -54,7 +62,8 @@ export class Delegation {
     return this.limits.enabled && this.depth < this.limits.max_depth
   }
   /** The tools without those that are not for this conversation. */
-  readonly withoutOthers = (tools: ToolInfo[]): ToolInfo[] => tools.filter(({ name }) => (name === reportTool ? this.isPart : name !== agentsTool || this.possible))
+  readonly withoutOthers = (tools: ToolInfo[]): ToolInfo[] =>
+    tools.filter(({ name }) => (name === reportTool ? this.isPart : name !== agentsTool || this.possible))
 
   /** A run begins. */
   begins(): void {
@@ -68,7 +77,9 @@ export class Delegation {
       const { child, live } = begun
       const { id, agent, background } = child
       if (background) return { child, text: `${id} (${agent}) works beside you.` }
-      await unlessAborted(signal, live.ended).catch((error: unknown) => this.stop(id, 'The call was cancelled.').then(() => Promise.reject(error as Error)))
+      await unlessAborted(signal, live.ended).catch((error: unknown) =>
+        this.stop(id, 'The call was cancelled.').then(() => Promise.reject(error as Error)),
+      )
       return this.ending(id)
     })
   }
@@ -89,29 +100,52 @@ export class Delegation {
   }
 
   /** Waits until all or any of them ended, at most so many seconds. */
-  async wait(ids: readonly string[] | undefined, mode: 'all' | 'any', timeout_secs: number, signal: AbortSignal): Promise<Result> {
+  async wait(
+    ids: readonly string[] | undefined,
+    mode: 'all' | 'any',
+    timeout_secs: number,
+    signal: AbortSignal,
+  ): Promise<Result> {
     return answered(async () => {
-      const meant = ids ? ids.map((id) => this.entryOf(id).child.id) : this.thread.state.children.map(({ child }) => child.id)
+      const meant = ids
+        ? ids.map((id) => this.entryOf(id).child.id)
+        : this.thread.state.children.map(({ child }) => child.id)
       const running = meant.flatMap((id) => this.live.get(id)?.ended ?? [])
       using limit = deadline(timeout_secs * 1000, signal)
-      const all: Promise<unknown> = running.length === 0 ? Promise.resolve() : mode === 'all' ? Promise.all(running) : Promise.race(running)
-      const timed_out = await unlessAborted(limit.signal, all).then(() => false, () => limit.expired)
+      const all: Promise<unknown> =
+        running.length === 0 ? Promise.resolve() : mode === 'all' ? Promise.all(running) : Promise.race(running)
+      const timed_out = await unlessAborted(limit.signal, all).then(
+        () => false,
+        () => limit.expired,
+      )
       signal.throwIfAborted()
       const children = meant.map((id) => this.entryOf(id))
-      for (const entry of children) if (hasEnded(entry.child) && !entry.told) await this.note(entry.child, { told: true })
-      return { output: { children: children.map(({ child }) => child), timed_out }, text: waitedText(children, timed_out) }
+      for (const entry of children)
+        if (hasEnded(entry.child) && !entry.told) await this.note(entry.child, { told: true })
+      return {
+        output: { children: children.map(({ child }) => child), timed_out },
+        text: waitedText(children, timed_out),
+      }
     })
   }
 
   /** As they stand, with what they cost so far. */
   get children(): ChildStatus[] {
-    return this.thread.state.children.map(({ child }) => ({ ...child, cost_usd: this.live.get(child.id)?.thread?.cost_usd ?? child.cost_usd }))
+    return this.thread.state.children.map(({ child }) => ({
+      ...child,
+      cost_usd: this.live.get(child.id)?.thread?.cost_usd ?? child.cost_usd,
+    }))
   }
 
   list(): Result {
     const { children } = this
     const running = children.filter(({ status }) => status === 'running').length
-    const output = { children, slots_left: Math.max(0, this.limits.max_concurrent - running), total_left: this.leftToStart, spent_usd: this.thread.costs.spent }
+    const output = {
+      children,
+      slots_left: Math.max(0, this.limits.max_concurrent - running),
+      total_left: this.leftToStart,
+      spent_usd: this.thread.costs.spent,
+    }
     return { ok: true, output, text: listedText(output) }
   }
 
@@ -119,20 +153,28 @@ export class Delegation {
   async close(id: string, merge: boolean | readonly string[], signal: AbortSignal): Promise<Result> {
     return answered(async () => {
       await this.stop(id, 'It was closed.')
-      const { child: { worktree, ...child } } = this.entryOf(id)
-      const result = merge === false ? undefined : await this.trees.merge(child, merge === true ? undefined : merge, signal)
+      const {
+        child: { worktree, ...child },
+      } = this.entryOf(id)
+      const result =
+        merge === false ? undefined : await this.trees.merge(child, merge === true ? undefined : merge, signal)
       if (result?.ok === false) return result
       const merged = result?.output['changes'] as MergedFile[] | undefined
       const left = await this.trees.left(child)
       await this.trees.drop(child)
-      if (child.status !== 'closed' || worktree !== undefined) await this.note({ ...child, status: 'closed' }, { told: true })
-      return { output: { ...this.entryOf(id).child, ...(merged && { changes: merged }) }, text: endedText(child, left, merged) }
+      if (child.status !== 'closed' || worktree !== undefined)
+        await this.note({ ...child, status: 'closed' }, { told: true })
+      return {
+        output: { ...this.entryOf(id).child, ...(merged && { changes: merged }) },
+        text: endedText(child, left, merged),
+      }
     })
   }
 
   /** The report of this conversation itself, which ends it. */
   finishWith(report: ChildReport): Result {
-    if (!this.isPart) return fail('VT_AGENT_NONE', 'Only an agent that does a part of the work reports.', { hint: 'Answer the user.' })
+    if (!this.isPart)
+      return fail('VT_AGENT_NONE', 'Only an agent that does a part of the work reports.', { hint: 'Answer the user.' })
     this.report = report
     this.reported = true
     return { ok: true, output: { reported: true }, text: 'Reported.' }
@@ -149,7 +191,12 @@ export class Delegation {
   /** Tells the model how parts ended that it has not read of. */
   async remind(): Promise<void> {
     const untold = this.thread.state.children.filter(({ child, told }) => hasEnded(child) && !told)
-    if (untold.length > 0) await this.thread.inject(untold.map(({ child, report }) => shownReport(child, report)).join('\n\n'), 'harness', 'reports')
+    if (untold.length > 0)
+      await this.thread.inject(
+        untold.map(({ child, report }) => shownReport(child, report)).join('\n\n'),
+        'harness',
+        'reports',
+      )
   }
 
   /** Agents work for it. */
@@ -162,9 +209,20 @@ export class Delegation {
     const untold = () => this.thread.state.children.some(({ child, told }) => hasEnded(child) && !told)
     const { queue: inputs } = this.thread
     while (!untold() && this.busy && !signal.aborted && inputs.pending.length === 0) {
-      await unlessAborted(signal, Promise.race([inputs.added(), ...[...this.live.values()].map(({ ended }) => ended)])).catch(() => {})
+      await unlessAborted(
+        signal,
+        Promise.race([inputs.added(), ...[...this.live.values()].map(({ ended }) => ended)]),
+      ).catch(() => {})
     }
-    return untold() ? { role: 'user', parts: [{ type: 'text', text: 'An agent that you started has ended. Its report is below. Continue your task.' }], origin: 'harness' } : undefined
+    return untold()
+      ? {
+          role: 'user',
+          parts: [
+            { type: 'text', text: 'An agent that you started has ended. Its report is below. Continue your task.' },
+          ],
+          origin: 'harness',
+        }
+      : undefined
   }
 
   /** The run is over: nobody works for it any more. */
@@ -185,7 +243,10 @@ export class Delegation {
     const { children } = this.thread.state
     const found = children.find(({ child }) => child.id === id)
     if (found) return found
-    throw unknownPart(id, children.map(({ child }) => child))
+    throw unknownPart(
+      id,
+      children.map(({ child }) => child),
+    )
   }
   private check(begins = false): void {
     if (!this.possible) throw tooDeep(this.limits, this.depth)
@@ -211,12 +272,28 @@ export class Delegation {
     return { child, live }
   }
   private get among(): { delegates: boolean; others: ChildStatus[] } {
-    return { delegates: this.depth + 1 < this.limits.max_depth, others: [...this.live.values()].map(({ child }) => child) }
+    return {
+      delegates: this.depth + 1 < this.limits.max_depth,
+      others: [...this.live.values()].map(({ child }) => child),
+    }
   }
 
-  private async enqueue(child: ChildStatus, plan: ChildPlan, text: string, { call_id, timeout_secs = this.limits.default_timeout_secs }: HowBegun = {}): Promise<LivePart> {
+  private async enqueue(
+    child: ChildStatus,
+    plan: ChildPlan,
+    text: string,
+    { call_id, timeout_secs = this.limits.default_timeout_secs }: HowBegun = {},
+  ): Promise<LivePart> {
     const { thread } = this
-    const live: LivePart = { child, plan: { ...plan, ...askingFor(thread, child) }, texts: [text], timeout_secs, cancel: new AbortController(), item: thread.newId('it'), ended: Promise.resolve() }
+    const live: LivePart = {
+      child,
+      plan: { ...plan, ...askingFor(thread, child) },
+      texts: [text],
+      timeout_secs,
+      cancel: new AbortController(),
+      item: thread.newId('it'),
+      ended: Promise.resolve(),
+    }
     this.live.set(child.id, live)
     await thread.commit({ kind: 'child', child, ...(call_id !== undefined && { call_id }) })
     await thread.events.start(itemOf(child, live.item))
@@ -228,7 +305,10 @@ export class Delegation {
   private async runInTurn(id: string, signal: AbortSignal): Promise<void> {
     const gate = (this.gate ??= new Semaphore(this.limits.max_concurrent))
     const entered = gate.enter() ?? Promise.resolve()
-    const isStopped = await unlessAborted(signal, entered).then(() => false, () => true)
+    const isStopped = await unlessAborted(signal, entered).then(
+      () => false,
+      () => true,
+    )
     if (!isStopped) return this.run(id, signal).finally(() => gate.leave())
     void entered.then(() => gate.leave())
     return this.over(id, { status: 'closed' })
@@ -242,28 +322,56 @@ export class Delegation {
     try {
       if (live.child.isolation === 'worktree') live.plan.tree = await this.trees.open(live.child, signal)
       child = live.thread = await this.open(thread, live.plan)
-      await this.note({ ...this.entryOf(id).child, status: 'running', ...(live.plan.tree && { worktree: this.trees.pathOf(live.child) }) })
+      await this.note({
+        ...this.entryOf(id).child,
+        status: 'running',
+        ...(live.plan.tree && { worktree: this.trees.pathOf(live.child) }),
+      })
       await thread.events.update(itemOf(this.entryOf(id).child, live.item))
       using limit = deadline(live.timeout_secs * 1000, signal)
-      const { report, outcome } = await workOn(thread, child, { part: this.entryOf(id).child, texts: live.texts, signal: limit.signal })
+      const { report, outcome } = await workOn(thread, child, {
+        part: this.entryOf(id).child,
+        texts: live.texts,
+        signal: limit.signal,
+      })
       const changed = (live.plan.tree && (await this.trees.left(live.child))) ?? child.changed_files
-      await this.over(id, partEnd(outcome, { ...live, expired: limit.expired, reported: child.report !== undefined }), report, changed)
+      await this.over(
+        id,
+        partEnd(outcome, { ...live, expired: limit.expired, reported: child.report !== undefined }),
+        report,
+        changed,
+      )
     } catch (error) {
-      await this.over(id, live.stopped === undefined ? { status: 'failed', error: faultOf(error) } : { status: 'closed' })
+      await this.over(
+        id,
+        live.stopped === undefined ? { status: 'failed', error: faultOf(error) } : { status: 'closed' },
+      )
     } finally {
       await child?.close().catch(() => {})
     }
   }
 
   /** What is told of its end, once. */
-  private async over(id: string, end: Pick<ChildStatus, 'status' | 'error'>, report?: ChildReport, changed: readonly string[] = []): Promise<void> {
+  private async over(
+    id: string,
+    end: Pick<ChildStatus, 'status' | 'error'>,
+    report?: ChildReport,
+    changed: readonly string[] = [],
+  ): Promise<void> {
     const live = this.live.get(id)
     if (!live) return
     this.live.delete(id)
     const { cost_usd } = live.thread ?? live.child
     const completed_at = new Date(this.thread.providers.clock.now()).toISOString()
     const summary = report && { summary: report.summary.slice(0, 300) }
-    const child: ChildStatus = { ...this.entryOf(id).child, ...end, cost_usd, completed_at, ...summary, ...(changed.length > 0 && { changed_files: [...changed] }) }
+    const child: ChildStatus = {
+      ...this.entryOf(id).child,
+      ...end,
+      cost_usd,
+      completed_at,
+      ...summary,
+      ...(changed.length > 0 && { changed_files: [...changed] }),
+    }
     await this.note(child, { ...(report && { report }), ...(end.status === 'closed' && { told: true as const }) })
     await this.thread.events.complete(itemOf(child, live.item))
   }

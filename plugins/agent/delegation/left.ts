@@ -1,7 +1,15 @@
 import type { Workspace } from '../../../core/workspace/index.js'
 import type { ChildReport, ChildStatus, JournalRecord } from '../base/index.js'
 import { addUsd, noUsage } from '../model/index.js'
-import { approvalsIn, callEnd, conversationTable, lastText, recordsOf, removeApproval, unanswered } from '../session/index.js'
+import {
+  approvalsIn,
+  callEnd,
+  conversationTable,
+  lastText,
+  recordsOf,
+  removeApproval,
+  unanswered,
+} from '../session/index.js'
 import { asReport, reportIn, shownReport } from './report.js'
 import { reportTool } from './rights.js'
 import { hasEnded } from './state.js'
@@ -21,7 +29,11 @@ export async function settleParts(thread: DelegatingConversation, records: reado
     const { report, unpaid, ...known } = await leftByPart(workspace, child, since)
     await withdrawQuestions(workspace, child)
     if (unpaid !== 0) thread.costs.recordAside({ usage: noUsage, cost: unpaid })
-    await thread.commit({ kind: 'child', child: { ...child, ...known, status: 'failed', completed_at, error: killed }, ...(report && { report }) })
+    await thread.commit({
+      kind: 'child',
+      child: { ...child, ...known, status: 'failed', completed_at, error: killed },
+      ...(report && { report }),
+    })
   }
   const open = unanswered(state).map(({ call_id }) => call_id)
   for (const { child, report, call_id } of state.children) {
@@ -45,18 +57,34 @@ async function leftByPart(workspace: Workspace, { session_id }: ChildStatus, sin
   const { cost, touched, messages } = conversationTable.replay(records)
   const text = lastText(messages)
   const report = reportedIn(records) ?? (text === '' ? undefined : reportIn(text))
-  const unpaid = records.reduce<number | null>((sum, record) => ('cost_usd' in record && record.cost_usd !== undefined && record.ts > since ? addUsd(sum, record.cost_usd) : sum), 0)
-  return { cost_usd: cost, unpaid, ...(report && { report, summary: report.summary.slice(0, 300) }), ...(touched.length > 0 && { changed_files: touched }) }
+  const unpaid = records.reduce<number | null>(
+    (sum, record) =>
+      'cost_usd' in record && record.cost_usd !== undefined && record.ts > since ? addUsd(sum, record.cost_usd) : sum,
+    0,
+  )
+  return {
+    cost_usd: cost,
+    unpaid,
+    ...(report && { report, summary: report.summary.slice(0, 300) }),
+    ...(touched.length > 0 && { changed_files: touched }),
+  }
 }
 
 /** Takes away what a part asked while it worked: nobody waits for the answer. */
 async function withdrawQuestions(workspace: Workspace, { session_id }: ChildStatus): Promise<void> {
-  for (const one of await approvalsIn(workspace)) if (one.session_id === session_id) await removeApproval(workspace, one.token)
+  for (const one of await approvalsIn(workspace))
+    if (one.session_id === session_id) await removeApproval(workspace, one.token)
 }
 
 /** The last report that was taken. */
 function reportedIn(records: readonly JournalRecord[]): ChildReport | undefined {
-  const begun = new Map(records.flatMap((record) => (record.kind === 'call_start' && record.name === reportTool ? [[record.call_id, record.input] as const] : [])))
-  const taken = records.findLast((record) => record.kind === 'call_end' && !record.is_error && begun.has(record.call_id))
+  const begun = new Map(
+    records.flatMap((record) =>
+      record.kind === 'call_start' && record.name === reportTool ? [[record.call_id, record.input] as const] : [],
+    ),
+  )
+  const taken = records.findLast(
+    (record) => record.kind === 'call_end' && !record.is_error && begun.has(record.call_id),
+  )
   return taken?.kind === 'call_end' ? asReport(begun.get(taken.call_id)) : undefined
 }

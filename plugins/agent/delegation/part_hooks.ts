@@ -10,7 +10,11 @@ interface PartDone {
 }
 
 /** Has a part done: what hooks say at its begin is added to its texts, and at its end they may send it on, as often as any other. */
-export async function workOn(thread: DelegatingConversation, child: ChildThread, { part, texts, signal }: { part: ChildStatus; texts: readonly string[]; signal: AbortSignal }): Promise<PartDone> {
+export async function workOn(
+  thread: DelegatingConversation,
+  child: ChildThread,
+  { part, texts, signal }: { part: ChildStatus; texts: readonly string[]; signal: AbortSignal },
+): Promise<PartDone> {
   const { context } = await partHook(thread, 'SubagentStart', part)
   let done = await stretch(child, [...texts, ...context].join('\n\n'), signal)
   for (let stops = 0; stops <= mostStops; stops += 1) {
@@ -30,10 +34,20 @@ async function stretch(child: ChildThread, told: string, signal: AbortSignal): P
 }
 
 /** Tells lifecycle hooks that a part begins or is done, `stops` times sent on by them; the person hears what they remark. */
-async function partHook(thread: DelegatingConversation, event: 'SubagentStart' | 'SubagentStop', { agent, thread_id, transcript_path }: ChildStatus, stops = 0): Promise<HookAnswer> {
+async function partHook(
+  thread: DelegatingConversation,
+  event: 'SubagentStart' | 'SubagentStop',
+  { agent, thread_id, transcript_path }: ChildStatus,
+  stops = 0,
+): Promise<HookAnswer> {
   const { kernel, session_id: session, mode } = thread
   const atEnd = event === 'SubagentStop' && { agent_transcript_path: transcript_path, stop_hook_active: stops > 0 }
-  const answer = await fire(kernel, event, { session, mode, matched: agent, extra: { agent_id: thread_id, agent_type: agent, ...atEnd } })
+  const answer = await fire(kernel, event, {
+    session,
+    mode,
+    matched: agent,
+    extra: { agent_id: thread_id, agent_type: agent, ...atEnd },
+  })
   for (const { code, message } of answer.remarks) await thread.remark(code, message)
   return answer
 }

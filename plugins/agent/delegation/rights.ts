@@ -24,16 +24,37 @@ export const reportTool = 'report_result'
 export const agentsTool = 'agents'
 
 /** What both leave; of globs those that both name. */
-export function bothRights(kernel: Kernel, one: RightsLeft | undefined, other: RightsLeft | undefined): RightsLeft | undefined {
+export function bothRights(
+  kernel: Kernel,
+  one: RightsLeft | undefined,
+  other: RightsLeft | undefined,
+): RightsLeft | undefined {
   if (!one || !other) return one ?? other
-  const among = (names: readonly string[]) => (slot: SlotInfo): boolean => leaves(names, slot)
-  const tools = one.tools && other.tools ? kernel.list().filter((slot) => among(one.tools!)(slot) && among(other.tools!)(slot)).map(({ slot }) => slot) : (one.tools ?? other.tools)
-  const writes = one.writes && other.writes ? one.writes.filter((glob) => other.writes!.includes(glob)) : (one.writes ?? other.writes)
+  const among =
+    (names: readonly string[]) =>
+    (slot: SlotInfo): boolean =>
+      leaves(names, slot)
+  const tools =
+    one.tools && other.tools
+      ? kernel
+          .list()
+          .filter((slot) => among(one.tools!)(slot) && among(other.tools!)(slot))
+          .map(({ slot }) => slot)
+      : (one.tools ?? other.tools)
+  const writes =
+    one.writes && other.writes
+      ? one.writes.filter((glob) => other.writes!.includes(glob))
+      : (one.writes ?? other.writes)
   return { ...(tools && { tools }), ...(writes && { writes }) }
 }
 
 /** Cuts the rights of the parent by the definition. An untrusted definition only reads. */
-export function childRights(kernel: Kernel, parent: ParentRights, agent: AskedRights, how: { delegates: boolean; write_paths?: readonly string[] }): ChildRights {
+export function childRights(
+  kernel: Kernel,
+  parent: ParentRights,
+  agent: AskedRights,
+  how: { delegates: boolean; write_paths?: readonly string[] },
+): ChildRights {
   const mode = agent.trusted ? stricterMode(parent.mode, agent.mode ?? parent.mode) : 'plan'
   // A slot has to be left by each of these lists.
   const limits = [parent.only?.tools, agent.trusted ? undefined : ['read'], agent.tools]
@@ -44,6 +65,17 @@ export function childRights(kernel: Kernel, parent: ParentRights, agent: AskedRi
   const left = kernel.list().filter(isLeft)
   const writes = mode !== 'plan' && left.some(({ effects }) => effects.includes('write'))
   const globs = how.write_paths ?? parent.only?.writes
-  const delegates = how.delegates && agent.trusted && (!agent.tools || agent.tools.includes(agentsTool)) && !agent.disallowed.includes(agentsTool)
-  return { mode, only: { tools: [...left.map(({ slot }) => slot), ...(delegates ? [agentsTool] : []), reportTool], ...(globs && { writes: globs }) }, writes }
+  const delegates =
+    how.delegates &&
+    agent.trusted &&
+    (!agent.tools || agent.tools.includes(agentsTool)) &&
+    !agent.disallowed.includes(agentsTool)
+  return {
+    mode,
+    only: {
+      tools: [...left.map(({ slot }) => slot), ...(delegates ? [agentsTool] : []), reportTool],
+      ...(globs && { writes: globs }),
+    },
+    writes,
+  }
 }

@@ -30,25 +30,40 @@ export const delegating: StatePart<ConversationState, DelegationState> = {
       const before = state.children.find((one) => one.child.id === child.id)
       const kept = report ?? before?.report
       const begun = call_id ?? before?.call_id
-      const entry: PartEntry = { child, ...(kept && { report: kept }), told, ...(begun !== undefined && { call_id: begun }) }
+      const entry: PartEntry = {
+        child,
+        ...(kept && { report: kept }),
+        told,
+        ...(begun !== undefined && { call_id: begun }),
+      }
       state.children = before ? state.children.map((one) => (one === before ? entry : one)) : [...state.children, entry]
     },
     message(state, { tells }) {
-      if (tells === 'reports') state.children = state.children.map((one) => (hasEnded(one.child) ? { ...one, told: true } : one))
+      if (tells === 'reports')
+        state.children = state.children.map((one) => (hasEnded(one.child) ? { ...one, told: true } : one))
     },
   },
   carried: ({ children, part }): Fact[] => [
     ...(part ? [{ kind: 'rights' as const, ...part }] : []),
-    ...children.flatMap(({ child, report }): Fact[] => (hasEnded(child) ? [{ kind: 'child', child, ...(report && { report }), told: true }] : [])),
+    ...children.flatMap(({ child, report }): Fact[] =>
+      hasEnded(child) ? [{ kind: 'child', child, ...(report && { report }), told: true }] : [],
+    ),
   ],
   remembered: ({ children }) => {
     const reports = children.flatMap(({ child, report }) => (report ? [{ name: child.agent, report }] : []))
-    const touched = children.flatMap(({ child, report }) => [...(report?.touched_files ?? []), ...(child.changed_files ?? [])])
+    const touched = children.flatMap(({ child, report }) => [
+      ...(report?.touched_files ?? []),
+      ...(child.changed_files ?? []),
+    ])
     return {
       ...(touched.length > 0 && { touched_files: [...new Set(touched)] }),
       ...(reports.length > 0 && {
-        grounded_facts: reports.flatMap(({ name, report }) => (report.facts ?? []).map((fact) => ({ fact, source: `subagent:${name}` }))),
-        verification_todo: reports.flatMap(({ name, report }) => (report.verification ?? []).map((check) => `${check} (said by ${name}, not checked)`)),
+        grounded_facts: reports.flatMap(({ name, report }) =>
+          (report.facts ?? []).map((fact) => ({ fact, source: `subagent:${name}` })),
+        ),
+        verification_todo: reports.flatMap(({ name, report }) =>
+          (report.verification ?? []).map((check) => `${check} (said by ${name}, not checked)`),
+        ),
         open_questions: reports.flatMap(({ report }) => report.open_questions ?? []),
         delegation_notes: reports.map(({ name, report }) => `\`${name}\`: ${report.summary.slice(0, 300)}`),
       }),

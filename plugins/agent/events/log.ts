@@ -32,7 +32,13 @@ export class Events {
 
   /** Resolves when every sink has it: whoever waits goes no faster than the slowest reader. */
   emit(body: EventBody): Promise<void> {
-    const event = redact({ ...body, seq: ++this.seq, ts: new Date(this.clock.now()).toISOString(), thread_id: this.thread_id, ...(this.turn_id && { turn_id: this.turn_id }) })
+    const event = redact({
+      ...body,
+      seq: ++this.seq,
+      ts: new Date(this.clock.now()).toISOString(),
+      thread_id: this.thread_id,
+      ...(this.turn_id && { turn_id: this.turn_id }),
+    })
     const delivered = this.tail.then(() => this.deliver(event))
     this.tail = delivered.catch(() => {})
     return delivered
@@ -70,6 +76,7 @@ export class Events {
   }
   /** Ends what is still open, but the parts that agents work on beside the turn. */
   async closeOpen(status: ItemStatus): Promise<void> {
-    for (const item of [...this.open.values()].reverse()) if (item.type !== 'subagent') await this.complete({ ...item, status } as ThreadItem)
+    for (const item of [...this.open.values()].reverse())
+      if (item.type !== 'subagent') await this.complete({ ...item, status } as ThreadItem)
   }
 }

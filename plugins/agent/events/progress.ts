@@ -45,12 +45,16 @@ function endText(output: Output | undefined, command: Command | undefined): stri
 
 /** An agent that begins a part of the work, or is done with it; nothing for any other event. */
 export function partLine(event: ThreadEvent): { text: string; bad: boolean } | undefined {
-  if ((event.type !== 'item.started' && event.type !== 'item.completed') || event.item.type !== 'subagent') return undefined
+  if ((event.type !== 'item.started' && event.type !== 'item.completed') || event.item.type !== 'subagent')
+    return undefined
   const { agent_name, status, summary = '' } = event.item
   const words = summary === '' ? '' : `: ${oneLine(summary)}`
   if (event.type === 'item.started') return { text: `◇ ${agent_name} begins${words}`, bad: false }
   if (status === 'completed') return { text: `◆ ${agent_name} is done${words}`, bad: false }
-  return { text: `✗ ${agent_name} ${status === 'cancelled' ? 'was ended' : 'failed'}${words}`, bad: status !== 'cancelled' }
+  return {
+    text: `✗ ${agent_name} ${status === 'cancelled' ? 'was ended' : 'failed'}${words}`,
+    bad: status !== 'cancelled',
+  }
 }
 
 /** The action and the first text of a call. */
@@ -71,7 +75,11 @@ export function summary(outcome: RunOutcome, done?: RunChanges): string {
 }
 
 /** Why a run is no success, and what to do next. */
-export function reasonOf({ outcome_code, error, session_id }: Pick<RunOutcome, 'outcome_code' | 'error' | 'session_id'>): string | undefined {
+export function reasonOf({
+  outcome_code,
+  error,
+  session_id,
+}: Pick<RunOutcome, 'outcome_code' | 'error' | 'session_id'>): string | undefined {
   const { says, next, exit_code } = outcomeTable[outcome_code]
   if (!error && exit_code === 0) return undefined
   const hint = error ? error.hint : next
@@ -80,7 +88,9 @@ export function reasonOf({ outcome_code, error, session_id }: Pick<RunOutcome, '
 
 /** The changes that a run was asked for and did not make, a line each. */
 export const notAppliedLines = ({ not_applied = [] }: Pick<RunOutcome, 'not_applied'>): string =>
-  not_applied.map(({ tool, target, code }) => `Not applied: ${oneLine([tool, target].filter(Boolean).join(' '))} (${code})\n`).join('')
+  not_applied
+    .map(({ tool, target, code }) => `Not applied: ${oneLine([tool, target].filter(Boolean).join(' '))} (${code})\n`)
+    .join('')
 
 /** What a run did, for its last line. */
 export interface RunChanges {
@@ -95,6 +105,7 @@ export function countItem(done: RunChanges, item: ThreadItem): void {
 
 /** `, 2 files changed, 1 command`; nothing where nothing was done. */
 function describeChanges({ files, commands }: RunChanges): string {
-  const counted = (number: number, one: string, many: string) => (number === 0 ? '' : `, ${number} ${number === 1 ? one : many}`)
+  const counted = (number: number, one: string, many: string) =>
+    number === 0 ? '' : `, ${number} ${number === 1 ? one : many}`
   return counted(files.size, 'file changed', 'files changed') + counted(commands, 'command', 'commands')
 }

@@ -9,7 +9,11 @@ import { TaskView } from './task_view.js'
 type Viewed = keyof typeof artifactFiles
 
 /** Keeps a text of a session beside its conversation, and journals its digest. */
-export async function keepArtifact(thread: Pick<Conversation, 'store' | 'commit'>, artifact: Omit<FactOf<'artifact'>, 'kind' | 'sha256'>, text: string): Promise<void> {
+export async function keepArtifact(
+  thread: Pick<Conversation, 'store' | 'commit'>,
+  artifact: Omit<FactOf<'artifact'>, 'kind' | 'sha256'>,
+  text: string,
+): Promise<void> {
   await thread.commit({ kind: 'artifact', ...artifact, sha256: await keepPrompt(thread, text) })
 }
 /** Keeps a text; returns its digest, by which it is found. */
@@ -27,7 +31,12 @@ export class Artifacts {
   private readonly remarked = new Set<string>()
 
   constructor(private readonly thread: Conversation & { readonly state: Conversation['state'] & FinishState }) {
-    this.views = new Map((Object.keys(artifactFiles) as Viewed[]).map((name) => [name, new TaskView(thread.workspace, thread.session_id, artifactFiles[name])]))
+    this.views = new Map(
+      (Object.keys(artifactFiles) as Viewed[]).map((name) => [
+        name,
+        new TaskView(thread.workspace, thread.session_id, artifactFiles[name]),
+      ]),
+    )
   }
 
   async keep(name: ArtifactName, text: string, round: number): Promise<void> {
@@ -68,7 +77,11 @@ export class Artifacts {
     const path = `${taskFolder}/rounds/${session_id}/${round}/${name}`
     try {
       if (workspace.resolve(path, { follow: false }) !== path) return
-      await workspace.write(path, Buffer.from(redactText(typeof value === 'string' ? value : `${JSON.stringify(value, null, 2)}\n`)), 'anything')
+      await workspace.write(
+        path,
+        Buffer.from(redactText(typeof value === 'string' ? value : `${JSON.stringify(value, null, 2)}\n`)),
+        'anything',
+      )
     } catch (error) {
       await this.remark(`${path} cannot be written: ${(error as Error).message}`)
     }

@@ -29,18 +29,37 @@ export interface Certificate {
 }
 
 /** The certificate of a session as canonical JSON. Throws VT_CERTIFICATE_NONE. */
-export function certificateOf({ verified, tracker, segment }: FinishState & ConversationState, session_id: string, created_at: string): string {
-  if (!verified) throw new AgentError('VT_CERTIFICATE_NONE', `Session ${session_id} ran no command that proves its work.`)
+export function certificateOf(
+  { verified, tracker, segment }: FinishState & ConversationState,
+  session_id: string,
+  created_at: string,
+): string {
+  if (!verified)
+    throw new AgentError('VT_CERTIFICATE_NONE', `Session ${session_id} ran no command that proves its work.`)
   const { result, commands, files } = verified
   const body = {
-    type: 'vtcode.certificate', version: 1, session_id, created_at, model: segment?.model ?? null, prompt_sha256: segment?.prompt ?? null, result, commands, files, tracker: tracker ?? null,
+    type: 'vtcode.certificate',
+    version: 1,
+    session_id,
+    created_at,
+    model: segment?.model ?? null,
+    prompt_sha256: segment?.prompt ?? null,
+    result,
+    commands,
+    files,
+    tracker: tracker ?? null,
   } as const
   return canonicalJson({ ...body, digest: sha256(canonicalJson(body)) })
 }
 
 const text = (maxLength: number) => ({ type: 'string', maxLength })
 const digest = { type: 'string', pattern: '^[0-9a-f]{64}$' }
-const object = (properties: Record<string, object>): object => ({ type: 'object', additionalProperties: false, required: Object.keys(properties), properties })
+const object = (properties: Record<string, object>): object => ({
+  type: 'object',
+  additionalProperties: false,
+  required: Object.keys(properties),
+  properties,
+})
 const schema = object({
   type: { const: 'vtcode.certificate' },
   version: { const: 1 },
@@ -52,9 +71,19 @@ const schema = object({
   commands: {
     type: 'array',
     maxItems: 1100,
-    items: object({ command: { ...text(1000), minLength: 1 }, exit_code: { type: ['integer', 'null'] }, timed_out: { type: 'boolean' }, duration_ms: { type: 'integer', minimum: 0 }, digest }),
+    items: object({
+      command: { ...text(1000), minLength: 1 },
+      exit_code: { type: ['integer', 'null'] },
+      timed_out: { type: 'boolean' },
+      duration_ms: { type: 'integer', minimum: 0 },
+      digest,
+    }),
   },
-  files: { type: 'array', maxItems: 1000, items: object({ path: text(4096), sha256: { anyOf: [digest, { type: 'null' }] } }) },
+  files: {
+    type: 'array',
+    maxItems: 1000,
+    items: object({ path: text(4096), sha256: { anyOf: [digest, { type: 'null' }] } }),
+  },
   tracker: { type: ['object', 'null'] },
   digest,
 }) as Schema
@@ -62,8 +91,10 @@ const largestCertificate = 1024 * 1024
 
 /** Reads a certificate that anybody may have written. Throws VT_CERTIFICATE_INVALID, and VT_CERTIFICATE_DAMAGED where its digest is another. */
 export async function readCertificate(said: string): Promise<Certificate> {
-  const wrong = (problem: string): AgentError => new AgentError('VT_CERTIFICATE_INVALID', `This is no certificate: ${problem}`)
-  if (said.length > largestCertificate) throw wrong(`it has ${said.length} characters, at most ${largestCertificate} are possible.`)
+  const wrong = (problem: string): AgentError =>
+    new AgentError('VT_CERTIFICATE_INVALID', `This is no certificate: ${problem}`)
+  if (said.length > largestCertificate)
+    throw wrong(`it has ${said.length} characters, at most ${largestCertificate} are possible.`)
   let value: unknown
   try {
     value = JSON.parse(said)
@@ -73,21 +104,34 @@ export async function readCertificate(said: string): Promise<Certificate> {
   if (!isObject(value)) throw wrong('an object is needed.')
   const issues = (await compile(schema))(value)
   if (issues.length > 0) throw wrong(issues[0]!.problem)
-  const out = (value as unknown as Certificate).files.find(({ path }) => /^([/\\]|[A-Za-z]:)|(^|[/\\])\.\.([/\\]|$)/.test(path))
+  const out = (value as unknown as Certificate).files.find(({ path }) =>
+    /^([/\\]|[A-Za-z]:)|(^|[/\\])\.\.([/\\]|$)/.test(path),
+  )
   if (out) throw wrong(`the path ${JSON.stringify(shortLine(out.path, 200))} leads outside the workspace.`)
   const { digest: named, ...body } = value as unknown as Certificate
-  if (sha256(canonicalJson(body)) !== named) throw new AgentError('VT_CERTIFICATE_DAMAGED', `The certificate of ${body.session_id} is not as it was written: its digest is another.`)
+  if (sha256(canonicalJson(body)) !== named)
+    throw new AgentError(
+      'VT_CERTIFICATE_DAMAGED',
+      `The certificate of ${body.session_id} is not as it was written: its digest is another.`,
+    )
   return { ...body, digest: named }
 }
 
 /** What is different now: files, and commands that ran again. */
-export function differencesOf({ files, commands }: Pick<Certificate, 'files' | 'commands'>, now: { files: readonly FileHash[]; ran: readonly ProofRun[] }): string[] {
+export function differencesOf(
+  { files, commands }: Pick<Certificate, 'files' | 'commands'>,
+  now: { files: readonly FileHash[]; ran: readonly ProofRun[] },
+): string[] {
   const hashes = new Map(now.files.map(({ path, sha256 }) => [path, sha256]))
-  const changed = changedFiles(files, now.files).map(({ path, sha256 }) => `${path}: ${(hashes.get(path) ?? null) === null ? 'not there any more' : sha256 === null ? 'there again' : 'changed'}`)
+  const changed = changedFiles(files, now.files).map(
+    ({ path, sha256 }) =>
+      `${path}: ${(hashes.get(path) ?? null) === null ? 'not there any more' : sha256 === null ? 'there again' : 'changed'}`,
+  )
   const again = now.ran.flatMap((one) => {
     const before = commands.find(({ command }) => command === one.command)
     if (!before || (before.exit_code === one.exit_code && before.digest === one.digest)) return []
-    const output = before.exit_code === one.exit_code ? 'printed something else' : `${endingOf(one)}, before it ${endingOf(before)}`
+    const output =
+      before.exit_code === one.exit_code ? 'printed something else' : `${endingOf(one)}, before it ${endingOf(before)}`
     return [`${one.command}: ${output}`]
   })
   return [...changed, ...again]

@@ -34,8 +34,12 @@ const end = { then: 'end', outcome: 'success' } as const
  * What follows the answer of a model that asks for nothing more, from the state of the conversation alone; the rows of the table in
  * docs/agent-loop.md, tried in order. What the model says of its work is not read.
  */
-export function decide(state: FinishState & Pick<RefusedChanges, 'untold_refusals'>, { told, on, waiting, evaluated, ran }: Circumstances): Decision {
-  if (!told && state.untold_refusals.length > 0) return { then: 'tell', why: 'not_applied', text: notApplied(state.untold_refusals) }
+export function decide(
+  state: FinishState & Pick<RefusedChanges, 'untold_refusals'>,
+  { told, on, waiting, evaluated, ran }: Circumstances,
+): Decision {
+  if (!told && state.untold_refusals.length > 0)
+    return { then: 'tell', why: 'not_applied', text: notApplied(state.untold_refusals) }
   if (!on || waiting) return end
   const { tracker, failures, idle, phase } = state
   const proved = endOf(evaluated && phase?.phase === 'build')
@@ -44,15 +48,24 @@ export function decide(state: FinishState & Pick<RefusedChanges, 'untold_refusal
   if (open.length > 0) {
     const without = idle.turns + Number(idle.now)
     if (without >= most.idle) return { then: 'end', outcome: 'stopped_no_action' }
-    return { then: 'go on', why: 'open_items', text: `Open:\n${fitting(itemLines(tracker!, isOpen)).join('\n')}\nGo on with the next. When one cannot be done, mark it blocked and say why.` }
+    return {
+      then: 'go on',
+      why: 'open_items',
+      text: `Open:\n${fitting(itemLines(tracker!, isOpen)).join('\n')}\nGo on with the next. When one cannot be done, mark it blocked and say why.`,
+    }
   }
   if (unfinished.length > 0) return { then: 'end', outcome: 'handed_off' }
   if (holding(state)?.result === 'passed') return proved
   if (!ran) return { then: 'verify' }
   if (!ran.failed) return proved
-  if (failures.same >= most.same || failures.all >= most.failures) return { then: 'end', outcome: 'verification_failed' }
+  if (failures.same >= most.same || failures.all >= most.failures)
+    return { then: 'end', outcome: 'verification_failed' }
   const { command, says, ...how } = ran.failed
-  return { then: 'go on', why: 'verification_failed', text: `\`${command}\` ${endingOf(how)}. It has to pass.\n${says}` }
+  return {
+    then: 'go on',
+    why: 'verification_failed',
+    text: `\`${command}\` ${endingOf(how)}. It has to pass.\n${says}`,
+  }
 }
 
 const endOf = (isBuild: boolean): Decision => (isBuild ? { then: 'evaluate' } : end)
@@ -65,7 +78,12 @@ function fitting(lines: readonly string[]): string[] {
 }
 
 function notApplied(refusals: RefusedChanges['untold_refusals']): string {
-  const lines = refusals.map(({ tool, target, code }) => `Not applied: ${[tool, target && `'${target}'`].filter(Boolean).join(' ')} (${code}).`)
+  const lines = refusals.map(
+    ({ tool, target, code }) => `Not applied: ${[tool, target && `'${target}'`].filter(Boolean).join(' ')} (${code}).`,
+  )
   const { next } = refusals.at(-1)!
-  return [...lines, `Say in your answer what was not done and why${next === undefined ? '.' : `; next action: ${next}`}`].join('\n')
+  return [
+    ...lines,
+    `Say in your answer what was not done and why${next === undefined ? '.' : `; next action: ${next}`}`,
+  ].join('\n')
 }

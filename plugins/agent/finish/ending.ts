@@ -1,5 +1,13 @@
 import type { ProofRun } from '../base/index.js'
 
 /** How a command ended, in words. */
-export const endingOf = ({ exit_code, timed_out, duration_ms }: Pick<ProofRun, 'exit_code' | 'timed_out' | 'duration_ms'>): string =>
-  timed_out ? `was stopped after ${Math.round(duration_ms / 1000)} s` : exit_code === null ? 'ended without an exit code' : `ended with exit code ${exit_code}`
+export const endingOf = ({
+  exit_code,
+  timed_out,
+  duration_ms,
+}: Pick<ProofRun, 'exit_code' | 'timed_out' | 'duration_ms'>): string =>
+  timed_out
+    ? `was stopped after ${Math.round(duration_ms / 1000)} s`
+    : exit_code === null
+      ? 'ended without an exit code'
+      : `ended with exit code ${exit_code}`

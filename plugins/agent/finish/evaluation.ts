@@ -32,13 +32,32 @@ const most = { output: 8192, proofs: 16 * 1024, falsifiers: 30 }
 const leastScore = 4
 
 /** Whether an answer accepts the work: its verdict alone does not. */
-export const accepts = ({ verdict, findings, high_severity_findings, unmet_contract_items, scorecard }: EvaluationReply): boolean =>
-  verdict === 'pass' && high_severity_findings === 0 && unmet_contract_items.length === 0 && !findings.some(({ severity }) => severity === 'high') && criteria.every((name) => scorecard[name] >= leastScore)
+export const accepts = ({
+  verdict,
+  findings,
+  high_severity_findings,
+  unmet_contract_items,
+  scorecard,
+}: EvaluationReply): boolean =>
+  verdict === 'pass' &&
+  high_severity_findings === 0 &&
+  unmet_contract_items.length === 0 &&
+  !findings.some(({ severity }) => severity === 'high') &&
+  criteria.every((name) => scorecard[name] >= leastScore)
 
 /** Returns the text for an evaluator: task, changes, output of commands; no text of the agent. */
-export function evaluatedText({ tracker, verified }: FinishState, { spec, contract }: { spec: string; contract: string }, last: Verified | undefined, diff: string): string {
-  const ran = last?.ran.map((one) => `\`${one.command}\` ${endingOf(one)}\n${one.says}`) ?? verified?.commands.map((one) => `\`${one.command}\` ${endingOf(one)}`) ?? []
-  const remarks = last?.refused.map(({ command }) => `\`${shortLine(command, 200)}\` may not run unasked, so it did not.`) ?? []
+export function evaluatedText(
+  { tracker, verified }: FinishState,
+  { spec, contract }: { spec: string; contract: string },
+  last: Verified | undefined,
+  diff: string,
+): string {
+  const ran =
+    last?.ran.map((one) => `\`${one.command}\` ${endingOf(one)}\n${one.says}`) ??
+    verified?.commands.map((one) => `\`${one.command}\` ${endingOf(one)}`) ??
+    []
+  const remarks =
+    last?.refused.map(({ command }) => `\`${shortLine(command, 200)}\` may not run unasked, so it did not.`) ?? []
   const parts: [string, string][] = [
     ['spec', spec],
     ['contract', contract],
@@ -51,13 +70,33 @@ export function evaluatedText({ tracker, verified }: FinishState, { spec, contra
 }
 
 /** Asks all models at once. Throws VT_LOOP_BUDGET, VT_SESSION_WRITE, and the reason of `signal`. */
-export function opinions(thread: PaidConversation, connections: readonly ModelConnection[], task: string, signal: AbortSignal): Promise<Opinion[]> {
+export function opinions(
+  thread: PaidConversation,
+  connections: readonly ModelConnection[],
+  task: string,
+  signal: AbortSignal,
+): Promise<Opinion[]> {
   const ask = async (connection: ModelConnection): Promise<Opinion> => {
     const model = connection.model.id
     try {
       const max_output_tokens = Math.min(most.output, tokenBudget(connection.model, thread.settings).output)
-      const reply = await askFor(thread, { connection, system: evaluationPrompt, task, schema: evaluationSchema, max_output_tokens, purpose: 'evaluate' }, signal)
-      return { model, reply: reply as (EvaluationReply & JsonObject) | undefined, ...(!reply && { problem: 'three answers did not fit the schema' }) }
+      const reply = await askFor(
+        thread,
+        {
+          connection,
+          system: evaluationPrompt,
+          task,
+          schema: evaluationSchema,
+          max_output_tokens,
+          purpose: 'evaluate',
+        },
+        signal,
+      )
+      return {
+        model,
+        reply: reply as (EvaluationReply & JsonObject) | undefined,
+        ...(!reply && { problem: 'three answers did not fit the schema' }),
+      }
     } catch (error) {
       if (signal.aborted || !(error instanceof AgentError) || endsRun.has(error.code)) throw error
       return { model, reply: undefined, problem: `${error.code}: ${error.message}` }
@@ -66,24 +105,41 @@ export function opinions(thread: PaidConversation, connections: readonly ModelCo
   return Promise.all(connections.map(ask))
 }
 /** Codes that no plan and no evaluation stands above. */
-export const endsRun: ReadonlySet<string> = new Set(['VT_LOOP_BUDGET', 'VT_LLM_UNPRICED', 'VT_SESSION_WRITE', 'VT_CANCELLED'])
+export const endsRun: ReadonlySet<string> = new Set([
+  'VT_LOOP_BUDGET',
+  'VT_LLM_UNPRICED',
+  'VT_SESSION_WRITE',
+  'VT_CANCELLED',
+])
 
 /** Joins verdicts: all have to accept, the lowest scores count. */
 export function joinedOpinions(all: readonly Opinion[]): Evaluation {
   const replies = all.flatMap(({ reply }) => (reply ? [reply] : []))
-  const missing = all.filter(({ reply }) => !reply).map(({ model, problem }) => `evaluator unavailable: ${model}, ${shortLine(problem ?? '', 300)}`)
+  const missing = all
+    .filter(({ reply }) => !reply)
+    .map(({ model, problem }) => `evaluator unavailable: ${model}, ${shortLine(problem ?? '', 300)}`)
   const findings = replies.flatMap((reply) => reply.findings).sort((a, b) => ranks[a.severity] - ranks[b.severity])
-  const once = (texts: readonly string[]): string[] => [...new Set(texts.map((text) => shortLine(text, 300)).filter((text) => text.trim() !== ''))]
+  const once = (texts: readonly string[]): string[] => [
+    ...new Set(texts.map((text) => shortLine(text, 300)).filter((text) => text.trim() !== '')),
+  ]
   const unmet = once(replies.flatMap((reply) => reply.unmet_contract_items))
   const updates = once(replies.flatMap((reply) => reply.required_tracker_updates))
-  const falsifiers = [...new Set(replies.flatMap((reply) => reply.generalization_notes.map(({ falsifier }) => falsifier.trim())))].slice(0, most.falsifiers)
-  const scores = criteria.map((name) => `${name}: ${replies.length > 0 ? Math.min(...replies.map(({ scorecard }) => scorecard[name])) : '-'}`)
+  const falsifiers = [
+    ...new Set(replies.flatMap((reply) => reply.generalization_notes.map(({ falsifier }) => falsifier.trim()))),
+  ].slice(0, most.falsifiers)
+  const scores = criteria.map(
+    (name) => `${name}: ${replies.length > 0 ? Math.min(...replies.map(({ scorecard }) => scorecard[name])) : '-'}`,
+  )
   const accepted = all.length > 0 && missing.length === 0 && replies.every(accepts)
   const refused = replies.filter((reply) => !accepts(reply))
   const summary = accepted ? replies[0]!.summary : [...refused.map((reply) => reply.summary), ...missing].join(' ')
-  const section = (title: string, lines: readonly string[]): string[] => (lines.length > 0 ? [`## ${title}`, '', ...lines.map((line) => `- ${line}`), ''] : [])
+  const section = (title: string, lines: readonly string[]): string[] =>
+    lines.length > 0 ? [`## ${title}`, '', ...lines.map((line) => `- ${line}`), ''] : []
   const text = [
-    `# ${accepted ? 'Accepted' : 'Not accepted'}`, '', summary, '',
+    `# ${accepted ? 'Accepted' : 'Not accepted'}`,
+    '',
+    summary,
+    '',
     ...section('Findings', findings.map(shownFinding)),
     ...section('Unmet points of the contract', unmet),
     ...section('To do', updates),
@@ -91,11 +147,19 @@ export function joinedOpinions(all: readonly Opinion[]): Evaluation {
     ...section('No answer', missing),
     ...section('Residual risks', once(replies.flatMap((reply) => reply.residual_risks))),
   ].join('\n')
-  return { accepted, revisable: refused.length > 0, summary: shortLine(summary, 300), updates, falsifiers, text: redactText(text) }
+  return {
+    accepted,
+    revisable: refused.length > 0,
+    summary: shortLine(summary, 300),
+    updates,
+    falsifiers,
+    text: redactText(text),
+  }
 }
 const ranks = { high: 0, medium: 1, low: 2 }
 
 function shownFinding({ severity, title, detail, path, line_number }: Finding): string {
-  const place = path === undefined ? '' : ` (${shortLine(path, 200)}${line_number === undefined ? '' : `:${line_number}`})`
+  const place =
+    path === undefined ? '' : ` (${shortLine(path, 200)}${line_number === undefined ? '' : `:${line_number}`})`
   return `${severity}: ${shortLine(title, 300)}${place}${detail === undefined ? '' : `. ${shortLine(detail, 400)}`}`
 }

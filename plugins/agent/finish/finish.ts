@@ -1,7 +1,14 @@
 import { definedOnly, failure, fail, ok, type Result } from '../../../core/shapes/index.js'
 import { shortLine } from '../../../core/text/index.js'
 import { some } from '../../lib/base/index.js'
-import { AgentError, type GoalProgress, type OutcomeCode, type ProofRun, type Tracker, type Verification } from '../base/index.js'
+import {
+  AgentError,
+  type GoalProgress,
+  type OutcomeCode,
+  type ProofRun,
+  type Tracker,
+  type Verification,
+} from '../base/index.js'
 import type { Completion, RefusedChanges } from '../loop/index.js'
 import { decide } from './decide.js'
 import { handOff, showHandoff } from './handoff.js'
@@ -9,7 +16,16 @@ import { holding } from './state.js'
 import { Plans, type PlanEnd } from './plan.js'
 import { PlannedTask, type PlannedConversation } from './planned_task.js'
 import { freshStart } from './fresh_start.js'
-import { addItem, createTracker, itemLines, trackerSummary, updateTracker, type GivenItem, type GivenTracker, type ItemUpdate } from './tracker.js'
+import {
+  addItem,
+  createTracker,
+  itemLines,
+  trackerSummary,
+  updateTracker,
+  type GivenItem,
+  type GivenTracker,
+  type ItemUpdate,
+} from './tracker.js'
 import { TrackerFile } from './tracker_file.js'
 import { changedFiles, checkCommands, commandsOf, hashesOf, runProofs, type Verified } from './verification.js'
 
@@ -35,7 +51,13 @@ export interface BesideWork {
 const longestGoal = 4000
 
 /** Ends that leave something to do. */
-const unfinished: ReadonlySet<OutcomeCode> = new Set(['tool_loop_limit_reached', 'loop_detected', 'handed_off', 'turn_limit_reached', 'budget_limit_reached'])
+const unfinished: ReadonlySet<OutcomeCode> = new Set([
+  'tool_loop_limit_reached',
+  'loop_detected',
+  'handed_off',
+  'turn_limit_reached',
+  'budget_limit_reached',
+])
 // Surfaces at which a task is given and left alone.
 const headless = new Set(['exec', 'resume'])
 
@@ -66,12 +88,20 @@ export class Finish implements Completion {
     const { settings, state, surface, mode } = this.thread
     const { continuation_policy: policy } = settings.harness
     if (policy === 'off' || mode === 'plan' || surface === 'ask') return false
-    return policy === 'all' || headless.has(surface) || mode === 'full-auto' || state.goal !== undefined || this.agreed.length > 0
+    return (
+      policy === 'all' ||
+      headless.has(surface) ||
+      mode === 'full-auto' ||
+      state.goal !== undefined ||
+      this.agreed.length > 0
+    )
   }
   /** Its tasks are planned, built and evaluated. */
   private get evaluated(): boolean {
     const { settings, surface, mode } = this.thread
-    return settings.harness.orchestration_mode !== 'single' && this.on && (headless.has(surface) || mode === 'full-auto')
+    return (
+      settings.harness.orchestration_mode !== 'single' && this.on && (headless.has(surface) || mode === 'full-auto')
+    )
   }
   private get agreed(): readonly string[] {
     return this.options.verify ?? []
@@ -123,7 +153,11 @@ export class Finish implements Completion {
     if (!state.untold) return
     // The person has just said it.
     const said = state.goal && state.messages.length <= 1
-    const text = [...(state.goal && !said ? [`Goal: ${state.goal.text}`] : []), ...(state.tracker ? trackerSummary(state.tracker) : []), ...(await this.plans.named())].join('\n')
+    const text = [
+      ...(state.goal && !said ? [`Goal: ${state.goal.text}`] : []),
+      ...(state.tracker ? trackerSummary(state.tracker) : []),
+      ...(await this.plans.named()),
+    ].join('\n')
     if (text !== '') await this.thread.inject(text, 'harness', 'tracker')
   }
 
@@ -162,7 +196,9 @@ export class Finish implements Completion {
   }
 
   async leaves(outcome: OutcomeCode): Promise<string | undefined> {
-    return this.on && unfinished.has(outcome) ? handOff(this.thread, outcome, { says: this.last?.failed?.says ?? '' }) : undefined
+    return this.on && unfinished.has(outcome)
+      ? handOff(this.thread, outcome, { says: this.last?.failed?.says ?? '' })
+      : undefined
   }
 
   /** The end of the turn, where a call of it decided that. */
@@ -181,13 +217,26 @@ export class Finish implements Completion {
     const files = await hashesOf(workspace, state.touched)
     this.last = await runProofs(thread, commands, agreed, signal)
     const { result, ran, refused } = this.last
-    await thread.commit({ kind: 'verified', result, commands: ran.map(({ says: _, path: __, ...one }): ProofRun => one), changes: state.changes, files })
+    await thread.commit({
+      kind: 'verified',
+      result,
+      commands: ran.map(({ says: _, path: __, ...one }): ProofRun => one),
+      changes: state.changes,
+      files,
+    })
     const other = changedFiles(files, await hashesOf(workspace, state.touched))
-    if (other.length > 0) await thread.remark('VT_TASK_CHANGED', `Files of the task changed while the commands ran: ${some(other.map(({ path }) => path))}. The commands proved the files as they were before.`)
+    if (other.length > 0)
+      await thread.remark(
+        'VT_TASK_CHANGED',
+        `Files of the task changed while the commands ran: ${some(other.map(({ path }) => path))}. The commands proved the files as they were before.`,
+      )
     for (const { command, hint } of refused) {
       if (this.remarked.has(command)) continue
       this.remarked.add(command)
-      await thread.remark('VT_TASK_NOT_VERIFIED', `\`${shortLine(command, 200)}\` would prove the work and may not run unasked: ${hint}`)
+      await thread.remark(
+        'VT_TASK_NOT_VERIFIED',
+        `\`${shortLine(command, 200)}\` would prove the work and may not run unasked: ${hint}`,
+      )
     }
     return this.last
   }
@@ -199,13 +248,20 @@ export class Finish implements Completion {
     const { required } = thread.settings.harness.verification
     if (!on && !verified) return { verified: null }
     const holds = holding(thread.state)
-    if (holds) return { verified: holds.result === 'passed', verification: { result: holds.result, commands: holds.commands } }
-    return on && files_changed && required !== 'never' ? { verified: false, verification: { result: 'none', commands: [] } } : { verified: null }
+    if (holds)
+      return { verified: holds.result === 'passed', verification: { result: holds.result, commands: holds.commands } }
+    return on && files_changed && required !== 'never'
+      ? { verified: false, verification: { result: 'none', commands: [] } }
+      : { verified: null }
   }
 
   /** Returns the outcome of a run; unproved work is no success. */
   outcome(code: OutcomeCode): OutcomeCode {
-    return code === 'success' && this.thread.settings.harness.verification.required === 'always' && this.proof.verified === false ? 'escalated' : code
+    return code === 'success' &&
+      this.thread.settings.harness.verification.required === 'always' &&
+      this.proof.verified === false
+      ? 'escalated'
+      : code
   }
 
   /** Throws VT_CONFIG_INVALID for a goal or a command that is empty or too long. */
@@ -213,7 +269,10 @@ export class Finish implements Completion {
     checkCommands(commands)
     const { length } = text.trim()
     const hint = 'Say it in a few sentences; a file can have the rest.'
-    if (length === 0 || length > longestGoal) throw new AgentError('VT_CONFIG_INVALID', `A goal has 1 to ${longestGoal} characters; this one has ${length}.`, { hint })
+    if (length === 0 || length > longestGoal)
+      throw new AgentError('VT_CONFIG_INVALID', `A goal has 1 to ${longestGoal} characters; this one has ${length}.`, {
+        hint,
+      })
     await this.thread.commit({ kind: 'goal', text, verify: [...commands] })
   }
   /** The progress of the goal, if there is one. */
@@ -222,7 +281,11 @@ export class Finish implements Completion {
     if (!goal) return undefined
     const { turns, cost: before } = goal.since
     const verification = verified && { result: verified.result, commands: verified.commands }
-    return { turns: turn - turns, cost_usd: cost === null || before === null ? null : cost - before, ...(verification && { verification }) }
+    return {
+      turns: turn - turns,
+      cost_usd: cost === null || before === null ? null : cost - before,
+      ...(verification && { verification }),
+    }
   }
   async clearGoal(): Promise<void> {
     if (this.thread.state.goal) await this.thread.commit({ kind: 'goal_end', how: 'cleared' })
@@ -248,7 +311,8 @@ export class Finish implements Completion {
     try {
       const next = change(tracker ?? { title: '', items: [] })
       if (next.title === '') return none
-      if (JSON.stringify(next) !== JSON.stringify(tracker)) await this.thread.commit({ kind: 'tracker', by: 'model', tracker: next })
+      if (JSON.stringify(next) !== JSON.stringify(tracker))
+        await this.thread.commit({ kind: 'tracker', by: 'model', tracker: next })
       return shown(next)
     } catch (error) {
       const refusal = failure(error)
@@ -265,5 +329,12 @@ const none = fail('VT_TASK_INDEX', 'There is no tracker yet.', {
 function shown(tracker: Tracker): Result {
   const several = tracker.items.filter(({ status }) => status === 'in_progress').length > 1
   const lines = [...itemLines(tracker), ...(several ? ['More than one item is in progress.'] : [])]
-  return ok({ title: tracker.title, items: tracker.items as unknown as object[], ...definedOnly({ notes: tracker.notes }) } as never, { text: lines.join('\n') })
+  return ok(
+    {
+      title: tracker.title,
+      items: tracker.items as unknown as object[],
+      ...definedOnly({ notes: tracker.notes }),
+    } as never,
+    { text: lines.join('\n') },
+  )
 }

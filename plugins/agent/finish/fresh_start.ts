@@ -10,8 +10,16 @@ export async function freshStart(thread: Starting): Promise<void> {
   if (!trigger) return
   const { plan } = thread.state.artifacts
   const text = plan && (await thread.store.read(`prompts/${plan.sha256}`))
-  const stalled = trigger === 'stall' ? ['The last turns changed nothing in the task tracker. What was tried did not work: look again, and try another way.'] : []
-  await thread.context.reset(trigger, [...(text === undefined ? [] : [`The plan that the user accepted:\n\n${text}`]), ...stalled])
+  const stalled =
+    trigger === 'stall'
+      ? [
+          'The last turns changed nothing in the task tracker. What was tried did not work: look again, and try another way.',
+        ]
+      : []
+  await thread.context.reset(trigger, [
+    ...(text === undefined ? [] : [`The plan that the user accepted:\n\n${text}`]),
+    ...stalled,
+  ])
 }
 
 function due(thread: Starting): ResetTrigger | undefined {

@@ -16,23 +16,46 @@ interface Stuckness {
 }
 
 /** What somebody needs who goes on with a run that could not finish, as a text. */
-function handoffText({ kernel, session_id, state, providers }: Conversation & { state: Conversation['state'] & FinishState }, outcome: OutcomeCode, { says, why }: Stuckness): string {
+function handoffText(
+  { kernel, session_id, state, providers }: Conversation & { state: Conversation['state'] & FinishState },
+  outcome: OutcomeCode,
+  { says, why }: Stuckness,
+): string {
   const { tracker, verified, failures } = state
-  const section = (title: string, lines: readonly string[]): string => `## ${title}\n\n${lines.length > 0 ? lines.join('\n') : '(none)'}\n`
+  const section = (title: string, lines: readonly string[]): string =>
+    `## ${title}\n\n${lines.length > 0 ? lines.join('\n') : '(none)'}\n`
   const ran = verified?.commands.map((one) => `- \`${one.command}\` ${endingOf(one)}`) ?? []
-  const front = { session_id, outcome, created_at: new Date(providers.clock.now()).toISOString(), workspace: kernel.workspace, resume_command: `vtcode resume ${session_id} "<what to do>"` }
+  const front = {
+    session_id,
+    outcome,
+    created_at: new Date(providers.clock.now()).toISOString(),
+    workspace: kernel.workspace,
+    resume_command: `vtcode resume ${session_id} "<what to do>"`,
+  }
   return [
-    `---\n${Object.entries(front).map(([key, value]) => `${key}: ${shortLine(value, 4096)}`).join('\n')}\n---\n`,
-    section('Blocker Summary', [why ?? outcomeTable[outcome].says, ...(tracker ? itemLines(tracker, ({ status }) => status === 'blocked') : [])]),
+    `---\n${Object.entries(front)
+      .map(([key, value]) => `${key}: ${shortLine(value, 4096)}`)
+      .join('\n')}\n---\n`,
+    section('Blocker Summary', [
+      why ?? outcomeTable[outcome].says,
+      ...(tracker ? itemLines(tracker, ({ status }) => status === 'blocked') : []),
+    ]),
     section('Current Tracker Snapshot', tracker ? [tracker.title, ...itemLines(tracker)] : []),
-    section('Relevant Paths', state.touched.slice(-50).map((path) => `- ${path}`)),
+    section(
+      'Relevant Paths',
+      state.touched.slice(-50).map((path) => `- ${path}`),
+    ),
     section('Verification Output', [...ran, ...(says === '' ? [] : ['', says])]),
     section('Resume Metadata', [`failures: ${failures.all}`, `resume_command: ${front.resume_command}`]),
   ].join('\n')
 }
 
 /** Writes the handoff of an unfinished run; returns its path, or nothing if it cannot be written. */
-export async function handOff(thread: Conversation & { state: Conversation['state'] & FinishState }, outcome: OutcomeCode, stuck: Stuckness): Promise<string | undefined> {
+export async function handOff(
+  thread: Conversation & { state: Conversation['state'] & FinishState },
+  outcome: OutcomeCode,
+  stuck: Stuckness,
+): Promise<string | undefined> {
   const { workspace, session_id, providers, state } = thread
   const text = redactText(handoffText(thread, outcome, stuck))
   await keepArtifact(thread, { name: 'blocked', round: state.phase?.round ?? 0 }, text)
@@ -58,7 +81,11 @@ export async function showHandoff(thread: Conversation & { state: FinishState })
   const { state, store, workspace, session_id } = thread
   if (state.blocked === undefined) return
   const text = await store.read(`prompts/${state.blocked}`)
-  await thread.inject(`What was left when the last run of this session ended:\n${(text ?? '(not there any more)').slice(0, longest)}`, 'harness', 'blocked')
+  await thread.inject(
+    `What was left when the last run of this session ended:\n${(text ?? '(not there any more)').slice(0, longest)}`,
+    'harness',
+    'blocked',
+  )
   const path = await taskFile(workspace, session_id, file, { claim: false })
   if (path !== undefined && (await workspace.stat(path))) await archive(workspace, path, session_id)
 }

@@ -53,8 +53,12 @@ export class Plans {
   async named(): Promise<string[]> {
     const { plan } = this.thread.state.artifacts
     if (plan?.path === undefined) return []
-    const now = await this.thread.workspace.read(plan.path, { offset: 0, length: largest }).then(sha256, () => undefined)
-    return [`Plan accepted by the user: ${plan.path}${now === plan.sha256 ? '' : now === undefined ? ' (not there any more)' : ' (edited since)'}`]
+    const now = await this.thread.workspace
+      .read(plan.path, { offset: 0, length: largest })
+      .then(sha256, () => undefined)
+    return [
+      `Plan accepted by the user: ${plan.path}${now === plan.sha256 ? '' : now === undefined ? ' (not there any more)' : ' (edited since)'}`,
+    ]
   }
 
   /** Writes a plan down and asks for a decision, which ends the turn. */
@@ -83,14 +87,29 @@ export class Plans {
     return this.take(plan, { path, sha256: digest }, decision, words)
   }
 
-  private async take(plan: Proposal, { path, sha256 }: { path: string; sha256: string }, decision: Decision | 'none', words: string): Promise<Result> {
+  private async take(
+    plan: Proposal,
+    { path, sha256 }: { path: string; sha256: string },
+    decision: Decision | 'none',
+    words: string,
+  ): Promise<Result> {
     const { thread } = this
     const mode = decision === 'none' ? undefined : decisions[decision].mode
     if (mode !== undefined) {
-      await thread.commit({ kind: 'artifact', name: 'plan', sha256, round: 0, path, ...(decision === 'fresh_context' && { fresh: true as const }) })
+      await thread.commit({
+        kind: 'artifact',
+        name: 'plan',
+        sha256,
+        round: 0,
+        path,
+        ...(decision === 'fresh_context' && { fresh: true as const }),
+      })
       await thread.commit({ kind: 'tracker', by: 'planner', tracker: createTracker(trackerOf(plan)) })
       await thread.commit({ kind: 'mode', mode: thread.kernel.inspection.resolveMode(mode), by: 'plan' })
-      this.end = { text: `The plan is accepted; it stands in ${path}.`, next: `The user accepted the plan ${path}. Its steps are in the task tracker. Carry them out, one after the other.` }
+      this.end = {
+        text: `The plan is accepted; it stands in ${path}.`,
+        next: `The user accepted the plan ${path}. Its steps are in the task tracker. Carry them out, one after the other.`,
+      }
     } else if (decision === 'revise') {
       await thread.queue.add(words, { first: true })
       this.end = { text: `The plan is to be revised; it stands in ${path}.` }
@@ -112,8 +131,17 @@ const said: Record<Decision | 'none', string> = {
 const nobody = { decision: 'none', words: '' } as const
 
 /** What a plan lacks, by name. */
-function missing({ title = '', summary = '', steps = [], tests = '', assumptions, open_questions = [] }: Partial<Proposal>): string[] {
-  const empty = Object.entries({ title, summary, tests }).flatMap(([name, text]) => (text.trim() === '' ? [`${name} is missing`] : []))
+function missing({
+  title = '',
+  summary = '',
+  steps = [],
+  tests = '',
+  assumptions,
+  open_questions = [],
+}: Partial<Proposal>): string[] {
+  const empty = Object.entries({ title, summary, tests }).flatMap(([name, text]) =>
+    text.trim() === '' ? [`${name} is missing`] : [],
+  )
   return [
     ...empty,
     ...(steps.length === 0 ? ['steps is missing'] : []),
@@ -123,7 +151,10 @@ function missing({ title = '', summary = '', steps = [], tests = '', assumptions
   ]
 }
 
-const trackerOf = ({ title, steps }: Proposal) => ({ title, items: steps.map(({ action, ...rest }) => ({ description: action, ...rest })) })
+const trackerOf = ({ title, steps }: Proposal) => ({
+  title,
+  items: steps.map(({ action, ...rest }) => ({ description: action, ...rest })),
+})
 
 /** The plan as Markdown. */
 function planText({ title, summary, steps, tests, assumptions }: Proposal): string {
@@ -132,14 +163,30 @@ function planText({ title, summary, steps, tests, assumptions }: Proposal): stri
     ...(files.length > 0 ? [`   files: ${files.join(', ')}`] : []),
     ...[verify].flat().map((command) => `   verify: \`${command}\``),
   ]
-  const parts = [`# ${title.trim()}`, summary.trim(), '## Steps', steps.flatMap(step).join('\n'), '## Tests', tests.trim()]
-  const assumed = assumptions.length > 0 ? ['## Assumptions', assumptions.map((one) => `- ${one.trim()}`).join('\n')] : []
+  const parts = [
+    `# ${title.trim()}`,
+    summary.trim(),
+    '## Steps',
+    steps.flatMap(step).join('\n'),
+    '## Tests',
+    tests.trim(),
+  ]
+  const assumed =
+    assumptions.length > 0 ? ['## Assumptions', assumptions.map((one) => `- ${one.trim()}`).join('\n')] : []
   return `${[...parts, ...assumed].join('\n\n')}\n`
 }
 
 /** Writes a plan under a name that no file has; returns its path. Throws VtError VT_PATH_OUTSIDE where a link leads away. */
 async function write(workspace: Workspace, title: string, text: string): Promise<string> {
-  const slug = title.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-+|-+$/g, '').slice(0, 60).replace(/-+$/, '') || 'plan'
+  const slug =
+    title
+      .normalize('NFKD')
+      .replace(/\p{M}/gu, '')
+      .toLowerCase()
+      .replace(/[^a-z0-9]+/g, '-')
+      .replace(/^-+|-+$/g, '')
+      .slice(0, 60)
+      .replace(/-+$/, '') || 'plan'
   for (let number = 1; ; number++) {
     const path = `${folder}/${slug}${number === 1 ? '' : `-${number}`}.md`
     if (workspace.resolve(path, { follow: false }) !== path) throw new Error(`A link stands in the way of ${path}.`)
@@ -150,9 +197,16 @@ async function write(workspace: Workspace, title: string, text: string): Promise
 }
 
 /** What a person says of a plan; words of their own are what should be different. */
-async function decide(path: string, ask: Asker, signal: AbortSignal): Promise<{ decision: Decision | 'none'; words: string }> {
+async function decide(
+  path: string,
+  ask: Asker,
+  signal: AbortSignal,
+): Promise<{ decision: Decision | 'none'; words: string }> {
   const options = Object.entries(decisions).map(([label, { says }]) => ({ label, description: says }))
-  const answers = await ask([{ id: 'plan', header: 'Plan', question: `What about the plan in ${path}?`, options }], signal)
+  const answers = await ask(
+    [{ id: 'plan', header: 'Plan', question: `What about the plan in ${path}?`, options }],
+    signal,
+  )
   const { selected = [], other = '' } = answers?.['plan'] ?? {}
   const chosen = selected.find((label): label is Decision => Object.hasOwn(decisions, label))
   if (chosen !== undefined && chosen !== 'revise') return { decision: chosen, words: '' }

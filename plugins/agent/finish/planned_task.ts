@@ -22,7 +22,10 @@ export interface PlannedConversation extends PaidConversation {
   readonly state: PaidConversation['state'] & FinishState
 }
 /** What follows an evaluation. */
-export type Evaluated = { then: 'go on'; text: string; why: string } | { then: 'end'; outcome: 'success' } | { then: 'end'; outcome: 'failed'; failure: AgentError; handoff?: string }
+export type Evaluated =
+  | { then: 'go on'; text: string; why: string }
+  | { then: 'end'; outcome: 'success' }
+  | { then: 'end'; outcome: 'failed'; failure: AgentError; handoff?: string }
 
 const most = { output: 16_384, told: 1400, outlines: 16 * 1024 }
 /** Of the window of the model that builds: spec and contract stand in each of its requests. */
@@ -69,7 +72,12 @@ export class PlannedTask {
       await thread.remark('VT_TASK_NOT_PLANNED', `There is no plan, so the task is worked on without one: ${problem}`)
       return thread.harness('planning_completed', { message: 'fallback' })
     }
-    for (const [name, text] of [['spec', plan.spec_markdown], ['contract', plan.contract_markdown], ['feature_list', plan.feature_list_markdown]] as const) await this.artifacts.keep(name, text, round)
+    for (const [name, text] of [
+      ['spec', plan.spec_markdown],
+      ['contract', plan.contract_markdown],
+      ['feature_list', plan.feature_list_markdown],
+    ] as const)
+      await this.artifacts.keep(name, text, round)
     await thread.commit({ kind: 'tracker', by: 'planner', tracker: trackerOf(plan) })
     await thread.commit({ kind: 'phase', phase: 'build', round, ...paid() })
     await this.artifacts.keepRound(round, 'plan.json', plan)
@@ -77,11 +85,24 @@ export class PlannedTask {
     await thread.harness('planning_completed', { message: visibleLine(plan.task_title) })
   }
 
-  private async askPlan(connection: ModelConnection, signal: AbortSignal): Promise<{ plan?: PlanReply; problem?: string }> {
+  private async askPlan(
+    connection: ModelConnection,
+    signal: AbortSignal,
+  ): Promise<{ plan?: PlanReply; problem?: string }> {
     const { thread } = this
     try {
       const task = await this.planningText(signal)
-      const plan = (await askFor(thread, { ...this.asking(connection), system: planPrompt, task, schema: planSchema, checked: (value) => this.checkPlan(value as never) }, signal)) as (PlanReply & JsonObject) | undefined
+      const plan = (await askFor(
+        thread,
+        {
+          ...this.asking(connection),
+          system: planPrompt,
+          task,
+          schema: planSchema,
+          checked: (value) => this.checkPlan(value as never),
+        },
+        signal,
+      )) as (PlanReply & JsonObject) | undefined
       return plan ? { plan } : { problem: `three answers of ${connection.model.id} did not fit the schema.` }
     } catch (error) {
       if (signal.aborted || !(error instanceof AgentError) || endsRun.has(error.code)) throw error
@@ -93,7 +114,10 @@ export class PlannedTask {
     trackerOf(plan)
     const { window } = tokenBudget(this.thread.connection.model, this.thread.settings)
     const tokens = tokensOf(plan.spec_markdown + plan.contract_markdown)
-    if (tokens > window * mostOfWindow) throw new Error(`spec_markdown and contract_markdown have about ${tokens} tokens, at most ${Math.floor(window * mostOfWindow)} fit.`)
+    if (tokens > window * mostOfWindow)
+      throw new Error(
+        `spec_markdown and contract_markdown have about ${tokens} tokens, at most ${Math.floor(window * mostOfWindow)} fit.`,
+      )
   }
 
   /** What a planner reads. */
@@ -125,7 +149,10 @@ export class PlannedTask {
     const evaluators = await this.evaluators()
     const { window } = tokenBudget(evaluators[0]!.model, thread.settings)
     const { diff, counts } = await workDiff(thread, window)
-    const agreed = { spec: (await this.artifacts.text('spec')) ?? '', contract: (await this.artifacts.text('contract')) ?? '' }
+    const agreed = {
+      spec: (await this.artifacts.text('spec')) ?? '',
+      contract: (await this.artifacts.text('contract')) ?? '',
+    }
     const models = evaluators.map(({ model }) => model.id)
     await thread.harness('evaluation_started', { message: models.join(', '), attempt: round, data: { models } })
     const paid = this.paid()
@@ -144,25 +171,39 @@ export class PlannedTask {
     const { max_revision_rounds: rounds } = thread.settings.harness
     // Where nobody said what is wrong, there is nothing to revise.
     if (revisable && state.revisions < rounds) return this.revise(evaluation, agreed, paid, signal)
-    const tried = state.revisions > 0 ? ` after ${state.revisions} ${state.revisions === 1 ? 'revision' : 'revisions'}` : ''
+    const tried =
+      state.revisions > 0 ? ` after ${state.revisions} ${state.revisions === 1 ? 'revision' : 'revisions'}` : ''
     const failure = new AgentError('VT_TASK_NOT_ACCEPTED', `The work was not accepted${tried}: ${summary}`)
-    const handoff = await handOff(thread, 'failed', { says: last?.ran.at(-1)?.says ?? '', why: `${failure.message} ${taskFolder}/${artifactFiles.evaluation} has the whole evaluation.` })
+    const handoff = await handOff(thread, 'failed', {
+      says: last?.ran.at(-1)?.says ?? '',
+      why: `${failure.message} ${taskFolder}/${artifactFiles.evaluation} has the whole evaluation.`,
+    })
     return { then: 'end', outcome: 'failed', failure, ...definedOnly({ handoff }) }
   }
 
   /** Adds missing steps to the task and points to the contract; the agent continues with them. */
-  private async revise(evaluation: Evaluation, agreed: { spec: string; contract: string }, paid: () => { cost_usd: number | null }, signal: AbortSignal): Promise<Evaluated> {
+  private async revise(
+    evaluation: Evaluation,
+    agreed: { spec: string; contract: string },
+    paid: () => { cost_usd: number | null },
+    signal: AbortSignal,
+  ): Promise<Evaluated> {
     const { thread } = this
     const round = thread.state.phase!.round + 1
-    await thread.harness('revision_started', { message: `${thread.state.revisions + 1} of ${thread.settings.harness.max_revision_rounds}`, attempt: round })
+    await thread.harness('revision_started', {
+      message: `${thread.state.revisions + 1} of ${thread.settings.harness.max_revision_rounds}`,
+      attempt: round,
+    })
     const replan = await this.replan(evaluation, agreed, signal)
     const tracker = revised(thread.state.tracker, round, evaluation, replan)
     if (replan) {
       const addendum = replan.contract_addendum.trim()
       const title = `## Addendum ${round}`
       // It is there already where the process was killed right behind it.
-      if (addendum !== '' && !agreed.contract.includes(title)) await this.artifacts.keep('contract', `${agreed.contract.trimEnd()}\n\n${title}\n\n${addendum}`, round)
-      if (replan.revised_feature_list.trim() !== '') await this.artifacts.keep('feature_list', replan.revised_feature_list, round)
+      if (addendum !== '' && !agreed.contract.includes(title))
+        await this.artifacts.keep('contract', `${agreed.contract.trimEnd()}\n\n${title}\n\n${addendum}`, round)
+      if (replan.revised_feature_list.trim() !== '')
+        await this.artifacts.keep('feature_list', replan.revised_feature_list, round)
       await this.artifacts.keepRound(round - 1, 'replan.json', replan)
     }
     await thread.commit({ kind: 'tracker', by: 'harness', tracker })
@@ -171,14 +212,27 @@ export class PlannedTask {
     return { then: 'go on', why: 'evaluation_failed', text: toldOf(evaluation.text) }
   }
 
-  private async replan({ text }: Evaluation, { spec, contract }: { spec: string; contract: string }, signal: AbortSignal): Promise<ReplanReply | undefined> {
+  private async replan(
+    { text }: Evaluation,
+    { spec, contract }: { spec: string; contract: string },
+    signal: AbortSignal,
+  ): Promise<ReplanReply | undefined> {
     const { tracker } = this.thread.state
-    const parts: [string, string][] = [['spec', spec], ['contract', contract], ['tracker', tracker ? itemLines(tracker).join('\n') : '(none)'], ['evaluation', text]]
+    const parts: [string, string][] = [
+      ['spec', spec],
+      ['contract', contract],
+      ['tracker', tracker ? itemLines(tracker).join('\n') : '(none)'],
+      ['evaluation', text],
+    ]
     const task = redactText(parts.map(([name, part]) => block(name, part)).join('\n\n'))
     try {
       const connection = await this.planner()
       const checked = (value: unknown): void => this.checkAddendum(value as ReplanReply, contract)
-      return (await askFor(this.thread, { ...this.asking(connection), system: replanPrompt, task, schema: replanSchema, checked }, signal)) as (ReplanReply & JsonObject) | undefined
+      return (await askFor(
+        this.thread,
+        { ...this.asking(connection), system: replanPrompt, task, schema: replanSchema, checked },
+        signal,
+      )) as (ReplanReply & JsonObject) | undefined
     } catch (error) {
       if (signal.aborted || !(error instanceof AgentError) || endsRun.has(error.code)) throw error
       // What the evaluation found is enough to go on.
@@ -187,18 +241,27 @@ export class PlannedTask {
   }
   private checkAddendum({ contract_addendum }: ReplanReply, contract: string): void {
     const { window } = tokenBudget(this.thread.connection.model, this.thread.settings)
-    if (tokensOf(contract + contract_addendum) > window * mostOfWindow) throw new Error('contract_addendum is too long: the contract has no room for it.')
+    if (tokensOf(contract + contract_addendum) > window * mostOfWindow)
+      throw new Error('contract_addendum is too long: the contract has no room for it.')
   }
 
   /** Reports an evaluation that the agent has not read before a kill. */
   async remind(): Promise<void> {
     const { unheard, phase } = this.thread.state
     if (unheard === undefined || phase?.phase !== 'build') return
-    await this.thread.inject(toldOf((await this.thread.store.read(`prompts/${unheard}`)) ?? ''), 'harness', 'evaluation')
+    await this.thread.inject(
+      toldOf((await this.thread.store.read(`prompts/${unheard}`)) ?? ''),
+      'harness',
+      'evaluation',
+    )
   }
 
   private asking(connection: ModelConnection) {
-    return { connection, max_output_tokens: Math.min(most.output, tokenBudget(connection.model, this.thread.settings).output), purpose: 'plan' as const }
+    return {
+      connection,
+      max_output_tokens: Math.min(most.output, tokenBudget(connection.model, this.thread.settings).output),
+      purpose: 'plan' as const,
+    }
   }
   private async connected(model: string | undefined): Promise<ModelConnection> {
     const { kernel, providers, connection } = this.thread
@@ -211,7 +274,10 @@ export class PlannedTask {
     if (!enabled || models.length === 0) return [await this.connected(agent.evaluator_model)]
     const panel = await Promise.all(models.map((model) => this.connected(model)))
     // One of several that does not answer is not waited for again and again.
-    return panel.map((one) => ({ ...one, model: { ...one.model, entry: { ...one.model.entry, retries: { request: 1, stream: 0 } } } }))
+    return panel.map((one) => ({
+      ...one,
+      model: { ...one.model, entry: { ...one.model.entry, retries: { request: 1, stream: 0 } } },
+    }))
   }
 
   /** What the requests since then cost, for the journal. */
@@ -222,7 +288,8 @@ export class PlannedTask {
   }
 }
 
-const trackerOf = ({ task_title, items }: PlanReply): Tracker => createTracker({ title: task_title, items: items.map(asItem) })
+const trackerOf = ({ task_title, items }: PlanReply): Tracker =>
+  createTracker({ title: task_title, items: items.map(asItem) })
 
 /** An evaluation as the agent is told of it: its beginning, whole lines. */
 function toldOf(text: string): string {

@@ -38,14 +38,27 @@ export interface ReplanReply {
   rationale: string
 }
 
-const text = (maxLength: number, minLength = 0): JsonObject => ({ type: 'string', maxLength, ...(minLength > 0 && { minLength }) })
+const text = (maxLength: number, minLength = 0): JsonObject => ({
+  type: 'string',
+  maxLength,
+  ...(minLength > 0 && { minLength }),
+})
 const line = (maxLength: number): JsonObject => ({ type: 'string', maxLength, pattern: '^[^\\r\\n]*\\S[^\\r\\n]*$' })
 const list = (items: JsonObject, maxItems: number): JsonObject => ({ type: 'array', maxItems, items })
-const object = (properties: JsonObject, optional: readonly string[] = []): JsonObject => ({ type: 'object', required: Object.keys(properties).filter((name) => !optional.includes(name)), properties })
+const object = (properties: JsonObject, optional: readonly string[] = []): JsonObject => ({
+  type: 'object',
+  required: Object.keys(properties).filter((name) => !optional.includes(name)),
+  properties,
+})
 /** Of a text, in characters. */
 const long = 32 * 1024
-const commands: JsonObject = { description: 'Commands that exit with 0 when the step is done.', anyOf: [line(1000), list(line(1000), 10)] }
-const step = object({ description: line(300), files: list(line(1000), 50), outcome: line(500), verify: commands }, ['files'])
+const commands: JsonObject = {
+  description: 'Commands that exit with 0 when the step is done.',
+  anyOf: [line(1000), list(line(1000), 10)],
+}
+const step = object({ description: line(300), files: list(line(1000), 50), outcome: line(500), verify: commands }, [
+  'files',
+])
 
 export const planSchema = object({
   spec_markdown: text(long, 1),
@@ -59,11 +72,26 @@ export const evaluationSchema = object({
   summary: text(4000, 1),
   high_severity_findings: { type: 'integer', minimum: 0 },
   scorecard: object(Object.fromEntries(criteria.map((name) => [name, { type: 'integer', minimum: 1, maximum: 5 }]))),
-  findings: list(object({ severity: { enum: ['high', 'medium', 'low'] }, title: text(300, 1), detail: text(4000), path: text(1000), line_number: { type: 'integer', minimum: 0 } }, ['detail', 'path', 'line_number']), 40),
+  findings: list(
+    object(
+      {
+        severity: { enum: ['high', 'medium', 'low'] },
+        title: text(300, 1),
+        detail: text(4000),
+        path: text(1000),
+        line_number: { type: 'integer', minimum: 0 },
+      },
+      ['detail', 'path', 'line_number'],
+    ),
+    40,
+  ),
   unmet_contract_items: list(text(1000), 40),
   residual_risks: list(text(1000), 40),
   required_tracker_updates: list(text(300), 40),
-  generalization_notes: list(object({ claim: text(1000), scope: text(1000), evidence: text(2000), falsifier: line(1000) }), 8),
+  generalization_notes: list(
+    object({ claim: text(1000), scope: text(1000), evidence: text(2000), falsifier: line(1000) }),
+    8,
+  ),
 }) as Schema
 export const replanSchema = object({
   revised_feature_list: text(long),

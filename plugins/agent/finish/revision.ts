@@ -16,8 +16,15 @@ export const asItem = ({ description, files, outcome, verify }: PlanReply['items
 })
 
 /** Adds the commands, points and steps of a revision that the tracker lacks. */
-export function revised(tracker: Tracker | undefined, round: number, { summary, updates, falsifiers }: Evaluation, replan: ReplanReply | undefined): Tracker {
-  const checks = Array.from({ length: Math.ceil(falsifiers.length / mostCommands) }, (_, at) => falsifiers.slice(at * mostCommands, (at + 1) * mostCommands))
+export function revised(
+  tracker: Tracker | undefined,
+  round: number,
+  { summary, updates, falsifiers }: Evaluation,
+  replan: ReplanReply | undefined,
+): Tracker {
+  const checks = Array.from({ length: Math.ceil(falsifiers.length / mostCommands) }, (_, at) =>
+    falsifiers.slice(at * mostCommands, (at + 1) * mostCommands),
+  )
   const items: GivenItem[] = [
     { description: shortLine(`Revision ${round}: ${summary}`, 280), ...(checks[0] && { verify: checks[0] }) },
     ...checks.slice(1).map((verify, at) => ({ description: `Checks of revision ${round}, part ${at + 2}`, verify })),

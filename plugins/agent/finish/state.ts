@@ -29,7 +29,9 @@ export interface FinishState {
   /** Of the handoff that the model of a later run has not read. */
   blocked: string | undefined
   /** The texts beside the conversation that are in force. */
-  artifacts: { readonly [Name in ArtifactName]?: { readonly sha256: string; readonly round: number; readonly path?: string } }
+  artifacts: {
+    readonly [Name in ArtifactName]?: { readonly sha256: string; readonly round: number; readonly path?: string }
+  }
   /** How far a task is that is planned, built and evaluated. */
   phase: { readonly phase: FactOf<'phase'>['phase']; readonly round: number } | undefined
   /** Revisions since somebody last said something. */
@@ -39,19 +41,37 @@ export interface FinishState {
 }
 
 /** The commands that steps and goal name as proofs, in order, each once. */
-export const namedCommands = ({ tracker, goal }: Pick<FinishState, 'tracker' | 'goal'>): string[] => [...new Set([...(tracker?.items.flatMap(({ verify = [] }) => verify) ?? []), ...(goal?.verify ?? [])])]
+export const namedCommands = ({ tracker, goal }: Pick<FinishState, 'tracker' | 'goal'>): string[] => [
+  ...new Set([...(tracker?.items.flatMap(({ verify = [] }) => verify) ?? []), ...(goal?.verify ?? [])]),
+]
 
 /** The last time the commands ran, where nothing was changed since and nobody named another one. */
 export function holding({ verified, changes, ...named }: FinishState): FinishState['verified'] {
   const ran = new Set(verified?.commands.map(({ command }) => command))
-  return verified?.changes === changes && (verified.result !== 'passed' || namedCommands(named).every((command) => ran.has(command))) ? verified : undefined
+  return verified?.changes === changes &&
+    (verified.result !== 'passed' || namedCommands(named).every((command) => ran.has(command)))
+    ? verified
+    : undefined
 }
 
 export const finishing: StatePart<ConversationState, FinishState> = {
   begin: () => ({
-    tracker: undefined, goal: undefined, verified: undefined, changes: 0, files_changed: false, failures: { all: 0, same: 0, last: '' },
-    idle: { turns: 0, now: false }, owed: undefined, stalled: 0, fresh: undefined, untold: false, blocked: undefined,
-    artifacts: {}, phase: undefined, revisions: 0, unheard: undefined,
+    tracker: undefined,
+    goal: undefined,
+    verified: undefined,
+    changes: 0,
+    files_changed: false,
+    failures: { all: 0, same: 0, last: '' },
+    idle: { turns: 0, now: false },
+    owed: undefined,
+    stalled: 0,
+    fresh: undefined,
+    untold: false,
+    blocked: undefined,
+    artifacts: {},
+    phase: undefined,
+    revisions: 0,
+    unheard: undefined,
   }),
   on: {
     turn_start(state, { input: { origin = 'prompt' } }) {
@@ -134,11 +154,19 @@ export const finishing: StatePart<ConversationState, FinishState> = {
   remembered: (state) => {
     const { tracker, goal, verified, phase, artifacts } = state
     const held = phase?.phase === 'build' && artifacts.contract !== undefined
-    const constraints = [...(goal ? [`Goal: ${goal.text}`] : []), ...(held ? [`The work is held to the contract in ${taskFolder}/${artifactFiles.contract}.`] : [])]
+    const constraints = [
+      ...(goal ? [`Goal: ${goal.text}`] : []),
+      ...(held ? [`The work is held to the contract in ${taskFolder}/${artifactFiles.contract}.`] : []),
+    ]
     const todo = holding(state)?.result === 'passed' ? [] : namedCommands(state)
     return {
       ...(tracker && { task_summary: trackerSummary(tracker).join('\n') }),
-      ...(verified && { verification_summary: [verified.result, ...verified.commands.map((one) => `\`${one.command}\` ${endingOf(one)}`)].join('\n') }),
+      ...(verified && {
+        verification_summary: [
+          verified.result,
+          ...verified.commands.map((one) => `\`${one.command}\` ${endingOf(one)}`),
+        ].join('\n'),
+      }),
       ...(constraints.length > 0 && { constraints }),
       ...(todo.length > 0 && { verification_todo: todo }),
     }

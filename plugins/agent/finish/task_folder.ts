@@ -4,13 +4,23 @@ import { isHeld } from '../session/index.js'
 
 export const taskFolder = '.vtcode/tasks'
 /** The files in which people find the artifacts of a task. */
-export const artifactFiles = { spec: 'current_spec.md', contract: 'current_contract.md', feature_list: 'current_feature_list.md', evaluation: 'current_evaluation.md' } as const
+export const artifactFiles = {
+  spec: 'current_spec.md',
+  contract: 'current_contract.md',
+  feature_list: 'current_feature_list.md',
+  evaluation: 'current_evaluation.md',
+} as const
 
 /**
  * Where a file of a session lies: `.vtcode/tasks/<name>`, or in a folder of its own while another live session has that place. With `claim`
  * the file of a session that is over is put into the archive. `undefined` where a link or a pipe stands in the way: nothing of ours.
  */
-export async function taskFile(workspace: Workspace, session: string, name: string, { claim }: { claim: boolean }): Promise<string | undefined> {
+export async function taskFile(
+  workspace: Workspace,
+  session: string,
+  name: string,
+  { claim }: { claim: boolean },
+): Promise<string | undefined> {
   const shared = `${taskFolder}/${name}`
   const own = `${taskFolder}/${session}/${name}`
   if (!(await isOurs(workspace, shared)) || !(await isOurs(workspace, own))) return undefined
@@ -46,7 +56,11 @@ async function isOurs(workspace: Workspace, path: string): Promise<boolean> {
 async function sessionOf(workspace: Workspace, path: string): Promise<string | undefined> {
   if (!(await workspace.stat(path))) return undefined
   const head = (await workspace.read(path, { offset: 0, length: 400 }).catch(() => Buffer.alloc(0))).toString()
-  return /^<!-- vtcode session=(ses_[A-Za-z0-9_-]{1,60}) /.exec(head)?.[1] ?? /^---\nsession_id: (ses_[A-Za-z0-9_-]{1,60})\n/.exec(head)?.[1] ?? 'nobody'
+  return (
+    /^<!-- vtcode session=(ses_[A-Za-z0-9_-]{1,60}) /.exec(head)?.[1] ??
+    /^---\nsession_id: (ses_[A-Za-z0-9_-]{1,60})\n/.exec(head)?.[1] ??
+    'nobody'
+  )
 }
 
 async function free(workspace: Workspace, path: string): Promise<string> {

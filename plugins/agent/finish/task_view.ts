@@ -35,7 +35,9 @@ export class TaskView {
       this.know(path, stat, body)
       return undefined
     } catch (error) {
-      return error instanceof VtError && error.code === 'VT_PATH_NOT_FOUND' ? undefined : { problem: `${path} cannot be read: ${messageOf(error)}` }
+      return error instanceof VtError && error.code === 'VT_PATH_NOT_FOUND'
+        ? undefined
+        : { problem: `${path} cannot be read: ${messageOf(error)}` }
     }
   }
 
@@ -67,7 +69,14 @@ export class TaskView {
     if (!this.known) return false
     const { path, stat } = this.known
     const now = await this.workspace.stat(path).catch(() => undefined)
-    return now !== undefined && now.kind === 'file' && now.ino === stat.ino && now.dev === stat.dev && now.mtime_ns === stat.mtime_ns && now.bytes === stat.bytes
+    return (
+      now !== undefined &&
+      now.kind === 'file' &&
+      now.ino === stat.ino &&
+      now.dev === stat.dev &&
+      now.mtime_ns === stat.mtime_ns &&
+      now.bytes === stat.bytes
+    )
   }
 
   private whole(body: string): string {

@@ -2,7 +2,9 @@ import { problem, VtError } from '../../../core/shapes/index.js'
 import type { TaskStatus, Tracker, TrackerItem } from '../base/index.js'
 
 /** An item as it is given: a text, or its parts. */
-export type GivenItem = string | (Partial<Omit<TrackerItem, 'verify'>> & { description: string; verify?: string | string[] })
+export type GivenItem =
+  | string
+  | (Partial<Omit<TrackerItem, 'verify'>> & { description: string; verify?: string | string[] })
 export interface GivenTracker {
   title: string
   items: GivenItem[]
@@ -19,7 +21,12 @@ export interface ItemUpdate {
 export const mostItems = 100
 const largest = 64 * 1024
 
-export const marks: Readonly<Record<TaskStatus, string>> = { pending: ' ', in_progress: '/', completed: 'x', blocked: '!' }
+export const marks: Readonly<Record<TaskStatus, string>> = {
+  pending: ' ',
+  in_progress: '/',
+  completed: 'x',
+  blocked: '!',
+}
 /** It is still to be done; a blocked one is not. */
 export const isOpen = ({ status }: TrackerItem): boolean => status === 'pending' || status === 'in_progress'
 
@@ -46,27 +53,51 @@ export function addItem(tracker: Tracker, item: GivenItem, after = tracker.items
 }
 
 const full = new VtError({
-  code: 'VT_TASK_FULL', message: `The tracker has ${mostItems} items; no more are possible.`, hint: 'Begin another one with fewer, larger items.', retryable: false,
+  code: 'VT_TASK_FULL',
+  message: `The tracker has ${mostItems} items; no more are possible.`,
+  hint: 'Begin another one with fewer, larger items.',
+  retryable: false,
 })
 const noItem = (tracker: Tracker, index: number): VtError =>
-  new VtError({ code: 'VT_TASK_INDEX', message: `Item ${index} not found; the items are 1 to ${tracker.items.length}.`, hint: itemLines(tracker).join('\n'), retryable: false })
+  new VtError({
+    code: 'VT_TASK_INDEX',
+    message: `Item ${index} not found; the items are 1 to ${tracker.items.length}.`,
+    hint: itemLines(tracker).join('\n'),
+    retryable: false,
+  })
 
 /** The whole of it, checked: what a person wrote obeys the rules of a call. */
 export function checked(tracker: Tracker): Tracker {
   const seen = new Map<string, number>()
   for (const [at, { description }] of tracker.items.entries()) {
     const before = seen.get(description)
-    if (before !== undefined) throw problem('VT_INPUT_INVALID', { problem: `items[${at}] is ${JSON.stringify(description)}, as items[${before}] is; each must be different.` })
+    if (before !== undefined)
+      throw problem('VT_INPUT_INVALID', {
+        problem: `items[${at}] is ${JSON.stringify(description)}, as items[${before}] is; each must be different.`,
+      })
     seen.set(description, at)
   }
   const bytes = Buffer.byteLength(JSON.stringify(tracker))
-  if (bytes > largest) throw problem('VT_INPUT_INVALID', { problem: `The tracker would take ${bytes} bytes; at most ${largest} are possible.` })
+  if (bytes > largest)
+    throw problem('VT_INPUT_INVALID', {
+      problem: `The tracker would take ${bytes} bytes; at most ${largest} are possible.`,
+    })
   return tracker
 }
 
 function itemOf(given: GivenItem): TrackerItem {
-  const { description, status = 'pending', files = [], outcome = '', verify = [] } = typeof given === 'string' ? { description: given } : given
-  const texts = (list: string | readonly string[]): string[] => [list].flat().map((text) => text.trim()).filter(Boolean)
+  const {
+    description,
+    status = 'pending',
+    files = [],
+    outcome = '',
+    verify = [],
+  } = typeof given === 'string' ? { description: given } : given
+  const texts = (list: string | readonly string[]): string[] =>
+    [list]
+      .flat()
+      .map((text) => text.trim())
+      .filter(Boolean)
   const [named, commands] = [texts(files), texts(verify)]
   return {
     description: description.trim(),
@@ -80,7 +111,10 @@ function itemOf(given: GivenItem): TrackerItem {
 /** What a model has to know of the tracker: its title, how far it is, what is open. */
 export function trackerSummary(tracker: Tracker): string[] {
   const done = tracker.items.filter(({ status }) => status === 'completed').length
-  return [`Task tracker: ${tracker.title} (${done} of ${tracker.items.length} completed)`, ...itemLines(tracker, (item) => isOpen(item) || item.status === 'blocked')]
+  return [
+    `Task tracker: ${tracker.title} (${done} of ${tracker.items.length} completed)`,
+    ...itemLines(tracker, (item) => isOpen(item) || item.status === 'blocked'),
+  ]
 }
 
 /** A line an item: `2 [/] Add retry  verify: npm test`. */

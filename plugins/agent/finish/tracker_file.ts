@@ -22,7 +22,10 @@ export class TrackerFile {
       return { tracker: parseTracker(edit.text) }
     } catch (error) {
       // The line above is ours.
-      const said = error instanceof MalformedLine ? new MalformedLine(error.line + 1, error.message.replace(/^Line \d+: /, '')) : error
+      const said =
+        error instanceof MalformedLine
+          ? new MalformedLine(error.line + 1, error.message.replace(/^Line \d+: /, ''))
+          : error
       return { problem: `${edit.path} is not used: ${messageOf(said)}` }
     }
   }

@@ -3,17 +3,25 @@ import { checked, marks, mostItems } from './tracker.js'
 
 const fields = ['files', 'outcome', 'verify'] as const
 const bounds = { title: 200, description: 300, outcome: 500, files: 50, verify: 10, line: 1000, notes: 16_384 }
-const statuses = Object.fromEntries(Object.entries(marks).map(([status, mark]) => [mark, status])) as Record<string, TaskStatus>
+const statuses = Object.fromEntries(Object.entries(marks).map(([status, mark]) => [mark, status])) as Record<
+  string,
+  TaskStatus
+>
 
 /** The tracker as Markdown, which people may edit. */
 export function trackerText({ title, items, notes }: Tracker): string {
-  const lines = items.flatMap((item) => [`- [${marks[item.status]}] ${item.description}`, ...fields.flatMap((field) => fieldLines(field, item[field]))])
+  const lines = items.flatMap((item) => [
+    `- [${marks[item.status]}] ${item.description}`,
+    ...fields.flatMap((field) => fieldLines(field, item[field])),
+  ])
   return `${[`# ${title}`, '', ...lines, ...(notes === undefined ? [] : ['', '## Notes', notes])].join('\n')}\n`
 }
 
 function fieldLines(field: string, value: string | readonly string[] | undefined): string[] {
   if (value === undefined) return []
-  return typeof value === 'string' || value.length === 1 ? [`  ${field}: ${[value].flat()[0]}`] : [`  ${field}:`, ...value.map((one) => `    - ${one}`)]
+  return typeof value === 'string' || value.length === 1
+    ? [`  ${field}: ${[value].flat()[0]}`]
+    : [`  ${field}:`, ...value.map((one) => `    - ${one}`)]
 }
 
 /** A line that says nothing a tracker has, from 1. */
@@ -49,7 +57,10 @@ class Reader {
     let notes: string | undefined
     for (this.skipEmpty(); this.at < this.lines.length; this.skipEmpty()) {
       if (/^## +Notes$/.test(this.line)) {
-        notes = this.lines.slice(this.at + 1).join('\n').trim()
+        notes = this.lines
+          .slice(this.at + 1)
+          .join('\n')
+          .trim()
         this.bounded('the notes', notes, bounds.notes)
         break
       }
@@ -63,7 +74,8 @@ class Reader {
     const [, mark = '', said = ''] = /^- \[(.)\] +([^]+)$/.exec(this.line) ?? []
     const status = statuses[mark]
     const description = said.trim()
-    if (!status || description === '') throw this.wrong('an item is `- [ ] what to do`, with [ ] pending, [/] in progress, [x] completed, [!] blocked.')
+    if (!status || description === '')
+      throw this.wrong('an item is `- [ ] what to do`, with [ ] pending, [/] in progress, [x] completed, [!] blocked.')
     this.bounded('the description', description, bounds.description)
     this.at += 1
     const item: TrackerItem = { description, status }

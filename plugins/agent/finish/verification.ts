@@ -23,12 +23,20 @@ export function checkCommands(commands: readonly string[]): void {
   const odd = commands.find((command) => command.trim() === '' || command.length > longestCommand)
   if (odd === undefined) return
   const problem = odd.trim() === '' ? 'is empty' : `has ${odd.length} characters`
-  throw new AgentError('VT_CONFIG_INVALID', `A command that proves the work ${problem}; 1 to ${longestCommand} are needed.`, { hint: 'Put a longer one into a script, and name that.' })
+  throw new AgentError(
+    'VT_CONFIG_INVALID',
+    `A command that proves the work ${problem}; 1 to ${longestCommand} are needed.`,
+    { hint: 'Put a longer one into a script, and name that.' },
+  )
 }
 const longestCommand = 1000
 
 /** The commands that prove the work, each once; without any for changed files, the usual one of the project. */
-export async function commandsOf(state: FinishState, configured: readonly string[], workspace: Workspace): Promise<string[]> {
+export async function commandsOf(
+  state: FinishState,
+  configured: readonly string[],
+  workspace: Workspace,
+): Promise<string[]> {
   const named = [...new Set([...namedCommands(state), ...configured])]
   if (named.length > 0 || !state.files_changed) return named
   const usual = await usualCommand(workspace)
@@ -53,13 +61,18 @@ const packageManagers: readonly (readonly [lockfile: RegExp, command: string])[]
 
 async function usualCommand(workspace: Workspace): Promise<string | undefined> {
   const names = (await workspace.names('.').catch(() => [])).map(({ name }) => name)
-  const first = (table: readonly (readonly [RegExp, string])[]): string | undefined => table.find(([file]) => names.some((name) => file.test(name)))?.[1]
-  return names.includes('package.json') && (await hasTests(workspace)) ? (first(packageManagers) ?? 'npm test') : first(usualCommands)
+  const first = (table: readonly (readonly [RegExp, string])[]): string | undefined =>
+    table.find(([file]) => names.some((name) => file.test(name)))?.[1]
+  return names.includes('package.json') && (await hasTests(workspace))
+    ? (first(packageManagers) ?? 'npm test')
+    : first(usualCommands)
 }
 
 async function hasTests(workspace: Workspace): Promise<boolean> {
   try {
-    const { scripts } = JSON.parse(await workspace.text('package.json', { max_bytes: 1024 * 1024 })) as { scripts?: { test?: unknown } }
+    const { scripts } = JSON.parse(await workspace.text('package.json', { max_bytes: 1024 * 1024 })) as {
+      scripts?: { test?: unknown }
+    }
     // What `npm init` writes fails by itself.
     return typeof scripts?.test === 'string' && !scripts.test.includes('no test specified')
   } catch {
@@ -71,10 +84,18 @@ async function hasTests(workspace: Workspace): Promise<boolean> {
 export const runner = 'unified_exec/run'
 
 /** Runs the commands in order under the policies until one fails. The person named those in `agreed`. */
-export async function runProofs(thread: Conversation, commands: readonly string[], agreed: readonly string[], signal: AbortSignal): Promise<Verified> {
+export async function runProofs(
+  thread: Conversation,
+  commands: readonly string[],
+  agreed: readonly string[],
+  signal: AbortSignal,
+): Promise<Verified> {
   const refused: Verified['refused'] = []
   const ran: Proved[] = []
-  await thread.harness('verification_started', { message: commands.join('; ').slice(0, 1000), data: { commands: [...commands] } })
+  await thread.harness('verification_started', {
+    message: commands.join('; ').slice(0, 1000),
+    data: { commands: [...commands] },
+  })
   for (const command of commands) {
     const one = await runCommand(thread, command, agreed.includes(command), signal)
     if ('hint' in one) {
@@ -84,37 +105,77 @@ export async function runProofs(thread: Conversation, commands: readonly string[
     ran.push(one)
     const { exit_code, duration_ms, path } = one
     const passed = exit_code === 0 && !one.timed_out
-    await thread.harness(passed ? 'verification_passed' : 'verification_failed', { message: command, duration_ms, ...definedOnly({ path }), data: { command, exit_code } })
+    await thread.harness(passed ? 'verification_passed' : 'verification_failed', {
+      message: command,
+      duration_ms,
+      ...definedOnly({ path }),
+      data: { command, exit_code },
+    })
     if (!passed) return { result: 'failed', ran, failed: one, refused }
   }
   return { result: refused.length > 0 ? 'not_run' : 'passed', ran, refused }
 }
 
-async function runCommand(thread: Conversation, command: string, agreed: boolean, signal: AbortSignal): Promise<Proved | Verified['refused'][number]> {
+async function runCommand(
+  thread: Conversation,
+  command: string,
+  agreed: boolean,
+  signal: AbortSignal,
+): Promise<Proved | Verified['refused'][number]> {
   const input = { command, timeout_secs: thread.settings.harness.verification.timeout_secs }
-  const { result, answer, duration_ms } = await ownCall(thread, runner, input, signal, agreed ? async ({ call }) => call.input['command'] === command : undefined)
+  const { result, answer, duration_ms } = await ownCall(
+    thread,
+    runner,
+    input,
+    signal,
+    agreed ? async ({ call }) => call.input['command'] === command : undefined,
+  )
   if (!result.ok && result.error.code.startsWith('VT_POLICY_')) return { command, hint: result.error.hint }
   const { spool_path: path } = answer
-  return { ...(await proofOf(command, result, duration_ms, thread.workspace)), says: saysOf(endedAs(result).printed, path), ...definedOnly({ path }) }
+  return {
+    ...(await proofOf(command, result, duration_ms, thread.workspace)),
+    says: saysOf(endedAs(result).printed, path),
+    ...definedOnly({ path }),
+  }
 }
 
 /** What is kept of a command that ran. */
-export async function proofOf(command: string, result: Result, duration_ms: number, workspace: Workspace): Promise<ProofRun> {
+export async function proofOf(
+  command: string,
+  result: Result,
+  duration_ms: number,
+  workspace: Workspace,
+): Promise<ProofRun> {
   const { exit_code, timed_out, printed } = endedAs(result)
   return { command, exit_code, timed_out, duration_ms, digest: await digestOf(result, printed, workspace) }
 }
 
 /** The printed text without the names of spool files, which differ each time. */
 async function digestOf(result: Result, printed: string, workspace: Workspace): Promise<string> {
-  const { truncated, stdout = '', stderr = '', spool_path, stderr_spool_path, spool_truncated, stdout_bytes, stderr_bytes } = (result.ok ? result.output : {}) as JsonObject
+  const {
+    truncated,
+    stdout = '',
+    stderr = '',
+    spool_path,
+    stderr_spool_path,
+    spool_truncated,
+    stdout_bytes,
+    stderr_bytes,
+  } = (result.ok ? result.output : {}) as JsonObject
   if (truncated !== true || typeof spool_path !== 'string') return sha256(timeless(printed))
   const both = typeof stderr_spool_path === 'string'
   const ofOut = both || toText(stdout).includes(spool_path)
   const hash = createHash('sha256')
-  for (const [text, path] of [[stdout, ofOut ? spool_path : undefined], [stderr, both ? stderr_spool_path : ofOut ? undefined : spool_path]] as const) {
+  for (const [text, path] of [
+    [stdout, ofOut ? spool_path : undefined],
+    [stderr, both ? stderr_spool_path : ofOut ? undefined : spool_path],
+  ] as const) {
     if (path === undefined) hash.update(`${timeless(toText(text))}\n`)
     // Whoever deletes such a file leaves the ends.
-    else await hashFile(workspace, toText(path), hash).catch(() => hash.update(timeless(toText(text).replaceAll(toText(path), ''))))
+    else
+      await hashFile(workspace, toText(path), hash).catch(() =>
+        hash.update(timeless(toText(text).replaceAll(toText(path), ''))),
+      )
   }
   // Of what no file holds at least the size counts.
   if (spool_truncated === true) hash.update(`${toText(stdout_bytes)} ${toText(stderr_bytes)}`)
@@ -141,7 +202,8 @@ async function hashFile(workspace: Workspace, path: string, hash: Hash): Promise
 export async function hashesOf(workspace: Workspace, paths: readonly string[]): Promise<FileHash[]> {
   const hashes: FileHash[] = []
   // One after the other: many large files at once would fill the memory.
-  for (const path of [...paths].sort()) hashes.push({ path, sha256: await workspace.read(path).then(sha256, () => null) })
+  for (const path of [...paths].sort())
+    hashes.push({ path, sha256: await workspace.read(path).then(sha256, () => null) })
   return hashes
 }
 
@@ -154,7 +216,14 @@ export function changedFiles(files: readonly FileHash[], now: readonly FileHash[
 function endedAs(result: Result): Pick<ProofRun, 'exit_code' | 'timed_out'> & { printed: string } {
   if (!result.ok) return { exit_code: null, timed_out: false, printed: textOfResult(result).text }
   const { exit_code, timed_out, stdout, stderr } = result.output as JsonObject
-  return { exit_code: typeof exit_code === 'number' ? exit_code : null, timed_out: timed_out === true, printed: [stdout, stderr].filter((text) => typeof text === 'string').join('\n').trim() }
+  return {
+    exit_code: typeof exit_code === 'number' ? exit_code : null,
+    timed_out: timed_out === true,
+    printed: [stdout, stderr]
+      .filter((text) => typeof text === 'string')
+      .join('\n')
+      .trim(),
+  }
 }
 
 const shown = { lines: 40, characters: 4096 }
@@ -162,5 +231,8 @@ const shown = { lines: 40, characters: 4096 }
 /** The end of what a command printed, and where the whole of it is. */
 function saysOf(printed: string, spool_path: string | undefined): string {
   const text = printed.split('\n').slice(-shown.lines).join('\n').slice(-shown.characters)
-  return [text || '(It printed nothing.)', ...(spool_path === undefined ? [] : [`The whole output is in ${spool_path}.`])].join('\n')
+  return [
+    text || '(It printed nothing.)',
+    ...(spool_path === undefined ? [] : [`The whole output is in ${spool_path}.`]),
+  ].join('\n')
 }

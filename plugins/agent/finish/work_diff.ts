@@ -8,7 +8,10 @@ const least = 512
 const mostCounted = 500
 
 /** What a session did to the files since it began: unified diffs while they fit, counts of all other files; `counts` has every file. */
-export async function workDiff({ kernel, workspace, session_id, mode, only }: Conversation, bytes = room.bytes): Promise<{ diff: string; counts: string[] }> {
+export async function workDiff(
+  { kernel, workspace, session_id, mode, only }: Conversation,
+  bytes = room.bytes,
+): Promise<{ diff: string; counts: string[] }> {
   const { operations } = await planRewind(workspace, session_id, '', [])
   let left = Math.min(bytes, room.bytes)
   const diffs: string[] = []
@@ -17,12 +20,18 @@ export async function workDiff({ kernel, workspace, session_id, mode, only }: Co
   for (const operation of [...operations].sort((a, b) => (a.path < b.path ? -1 : 1))) {
     const { path } = operation
     const before = operation.op === 'write' ? Buffer.from(operation.bytes) : Buffer.alloc(0)
-    const after = operation.over === 'nothing' ? Buffer.alloc(0) : await workspace.read(path).catch(() => Buffer.alloc(0))
+    const after =
+      operation.over === 'nothing' ? Buffer.alloc(0) : await workspace.read(path).catch(() => Buffer.alloc(0))
     const binary = before.includes(0) || after.includes(0)
     const lines = binary ? undefined : linesChanged(before, after)
-    counts.push(`${shortLine(path, 400)}: ${lines ? `+${lines.added} -${lines.removed} lines` : `${before.length} bytes before, ${after.length} now`}`)
+    counts.push(
+      `${shortLine(path, 400)}: ${lines ? `+${lines.added} -${lines.removed} lines` : `${before.length} bytes before, ${after.length} now`}`,
+    )
     // What the model may not read, its evaluator does not get.
-    const readable = lines && left > least && (await kernel.explain(reader, { path }, { mode, ...(only && { only }) })).verdict === 'run'
+    const readable =
+      lines &&
+      left > least &&
+      (await kernel.explain(reader, { path }, { mode, ...(only && { only }) })).verdict === 'run'
     const diff = readable ? diffTexts(path, before, after, { ...room, bytes: left }) : undefined
     if (diff === undefined) uncounted.push(counts.at(-1)!)
     else {
@@ -36,4 +45,7 @@ export async function workDiff({ kernel, workspace, session_id, mode, only }: Co
 
 /** What says whether a file may be read. */
 const reader = 'unified_file/read'
-const bounded = (lines: readonly string[]): string[] => [...lines.slice(0, mostCounted), ...(lines.length > mostCounted ? [`and ${lines.length - mostCounted} more files`] : [])]
+const bounded = (lines: readonly string[]): string[] => [
+  ...lines.slice(0, mostCounted),
+  ...(lines.length > mostCounted ? [`and ${lines.length - mostCounted} more files`] : []),
+]

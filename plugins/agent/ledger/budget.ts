@@ -4,9 +4,15 @@ import type { Model } from '../providers/index.js'
 import type { PaidConversation } from './cost.js'
 
 /** A budget cannot be held without a price. Throws VT_LLM_UNPRICED. */
-export function checkPrice({ id, facts }: Model, { max_budget_usd: budget, allow_unpriced }: AgentSettings['harness']): void {
+export function checkPrice(
+  { id, facts }: Model,
+  { max_budget_usd: budget, allow_unpriced }: AgentSettings['harness'],
+): void {
   if (budget === undefined || facts.cost || allow_unpriced) return
-  throw new AgentError('VT_LLM_UNPRICED', `The model ${id} has no price, so the budget of ${budget} USD cannot be held.`)
+  throw new AgentError(
+    'VT_LLM_UNPRICED',
+    `The model ${id} has no price, so the budget of ${budget} USD cannot be held.`,
+  )
 }
 
 /** Holds every attempt of a request to the budget of a thread: what has been spent and what it would cost at least must fit. Throws VT_LOOP_BUDGET, VT_LLM_UNPRICED. */
@@ -20,7 +26,10 @@ export const budgetOf = (thread: PaidConversation): Required<Pick<RequestContext
     const planned = costOf(input, model.facts.cost) ?? 0
     if (spent + planned > budget) {
       const next = planned > 0 ? `; the next request costs at least ${planned.toFixed(4)}` : ''
-      throw new AgentError('VT_LOOP_BUDGET', `The budget of ${budget} USD is used up: ${spent.toFixed(4)} USD were spent${next}.`)
+      throw new AgentError(
+        'VT_LOOP_BUDGET',
+        `The budget of ${budget} USD is used up: ${spent.toFixed(4)} USD were spent${next}.`,
+      )
     }
     if (thread.costs.warned || spent <= budget * budget_warning_threshold) return
     thread.costs.warned = true

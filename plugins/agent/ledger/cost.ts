@@ -8,7 +8,10 @@ export interface Cost {
   cost: number | null
 }
 export const noCost: Cost = { usage: noUsage, cost: 0 }
-export const addCosts = (a: Cost, b: Cost): Cost => ({ usage: addUsage(a.usage, b.usage), cost: addUsd(a.cost, b.cost) })
+export const addCosts = (a: Cost, b: Cost): Cost => ({
+  usage: addUsage(a.usage, b.usage),
+  cost: addUsd(a.cost, b.cost),
+})
 
 /** The costs of a thread: of its steps, and of requests beside them. */
 export class CostLedger {

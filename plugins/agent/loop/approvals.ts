@@ -40,17 +40,31 @@ export class Approvals implements ConversationApprovals {
   private async askNow(call: CallPart, request: Approval, signal: AbortSignal): Promise<Approved> {
     const { call_id, name } = call
     const began = this.providers.clock.now()
-    await this.events.emit({ type: 'permission.requested', tool_name: name, call_id, reason: request.reasons.join(' '), policy: 'permission' })
+    await this.events.emit({
+      type: 'permission.requested',
+      tool_name: name,
+      call_id,
+      reason: request.reasons.join(' '),
+      policy: 'permission',
+    })
     const message = `${name} waits for an approval. ${request.reasons.join(' ')}`
     this.waiting(message)
     this.providers.notify.show('vtcode', message)
     let answer: Approved
     try {
-      answer = signal.aborted ? undefined : await (this.deferred ? this.deferred.ask(call, request, signal) : this.providers.approval.approve!(request))
+      answer = signal.aborted
+        ? undefined
+        : await (this.deferred ? this.deferred.ask(call, request, signal) : this.providers.approval.approve!(request))
       return answer
     } finally {
       const wait_ms = this.providers.clock.now() - began
-      await this.events.emit({ type: 'permission.resolved', tool_name: name, call_id, ...decisionOf(signal.aborted ? 'cancelled' : answer), wait_ms })
+      await this.events.emit({
+        type: 'permission.resolved',
+        tool_name: name,
+        call_id,
+        ...decisionOf(signal.aborted ? 'cancelled' : answer),
+        wait_ms,
+      })
     }
   }
 }

@@ -9,7 +9,11 @@ export type Arguments = { input: JsonObject } | { input: string; fault: Fault }
  * Parses the arguments of a call. Two rules repair them, and never where the answer was cut or the call could change
  * something: half a file that was repaired is a damaged file.
  */
-export async function readArguments(call: RawCall, finish: FinishReason, effectsOf: (input: JsonObject) => Promise<readonly Effect[]>): Promise<Arguments> {
+export async function readArguments(
+  call: RawCall,
+  finish: FinishReason,
+  effectsOf: (input: JsonObject) => Promise<readonly Effect[]>,
+): Promise<Arguments> {
   const read = await parsedArguments(call, finish, effectsOf)
   if ('fault' in read) return { ...read, input: shortened(read.input) }
   const fault = boundsFault(call.name, read.input)
@@ -23,20 +27,32 @@ function boundsFault(name: string, input: JsonObject): Fault | undefined {
     return undefined
   } catch (error) {
     if (!(error instanceof VtError)) throw error
-    return { code: error.code, message: `The arguments of ${name} cannot be used: ${error.message} Nothing was done.`, hint: 'Send the call again with flat and short arguments; a long text goes in several calls.' }
+    return {
+      code: error.code,
+      message: `The arguments of ${name} cannot be used: ${error.message} Nothing was done.`,
+      hint: 'Send the call again with flat and short arguments; a long text goes in several calls.',
+    }
   }
 }
 
 const longestKept = 4000
 /** Arguments that cannot be used are kept as far as they show what was meant. */
-const shortened = (text: string): string => (text.length > longestKept ? `${text.slice(0, longestKept)}… (${text.length} characters)` : text)
+const shortened = (text: string): string =>
+  text.length > longestKept ? `${text.slice(0, longestKept)}… (${text.length} characters)` : text
 
-async function parsedArguments({ name, text }: RawCall, finish: FinishReason, effectsOf: (input: JsonObject) => Promise<readonly Effect[]>): Promise<Arguments> {
+async function parsedArguments(
+  { name, text }: RawCall,
+  finish: FinishReason,
+  effectsOf: (input: JsonObject) => Promise<readonly Effect[]>,
+): Promise<Arguments> {
   const strict = parse(text.trim() === '' ? '{}' : text)
   if (isObject(strict.value)) return { input: strict.value }
   if (finish === 'length') {
     const message = `The arguments of ${name} were cut at the limit of the answer; nothing was done.`
-    return { input: text, fault: { code: 'VT_LLM_CALL_TRUNCATED', message, hint: 'Send smaller edits, several calls instead of one.' } }
+    return {
+      input: text,
+      fault: { code: 'VT_LLM_CALL_TRUNCATED', message, hint: 'Send smaller edits, several calls instead of one.' },
+    }
   }
   if (typeof strict.value === 'string') {
     const inner = parse(strict.value)
@@ -44,8 +60,17 @@ async function parsedArguments({ name, text }: RawCall, finish: FinishReason, ef
   }
   const repaired = await repair(text)
   if (isObject(repaired) && isQuiet(await effectsOf(repaired))) return { input: repaired }
-  const why = strict.fault ?? `a JSON object is needed, this is ${Array.isArray(strict.value) ? 'a list' : String(strict.value).slice(0, 40)}`
-  return { input: text, fault: { code: 'VT_LLM_BAD_JSON', message: `The arguments of ${name} are not a JSON object: ${why}. Nothing was done.`, hint: 'Send the call again with the whole arguments as one JSON object.' } }
+  const why =
+    strict.fault ??
+    `a JSON object is needed, this is ${Array.isArray(strict.value) ? 'a list' : String(strict.value).slice(0, 40)}`
+  return {
+    input: text,
+    fault: {
+      code: 'VT_LLM_BAD_JSON',
+      message: `The arguments of ${name} are not a JSON object: ${why}. Nothing was done.`,
+      hint: 'Send the call again with the whole arguments as one JSON object.',
+    },
+  }
 }
 
 function parse(text: string): { value?: unknown; fault?: string } {

@@ -12,7 +12,12 @@ export function changesOf(slot: SlotInfo | undefined, output: JsonObject): FileC
   if (output['dry_run'] === true) return []
   if (Array.isArray(output['changes'])) {
     const changes = output['changes'] as { path: string; op: string; added: number; removed: number }[]
-    return changes.map(({ path, op, added, removed }) => ({ path, kind: kinds[op] ?? 'update', added_lines: added, removed_lines: removed }))
+    return changes.map(({ path, op, added, removed }) => ({
+      path,
+      kind: kinds[op] ?? 'update',
+      added_lines: added,
+      removed_lines: removed,
+    }))
   }
   const { from, to, path } = output as { from?: string; to?: string; path?: string }
   if (from !== undefined && to !== undefined) {

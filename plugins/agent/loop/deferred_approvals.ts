@@ -3,7 +3,14 @@ import { withoutValues } from '../../../core/text/index.js'
 import type { Approval, Approved } from '../../../core/contract/index.js'
 import { runShort } from '../../lib/process/index.js'
 import { uuidOf, type AgentSettings, type CallPart } from '../base/index.js'
-import { approvalOf, approvalsIn, removeApproval, writeApproval, type Conversation, type PendingApproval } from '../session/index.js'
+import {
+  approvalOf,
+  approvalsIn,
+  removeApproval,
+  writeApproval,
+  type Conversation,
+  type PendingApproval,
+} from '../session/index.js'
 
 const every_ms = 500
 
@@ -27,9 +34,18 @@ export class DeferredApprovals {
     return (await this.open(call_id)) !== undefined
   }
 
-  async ask({ call_id, name, input }: CallPart, { reasons, question, covers }: Approval, signal: AbortSignal): Promise<Approved> {
-    const whole = this.asker === undefined ? { reason: reasons.join(' '), question } : { reason: [this.asker, ...reasons].join(' '), question: `${this.asker}\n${question}` }
-    const pending = (await this.open(call_id)) ?? (await this.put({ call_id, tool: name, input, ...whole, ...(covers !== undefined && { covers }) }))
+  async ask(
+    { call_id, name, input }: CallPart,
+    { reasons, question, covers }: Approval,
+    signal: AbortSignal,
+  ): Promise<Approved> {
+    const whole =
+      this.asker === undefined
+        ? { reason: reasons.join(' '), question }
+        : { reason: [this.asker, ...reasons].join(' '), question: `${this.asker}\n${question}` }
+    const pending =
+      (await this.open(call_id)) ??
+      (await this.put({ call_id, tool: name, input, ...whole, ...(covers !== undefined && { covers }) }))
     try {
       return await this.answer(pending, signal)
     } finally {
@@ -44,12 +60,15 @@ export class DeferredApprovals {
       const now = await approvalOf(workspace, token)
       if (!now) return { decision: 'deny', unanswered: 'The question was taken away before anybody answered.' }
       if (now.answer) return now.answer
-      if (clock.now() >= Date.parse(expires_at)) return { decision: 'deny', unanswered: `Nobody answered within ${this.settings.timeout_secs} s.` }
+      if (clock.now() >= Date.parse(expires_at))
+        return { decision: 'deny', unanswered: `Nobody answered within ${this.settings.timeout_secs} s.` }
       await clock.sleep(every_ms, signal)
     }
   }
 
-  private async put(question: Pick<PendingApproval, 'call_id' | 'tool' | 'input' | 'reason' | 'question' | 'covers'>): Promise<PendingApproval> {
+  private async put(
+    question: Pick<PendingApproval, 'call_id' | 'tool' | 'input' | 'reason' | 'question' | 'covers'>,
+  ): Promise<PendingApproval> {
     const { timeout_secs, notify_command } = this.settings
     const { workspace, session_id, providers } = this.thread
     const now = providers.clock.now()

@@ -18,14 +18,26 @@ export class HumanInput {
   get options(): Pick<CallOptions, 'approve' | 'ask'> {
     const { ask } = this.thread.providers.approval
     return {
-      ...(this.thread.approvals.possible && { approve: (request) => this.waiting(this.thread.approvals.ask(this.call, request, this.signal).then((answer) => this.noteAnswer(answer))) }),
+      ...(this.thread.approvals.possible && {
+        approve: (request) =>
+          this.waiting(
+            this.thread.approvals.ask(this.call, request, this.signal).then((answer) => this.noteAnswer(answer)),
+          ),
+      }),
       ...(ask && { ask: (request, signal) => this.waiting(Promise.resolve(ask(request, signal))) }),
     }
   }
 
   private noteAnswer(answer: Approved): Approved {
-    if (answer !== undefined) this.said_no = answer !== true && (typeof answer !== 'object' || answer.decision !== 'allow')
-    if (typeof answer === 'object') this.decision = answer.decision === 'cancel' ? 'cancel' : answer.decision === 'deny' && answer.followup !== undefined ? 'followup' : undefined
+    if (answer !== undefined)
+      this.said_no = answer !== true && (typeof answer !== 'object' || answer.decision !== 'allow')
+    if (typeof answer === 'object')
+      this.decision =
+        answer.decision === 'cancel'
+          ? 'cancel'
+          : answer.decision === 'deny' && answer.followup !== undefined
+            ? 'followup'
+            : undefined
     return answer
   }
 

@@ -41,7 +41,13 @@ export class LifecycleHooks implements ConversationHooks {
     const { store, kernel, session_id, connection, providers } = this.thread
     // A copy for others: that it cannot be written ends nothing.
     if (!this.heard) return
-    const from = { uuid: uuidOf(providers.random), session_id, cwd: kernel.workspace, model: connection.model.id, at: providers.clock.now() }
+    const from = {
+      uuid: uuidOf(providers.random),
+      session_id,
+      cwd: kernel.workspace,
+      model: connection.model.id,
+      at: providers.clock.now(),
+    }
     await store.append(transcriptFile, transcriptLine(message, from)).catch(() => {})
   }
   private get heard(): boolean {
@@ -50,7 +56,8 @@ export class LifecycleHooks implements ConversationHooks {
 
   async end(reason: 'completed' | 'cancelled' | 'error'): Promise<void> {
     const { kernel, session_id: session, mode } = this.thread
-    if (this.begun && this.source !== 'part') await fire(kernel, 'SessionEnd', { session, mode, matched: reason, extra: { reason } })
+    if (this.begun && this.source !== 'part')
+      await fire(kernel, 'SessionEnd', { session, mode, matched: reason, extra: { reason } })
   }
 
   /** Why an input is not taken up, if a hook objects. */
@@ -65,7 +72,10 @@ export class LifecycleHooks implements ConversationHooks {
 
   /** What is left to do in the eyes of a hook; it may send the model on eight times in a row. */
   async stop(last_assistant_message: string, signal: AbortSignal): Promise<string | undefined> {
-    const { block } = await this.fire('Stop', { extra: { last_assistant_message, stop_hook_active: this.stops > 0 }, signal })
+    const { block } = await this.fire('Stop', {
+      extra: { last_assistant_message, stop_hook_active: this.stops > 0 },
+      signal,
+    })
     if (block === undefined || this.stops >= mostStops) return undefined
     this.stops += 1
     return block

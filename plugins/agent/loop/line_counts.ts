@@ -8,16 +8,28 @@ type Bytes = () => Promise<Buffer>
  * Changes with the lines they added and took away, by what the last change of the session keeps for undo: whoever changed the files, a
  * tool or a command. Where nothing is kept, as of whole folders, or a file is too large to compare, the counts are left out.
  */
-export async function counted(workspace: Workspace, session: string, changes: readonly FileChange[]): Promise<FileChange[]> {
+export async function counted(
+  workspace: Workspace,
+  session: string,
+  changes: readonly FileChange[],
+): Promise<FileChange[]> {
   if (changes.every(({ added_lines }) => added_lines !== undefined)) return [...changes]
   const last = await latestOf(workspace, session)
   // Most runs begin without a change, and what compares is no part of their start.
   const { linesChanged, mostCompared } = await import('../../lib/files/index.js')
   const sides = last ? sidesOf(workspace, last, mostCompared + 1) : new Map<string, [Bytes, Bytes]>()
-  return Promise.all(changes.map(async (change) => ({ ...change, ...(await lines(sides.get(change.path) ?? sides.get(placeOf(workspace, change.path)), linesChanged)) })))
+  return Promise.all(
+    changes.map(async (change) => ({
+      ...change,
+      ...(await lines(sides.get(change.path) ?? sides.get(placeOf(workspace, change.path)), linesChanged)),
+    })),
+  )
 }
 
-async function lines(sides: [Bytes, Bytes] | undefined, linesChanged: typeof import('../../lib/files/index.js').linesChanged): Promise<Pick<FileChange, 'added_lines' | 'removed_lines'>> {
+async function lines(
+  sides: [Bytes, Bytes] | undefined,
+  linesChanged: typeof import('../../lib/files/index.js').linesChanged,
+): Promise<Pick<FileChange, 'added_lines' | 'removed_lines'>> {
   if (!sides) return {}
   const both = await Promise.all(sides.map((read) => read())).catch(() => undefined)
   const found = both && linesChanged(both[0]!, both[1]!)
@@ -28,7 +40,10 @@ async function lines(sides: [Bytes, Bytes] | undefined, linesChanged: typeof imp
 function sidesOf(workspace: Workspace, { folder, checkpoint }: Undoable, length: number): Map<string, [Bytes, Bytes]> {
   const sides = new Map<string, [Bytes, Bytes]>()
   const nothing: Bytes = async () => Buffer.alloc(0)
-  const at = (path: string): Bytes => () => workspace.read(path, { length })
+  const at =
+    (path: string): Bytes =>
+    () =>
+      workspace.read(path, { length })
   for (const [index, step] of checkpoint.steps.entries()) {
     const before = 'before' in step && step.before ? at(`${folder}/${index}`) : nothing
     if (step.op === 'write') sides.set(step.path, [before, at(step.path)])

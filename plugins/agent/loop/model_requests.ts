@@ -1,7 +1,13 @@
 import { unlessAborted } from '../../lib/base/index.js'
 import { AgentError } from '../base/index.js'
 import { budgetOf, type PaidConversation } from '../ledger/index.js'
-import { connect, type ModelAnswer, type ModelConnection, type ModelRequest, type RequestContext } from '../model/index.js'
+import {
+  connect,
+  type ModelAnswer,
+  type ModelConnection,
+  type ModelRequest,
+  type RequestContext,
+} from '../model/index.js'
 import { windowKey } from '../providers/index.js'
 import { imagesIn, loadImages } from '../session/index.js'
 
@@ -30,7 +36,14 @@ export class ModelRequests {
   }
 
   /** Asks the model of the thread, or the next one where it cannot be had; once a turn with a shorter conversation. Throws VT_LOOP_BUDGET, VT_LLM_*. */
-  async send(ask: (connection: ModelConnection, request: ModelRequest, asking: Omit<RequestContext, 'speech'>) => Promise<ModelAnswer>, signal: AbortSignal): Promise<ModelAnswer> {
+  async send(
+    ask: (
+      connection: ModelConnection,
+      request: ModelRequest,
+      asking: Omit<RequestContext, 'speech'>,
+    ) => Promise<ModelAnswer>,
+    signal: AbortSignal,
+  ): Promise<ModelAnswer> {
     const { thread } = this
     if (this.release) await unlessAborted(signal, this.opened)
     for (;;) {
@@ -39,15 +52,27 @@ export class ModelRequests {
       // An answer takes a while: what came before it gets on disk meanwhile. The next wait reports a failure.
       thread.store.sync('messages.jsonl').catch(() => {})
       const retrying: RequestContext['retrying'] = ({ attempt, cause, wait_ms }) =>
-        thread.harness('model_retry', { message: cause.message, attempt, error_category: cause.category, data: { wait_ms } })
+        thread.harness('model_retry', {
+          message: cause.message,
+          attempt,
+          error_category: cause.category,
+          data: { wait_ms },
+        })
       try {
-        const accepted = await ask(thread.connection, request, { providers: thread.providers, retrying, ...budgetOf(thread) })
+        const accepted = await ask(thread.connection, request, {
+          providers: thread.providers,
+          retrying,
+          ...budgetOf(thread),
+        })
         thread.context.answered(accepted)
         return accepted
       } catch (error) {
         if (!(error instanceof AgentError)) throw error
         if (request.images && (await this.refusesImages(error))) continue
-        const goesOn = error.code === 'VT_LLM_CONTEXT' ? await thread.context.recover(signal) : replaceable.has(error.code) && (await this.fallBack(error, signal))
+        const goesOn =
+          error.code === 'VT_LLM_CONTEXT'
+            ? await thread.context.recover(signal)
+            : replaceable.has(error.code) && (await this.fallBack(error, signal))
         if (!goesOn) throw error
       }
     }
@@ -63,7 +88,8 @@ export class ModelRequests {
 
   /** Whether a server refused a request for its images; the model is not given any from then on, and a person is told once. */
   private async refusesImages({ code, message }: AgentError): Promise<boolean> {
-    if (code !== 'VT_LLM_REQUEST' || !/\bimages?\b|image_url|input_image|vision|multi-?modal|media.type/i.test(message)) return false
+    if (code !== 'VT_LLM_REQUEST' || !/\bimages?\b|image_url|input_image|vision|multi-?modal|media.type/i.test(message))
+      return false
     const { id } = this.thread.connection.model
     this.blind.add(id)
     await this.thread.remark('VT_LLM_IMAGE', `${id} is given no images any more: ${message}`)
@@ -76,7 +102,11 @@ export class ModelRequests {
     if (id === undefined) return false
     const from = thread.connection.model.id
     thread.connection = await connect(thread.kernel, id, thread.providers)
-    await thread.harness('model_fallback', { message: error.message, error_category: error.code, data: { from, to: thread.connection.model.id } })
+    await thread.harness('model_fallback', {
+      message: error.message,
+      error_category: error.code,
+      data: { from, to: thread.connection.model.id },
+    })
     await thread.context.switched(signal)
     return true
   }
@@ -88,6 +118,9 @@ export class ModelRequests {
     if (sources['context_window'] !== 'assumed' || this.noticed.has(id) || state.asked.includes(id)) return
     this.noticed.add(id)
     const message = `How much ${id} can hold is not known; ${facts.context_window} tokens are assumed. To say it: ${windowKey(connection.model)}.`
-    await this.thread.harness('context_window_assumed', { message, data: { model: id, context_window: facts.context_window! } })
+    await this.thread.harness('context_window_assumed', {
+      message,
+      data: { model: id, context_window: facts.context_window! },
+    })
   }
 }

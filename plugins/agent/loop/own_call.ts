@@ -13,24 +13,47 @@ interface OwnCall {
 }
 
 /** Makes a call that the model did not ask for: under the policies, told like any other, and no message of the conversation. */
-export async function ownCall(thread: Conversation, name: string, input: JsonObject, signal: AbortSignal, approve?: CallOptions['approve']): Promise<OwnCall> {
+export async function ownCall(
+  thread: Conversation,
+  name: string,
+  input: JsonObject,
+  signal: AbortSignal,
+  approve?: CallOptions['approve'],
+): Promise<OwnCall> {
   const { providers, events } = thread
   const call_id = thread.newId('h')
   const call: CallPart = { type: 'tool_call', call_id, tool_call_id: call_id, name, input }
   const meaning = await meaningOf(thread.kernel, call)
   const { effects } = await providers.metadata.describe(name, input, meaning.prepared)
   const invocation: ThreadItem & { type: 'tool_invocation' } = {
-    id: thread.newId('it'), type: 'tool_invocation', tool_name: meaning.slot?.tool ?? name, arguments: meaning.input, call_id, status: 'in_progress', effects, origin: 'harness',
+    id: thread.newId('it'),
+    type: 'tool_invocation',
+    tool_name: meaning.slot?.tool ?? name,
+    arguments: meaning.input,
+    call_id,
+    status: 'in_progress',
+    effects,
+    origin: 'harness',
   }
   await events.start(invocation)
   const human = new HumanInput(thread, call, signal)
   const began = providers.clock.now()
-  const watch = isQuiet(effects) || meaning.slot?.keeps_history ? undefined : await thread.snapshots.before([...new Set([...thread.state.named, ...thread.state.touched])])
+  const watch =
+    isQuiet(effects) || meaning.slot?.keeps_history
+      ? undefined
+      : await thread.snapshots.before([...new Set([...thread.state.named, ...thread.state.touched])])
   const how = { signal, prepared: meaning.prepared, ...human.options, ...(approve && { approve }) }
   const result = await thread.perform(name, input, how)
   const duration_ms = Math.round(providers.clock.now() - began - human.waited_ms)
   const answer = providers.output_map.toModel(result)
-  await reportCall(thread, invocation, { meaning, result, answer, changes: watch ? await changesSince(watch, call_id, result) : [], duration_ms, outcome: outcomeOf(result, signal.aborted, human.decision) })
+  await reportCall(thread, invocation, {
+    meaning,
+    result,
+    answer,
+    changes: watch ? await changesSince(watch, call_id, result) : [],
+    duration_ms,
+    outcome: outcomeOf(result, signal.aborted, human.decision),
+  })
   signal.throwIfAborted()
   return { result, answer, duration_ms }
 }

@@ -42,10 +42,16 @@ export const refusedChanges: StatePart<ConversationState, RefusedChanges> = {
 function note(state: RefusedChanges, { next, by, ...refused }: RefusedChange): void {
   const { tool, target, code } = refused
   // The same change asked for again is not another one.
-  if (state.not_applied.some((one) => one.tool === tool && one.target === target && (one.code === code || code === 'VT_POLICY_REPEATED'))) return
+  if (
+    state.not_applied.some(
+      (one) => one.tool === tool && one.target === target && (one.code === code || code === 'VT_POLICY_REPEATED'),
+    )
+  )
+    return
   state.not_applied = [...state.not_applied, refused].slice(-most)
   // Whoever said no has said it to the model too.
-  if (by === undefined) state.untold_refusals = [...state.untold_refusals, { ...refused, ...(next !== undefined && { next }) }].slice(-most)
+  if (by === undefined)
+    state.untold_refusals = [...state.untold_refusals, { ...refused, ...(next !== undefined && { next }) }].slice(-most)
 }
 
 function keep(state: RefusedChanges, stays: (change: NotApplied) => boolean): void {

@@ -17,7 +17,11 @@ interface CallReport {
 type Invocation = ThreadItem & { type: 'tool_invocation' }
 
 /** Emits the events of a finished call: its output, its special kind if it has one, the files it changed, and its end. */
-export async function reportCall(thread: Conversation, invocation: Invocation, { meaning, result, answer, changes, duration_ms, outcome }: CallReport): Promise<void> {
+export async function reportCall(
+  thread: Conversation,
+  invocation: Invocation,
+  { meaning, result, answer, changes, duration_ms, outcome }: CallReport,
+): Promise<void> {
   const { events, newId, workspace, session_id } = thread
   const { call_id, tool_call_id } = invocation
   const status = outcome === 'cancelled' ? 'cancelled' : result.ok ? 'completed' : 'failed'
@@ -37,17 +41,39 @@ export async function reportCall(thread: Conversation, invocation: Invocation, {
   })
   const special = specialOf(invocation, meaning, result, answer)
   if (special) await say(special)
-  if (changes.length > 0) await say({ type: 'file_change', changes: await counted(workspace, session_id, changes), status: 'completed', call_id })
-  await events.complete({ ...invocation, status, outcome, ...(special?.type === 'command_execution' && { executor: await executorOf(thread, invocation, meaning) }) })
+  if (changes.length > 0)
+    await say({
+      type: 'file_change',
+      changes: await counted(workspace, session_id, changes),
+      status: 'completed',
+      call_id,
+    })
+  await events.complete({
+    ...invocation,
+    status,
+    outcome,
+    ...(special?.type === 'command_execution' && { executor: await executorOf(thread, invocation, meaning) }),
+  })
 }
 
 const most = { output: 8192, results: 20 }
 
 /** The kind of event of a call: a command, a web search, a tool of an MCP server. */
-function specialOf({ tool_name, arguments: input, effects, call_id }: Invocation, meaning: Meaning, result: Result, answer: ModelText): NewThreadItem | undefined {
+function specialOf(
+  { tool_name, arguments: input, effects, call_id }: Invocation,
+  meaning: Meaning,
+  result: Result,
+  answer: ModelText,
+): NewThreadItem | undefined {
   if ((meaning.slot?.tool ?? tool_name).startsWith('mcp__')) {
     if (!result.ok && notRun.test(result.error.code)) return undefined
-    return { type: 'mcp_tool_call', tool_name, arguments: input, result: answer.text, status: result.ok ? 'completed' : 'failed' }
+    return {
+      type: 'mcp_tool_call',
+      tool_name,
+      arguments: input,
+      result: answer.text,
+      status: result.ok ? 'completed' : 'failed',
+    }
   }
   if (!result.ok) return undefined
   const { output } = result
@@ -57,7 +83,12 @@ function specialOf({ tool_name, arguments: input, effects, call_id }: Invocation
     return { type: 'command_execution', command, aggregated_output: endOf(output), ...exitOf(output), call_id }
   }
   if (effects.includes('net') && typeof query === 'string' && Array.isArray(results)) {
-    return { type: 'web_search', query, ...(typeof provider === 'string' && { provider }), results: results.slice(0, most.results) as JsonObject[] }
+    return {
+      type: 'web_search',
+      query,
+      ...(typeof provider === 'string' && { provider }),
+      results: results.slice(0, most.results) as JsonObject[],
+    }
   }
   return undefined
 }
@@ -80,10 +111,18 @@ function endOf({ stdout, stderr, output }: JsonObject): string {
 }
 
 /** Where a command ran. */
-async function executorOf({ kernel, providers }: Conversation, { tool_name, arguments: given }: Invocation, { input }: Meaning): Promise<'local' | 'sandbox'> {
+async function executorOf(
+  { kernel, providers }: Conversation,
+  { tool_name, arguments: given }: Invocation,
+  { input }: Meaning,
+): Promise<'local' | 'sandbox'> {
   const { mode } = kernel.settings.sandbox
   const chosen = providers.sandbox.choose(tool_name, given)
-  const use = confinement(mode, chosen === 'workspace' ? undefined : chosen, input['sandbox_permissions'] === 'require_escalated')
+  const use = confinement(
+    mode,
+    chosen === 'workspace' ? undefined : chosen,
+    input['sandbox_permissions'] === 'require_escalated',
+  )
   if (use !== 'auto') return use === 'off' ? 'local' : 'sandbox'
   const { sandbox } = await import('../../lib/sandbox/index.js')
   return 'missing' in (await sandbox(kernel.workspace)) ? 'local' : 'sandbox'

@@ -1,5 +1,13 @@
 import type { JsonObject } from '../../../core/shapes/index.js'
-import { AgentError, messageOf, outcomeOfFailure, type LoopDetector, type MessagePart, type Msg, type OutcomeCode } from '../base/index.js'
+import {
+  AgentError,
+  messageOf,
+  outcomeOfFailure,
+  type LoopDetector,
+  type MessagePart,
+  type Msg,
+  type OutcomeCode,
+} from '../base/index.js'
 import type { Cost, PaidConversation } from '../ledger/index.js'
 import { askModel, Speech, type ModelAnswer } from '../model/index.js'
 import { messageText, unanswered, type ConversationState } from '../session/index.js'
@@ -27,7 +35,14 @@ export interface Completion {
   /** How the turn under way ends, where a call of it decided that: its last text, and what the harness goes on with. Said once. */
   taken(): Pick<TurnEnd, 'text' | 'next'> | undefined
   /** `told`: the model was told in this turn what was not applied. Runs the commands that prove the work. */
-  follows(told: boolean, signal: AbortSignal): Promise<{ then: 'tell'; text: string } | { then: 'go on'; text: string } | { then: 'end'; outcome: OutcomeCode; handoff?: string; failure?: AgentError }>
+  follows(
+    told: boolean,
+    signal: AbortSignal,
+  ): Promise<
+    | { then: 'tell'; text: string }
+    | { then: 'go on'; text: string }
+    | { then: 'end'; outcome: OutcomeCode; handoff?: string; failure?: AgentError }
+  >
   /** A turn or a run ends so: where that is before its task is done and nobody sits there, what is left is written down. Returns where that lies. */
   leaves(outcome: OutcomeCode): Promise<string | undefined>
 }
@@ -39,10 +54,14 @@ export interface TurnEnd {
   next?: string
 }
 /** An end together with the place of what is left, where that is written down. */
-export async function withHandoff<End extends TurnEnd>(thread: Pick<LoopConversation, 'completion'>, end: End): Promise<End> {
+export async function withHandoff<End extends TurnEnd>(
+  thread: Pick<LoopConversation, 'completion'>,
+  end: End,
+): Promise<End> {
   return { ...end, text: pointing(end.text, await thread.completion.leaves(end.outcome)) }
 }
-const pointing = (text: string, handoff: string | undefined): string => (handoff === undefined ? text : [...(text === '' ? [] : [text]), `What is left stands in ${handoff}.`].join('\n\n'))
+const pointing = (text: string, handoff: string | undefined): string =>
+  handoff === undefined ? text : [...(text === '' ? [] : [text]), `What is left stands in ${handoff}.`].join('\n\n')
 
 /** Said where no more calls are possible, and changes were asked for that were not made. */
 const notAppliedInRecovery =
@@ -59,7 +78,12 @@ export async function runTurn(thread: LoopConversation, input: Msg | undefined, 
   try {
     const end = await turn.steps()
     await thread.commit({ kind: 'turn_end', status: 'completed', ...(end.next !== undefined && { next: end.next }) })
-    await thread.events.emit({ type: 'turn.completed', usage: thread.costs.turn.usage, cost_usd: thread.costs.turn.cost, limits: turn.limits.counts })
+    await thread.events.emit({
+      type: 'turn.completed',
+      usage: thread.costs.turn.usage,
+      cost_usd: thread.costs.turn.cost,
+      limits: turn.limits.counts,
+    })
     return end
   } catch (error) {
     return await turn.fail(error)
@@ -88,11 +112,28 @@ class Turn {
     thread.events.turn_id = turn_id
     // A failure to count fails the first step too, which reports it.
     const token_breakdown = await thread.context.breakdown().catch(() => undefined)
-    await thread.events.emit({ type: 'turn.started', turn_number: thread.state.turn, ...(token_breakdown && { token_breakdown }) })
+    await thread.events.emit({
+      type: 'turn.started',
+      turn_number: thread.state.turn,
+      ...(token_breakdown && { token_breakdown }),
+    })
     const { origin = 'prompt', intent_id } = message
     const named = intent_id === undefined ? {} : { intent_id }
-    if (origin === 'queue') await thread.events.emit({ type: 'interjected', source: 'queue', image_count: 0, redirect_kind: 'interjection', ...named })
-    await thread.events.say({ id: thread.newId('it'), type: 'user_message', text: messageText(message), origin, ...named })
+    if (origin === 'queue')
+      await thread.events.emit({
+        type: 'interjected',
+        source: 'queue',
+        image_count: 0,
+        redirect_kind: 'interjection',
+        ...named,
+      })
+    await thread.events.say({
+      id: thread.newId('it'),
+      type: 'user_message',
+      text: messageText(message),
+      origin,
+      ...named,
+    })
     await thread.lifecycle.sayNotes()
   }
 
@@ -114,7 +155,8 @@ class Turn {
       signal.throwIfAborted()
       if (limits.circling) return this.close('loop_detected', 'The last calls went in circles and were stopped.')
       const limit = limits.exhausted
-      if (limit !== undefined) return this.close('tool_loop_limit_reached', `The limit ${limit} of this turn is reached.`)
+      if (limit !== undefined)
+        return this.close('tool_loop_limit_reached', `The limit ${limit} of this turn is reached.`)
       await this.step()
       if (unanswered(thread.state).length > 0) continue
       const text = messageText(thread.state.messages.at(-1)!)
@@ -122,7 +164,10 @@ class Turn {
       await this.stepDone()
       if (finish === 'length') {
         this.kept = text
-        throw new AgentError('VT_LLM_LENGTH', `The answer of ${thread.connection.model.id} was cut at the limit of its length; what it says is not complete.`)
+        throw new AgentError(
+          'VT_LLM_LENGTH',
+          `The answer of ${thread.connection.model.id} was cut at the limit of its length; what it says is not complete.`,
+        )
       }
       if (pseudoCall.test(text)) await this.correct()
       else {
@@ -161,7 +206,11 @@ class Turn {
     await thread.context.makeRoom(this.first, signal)
     await thread.completion.remind()
     this.first = false
-    const accepted = await thread.requests.send((connection, request, asking) => askModel(connection, { ...request, ...(!withCalls && { without_calls: true }) }, { ...asking, speech }, signal), signal)
+    const accepted = await thread.requests.send(
+      (connection, request, asking) =>
+        askModel(connection, { ...request, ...(!withCalls && { without_calls: true }) }, { ...asking, speech }, signal),
+      signal,
+    )
     const message: Msg = { role: 'assistant', parts: await this.partsOf(accepted) }
     const { model } = thread.connection
     const cost = thread.costs.recordStep(accepted)
@@ -183,7 +232,14 @@ class Turn {
         const call_id = `c${step}-${index++}`
         if (item_id !== undefined) this.limits.itemOf.set(call_id, item_id)
         const effectsOf = async (input: JsonObject) => (await thread.providers.metadata.describe(name, input)).effects
-        read.push({ type: 'tool_call', call_id, tool_call_id, name, ...(await readArguments(part, finish, effectsOf)), ...(meta && { meta, from }) })
+        read.push({
+          type: 'tool_call',
+          call_id,
+          tool_call_id,
+          name,
+          ...(await readArguments(part, finish, effectsOf)),
+          ...(meta && { meta, from }),
+        })
       }
     }
     return read
@@ -220,22 +276,37 @@ class Turn {
   private async close(outcome: OutcomeCode, why: string): Promise<TurnEnd> {
     await this.thread.harness('limit_reached', { message: why })
     const { not_applied } = this.thread.state
-    const wording = not_applied.length > 0 ? ` Where a change was not made, say so with these words: ${notAppliedInRecovery}` : ''
-    await this.thread.inject(`${why} No more calls are possible in this turn. Say in a few sentences what is done and what is left.${wording}`, 'harness', 'not_applied')
+    const wording =
+      not_applied.length > 0 ? ` Where a change was not made, say so with these words: ${notAppliedInRecovery}` : ''
+    await this.thread.inject(
+      `${why} No more calls are possible in this turn. Say in a few sentences what is done and what is left.${wording}`,
+      'harness',
+      'not_applied',
+    )
     await this.step(false)
     await this.stepDone()
     return withHandoff(this.thread, { outcome, text: messageText(this.thread.state.messages.at(-1)!) })
   }
 
   private async correct(): Promise<void> {
-    if (this.thread.corrections++ >= mostCorrections) throw new AgentError('VT_LLM_PSEUDO_CALL', `The model ${this.thread.connection.model.id} writes calls as text instead of making them.`)
-    await this.thread.inject('Your answer holds a call written as text. Nothing was called. Make calls through the tools of this conversation, or answer without such marks.')
+    if (this.thread.corrections++ >= mostCorrections)
+      throw new AgentError(
+        'VT_LLM_PSEUDO_CALL',
+        `The model ${this.thread.connection.model.id} writes calls as text instead of making them.`,
+      )
+    await this.thread.inject(
+      'Your answer holds a call written as text. Nothing was called. Make calls through the tools of this conversation, or answer without such marks.',
+    )
   }
 
   /** Ends the turn that cannot go on: closes everything open, then gives the reason as a message and as a code. */
   async fail(error: unknown): Promise<TurnEnd> {
     const { thread, signal } = this
-    const failure = signal.aborted ? new AgentError('VT_CANCELLED', 'The run was cancelled.') : error instanceof AgentError ? error : new AgentError('VT_INTERNAL', messageOf(error))
+    const failure = signal.aborted
+      ? new AgentError('VT_CANCELLED', 'The run was cancelled.')
+      : error instanceof AgentError
+        ? error
+        : new AgentError('VT_INTERNAL', messageOf(error))
     await this.speech.end(signal.aborted ? 'cancelled' : failure.code === 'VT_LLM_REFUSED' ? 'completed' : 'discarded')
     await thread.events.closeOpen('cancelled')
     await this.stepDone()
@@ -247,9 +318,23 @@ class Turn {
       handoff = await thread.completion.leaves(outcome)
       await thread.commit({ kind: 'turn_end', status: 'failed', code: failure.code })
     }
-    await thread.events.say({ id: thread.newId('it'), type: 'agent_message', text: failure.message, status: 'completed' })
-    await thread.events.emit({ type: 'turn.failed', message: failure.message, code: failure.code, usage: thread.costs.turn.usage })
-    return { outcome, text: handoff === undefined ? (this.kept ?? failure.message) : pointing(this.kept ?? '', handoff), failure }
+    await thread.events.say({
+      id: thread.newId('it'),
+      type: 'agent_message',
+      text: failure.message,
+      status: 'completed',
+    })
+    await thread.events.emit({
+      type: 'turn.failed',
+      message: failure.message,
+      code: failure.code,
+      usage: thread.costs.turn.usage,
+    })
+    return {
+      outcome,
+      text: handoff === undefined ? (this.kept ?? failure.message) : pointing(this.kept ?? '', handoff),
+      failure,
+    }
   }
 
   /** What was said before the turn ended stays on screens, so it stays in the conversation. Nothing else of an answer that broke off does: its calls were not made. */
@@ -258,6 +343,8 @@ class Turn {
     if (text.trim() === '') return
     const from = this.thread.connection.model.entry.name
     await this.thread.commit({ kind: 'message', message: { role: 'assistant', parts: [{ type: 'text', text, from }] } })
-    await this.thread.inject(code === 'VT_CANCELLED' ? 'The user stopped your answer here.' : `Your answer broke off here (${code}).`)
+    await this.thread.inject(
+      code === 'VT_CANCELLED' ? 'The user stopped your answer here.' : `Your answer broke off here (${code}).`,
+    )
   }
 }

@@ -14,9 +14,24 @@ interface Bound {
 }
 /** What bounds one turn. */
 export const turnBounds: readonly Bound[] = [
-  { setting: 'tools.max_tool_loops', says: 'steps with calls', most: ({ tools }) => tools.max_tool_loops, used: ({ tool_loops }) => tool_loops },
-  { setting: 'agent.harness.max_tool_calls_per_turn', says: 'calls that are made', most: ({ harness }) => harness.max_tool_calls_per_turn, used: ({ tool_calls }) => tool_calls },
-  { setting: 'agent.harness.max_tool_wall_clock_secs', says: 'seconds that calls run, without waits for people', most: ({ harness }) => harness.max_tool_wall_clock_secs, used: ({ wall_ms }) => wall_ms / 1000 },
+  {
+    setting: 'tools.max_tool_loops',
+    says: 'steps with calls',
+    most: ({ tools }) => tools.max_tool_loops,
+    used: ({ tool_loops }) => tool_loops,
+  },
+  {
+    setting: 'agent.harness.max_tool_calls_per_turn',
+    says: 'calls that are made',
+    most: ({ harness }) => harness.max_tool_calls_per_turn,
+    used: ({ tool_calls }) => tool_calls,
+  },
+  {
+    setting: 'agent.harness.max_tool_wall_clock_secs',
+    says: 'seconds that calls run, without waits for people',
+    most: ({ harness }) => harness.max_tool_wall_clock_secs,
+    used: ({ wall_ms }) => wall_ms / 1000,
+  },
 ]
 
 /** What the loop detector needs to know of a call. */
@@ -45,9 +60,19 @@ export class TurnLimits {
 
   /** Why a call is not made at all. */
   refuse({ identity, continues }: RepetitionTraits): { code: string; message: string; hint: string } | undefined {
-    if (this.cancelled) return describeFault('VT_CALL_ABORTED', 'The user cancelled the rest of this step; nothing was done.', 'Ask the user before you go on.')
+    if (this.cancelled)
+      return describeFault(
+        'VT_CALL_ABORTED',
+        'The user cancelled the rest of this step; nothing was done.',
+        'Ask the user before you go on.',
+      )
     const most = this.settings.harness.max_tool_calls_per_turn
-    if (most > 0 && this.counts.tool_calls >= most) return describeFault('VT_LOOP_CALL_LIMIT', `${most} calls were made in this turn; no more are possible.`, 'Say what is done and what is left.')
+    if (most > 0 && this.counts.tool_calls >= most)
+      return describeFault(
+        'VT_LOOP_CALL_LIMIT',
+        `${most} calls were made in this turn; no more are possible.`,
+        'Say what is done and what is left.',
+      )
     const circle = continues ? undefined : this.loopDetector.objection(identity)
     if (circle !== undefined) {
       this.guarded += 1
@@ -58,14 +83,23 @@ export class TurnLimits {
   }
 
   /** Notes the result of a call and its run time without waits for people; returns the text for the model, with a remark where a loop begins. */
-  note<T extends { text: string }>({ identity, continues }: RepetitionTraits, effects: readonly Effect[], result: Result, answer: T, run_ms: number): T {
+  note<T extends { text: string }>(
+    { identity, continues }: RepetitionTraits,
+    effects: readonly Effect[],
+    result: Result,
+    answer: T,
+    run_ms: number,
+  ): T {
     if (!continues) this.counts.wall_ms += Math.max(0, run_ms)
     const code = result.ok ? undefined : result.error.code
     if (code !== undefined && guards.includes(code)) this.guarded += 1
     this.denials = code?.startsWith('VT_POLICY_') ? this.denials + 1 : 0
     if (continues) return answer
     const digest = sha256(timeless(answer.text), 'base64')
-    const remark = this.loopDetector.note(identity, digest, { quiet: isQuiet(effects), write: effects.includes('write') })
+    const remark = this.loopDetector.note(identity, digest, {
+      quiet: isQuiet(effects),
+      write: effects.includes('write'),
+    })
     return remark === undefined ? answer : { ...answer, text: `${answer.text}\n[VT_LOOP_CYCLE] ${remark}` }
   }
 
@@ -77,7 +111,8 @@ export class TurnLimits {
 
   /** A limit of the turn is reached; its name. */
   get exhausted(): string | undefined {
-    return turnBounds.find(({ most, used }) => most(this.settings) > 0 && used(this.counts) >= most(this.settings))?.setting
+    return turnBounds.find(({ most, used }) => most(this.settings) > 0 && used(this.counts) >= most(this.settings))
+      ?.setting
   }
 }
 

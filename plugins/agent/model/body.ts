@@ -23,7 +23,13 @@ export function bounded(response: Response): Response {
         const enough = !response.ok && bytes > most.refusal
         if (enough) controller.close()
         else if (!tooMuch) return controller.enqueue(chunk)
-        else controller.error(new AgentError('VT_LLM_REQUEST', `The answer is larger than any answer of a model: ${bytes} bytes, and no end.`))
+        else
+          controller.error(
+            new AgentError(
+              'VT_LLM_REQUEST',
+              `The answer is larger than any answer of a model: ${bytes} bytes, and no end.`,
+            ),
+          )
         await reader.cancel().catch(() => {})
       },
       cancel: (reason) => reader.cancel(reason),

@@ -12,10 +12,14 @@ type Chat = JsonObject & { messages: Message[]; tools?: { function?: JsonObject 
 
 /** The body, in JSON, as this server wants it: what `compat` says of its format, then the fields of the entry. A long conversation is not read again for nothing. */
 export function shaped(json: string, model: Model): string {
-  const chat = model.format === 'openai-chat' && (Object.keys(model.compat).length > 0 || model.facts.supports_parallel_tool_calls === false)
+  const chat =
+    model.format === 'openai-chat' &&
+    (Object.keys(model.compat).length > 0 || model.facts.supports_parallel_tool_calls === false)
   if (!chat && Object.keys(model.body).length === 0) return json
   const body = JSON.parse(json) as JsonObject
-  return JSON.stringify(merged(chat && Array.isArray(body['messages']) ? chatBody(body as Chat, model) : body, model.body))
+  return JSON.stringify(
+    merged(chat && Array.isArray(body['messages']) ? chatBody(body as Chat, model) : body, model.body),
+  )
 }
 
 /** One rule after the other, each for servers that say "OpenAI compatible" and differ in one point. */
@@ -23,11 +27,18 @@ function chatBody(body: Chat, { compat, facts }: Model): JsonObject {
   const { max_tokens, reasoning_effort, ...rest } = body
   const shape: Chat = { ...rest, messages: messagesFor(body.messages, compat) }
   if (max_tokens !== undefined) shape[compat.max_tokens_field ?? 'max_tokens'] = max_tokens
-  if (typeof reasoning_effort === 'string') Object.assign(shape, thinking(compat.reasoning_effort_map?.[reasoning_effort] ?? reasoning_effort, compat.thinking_format))
+  if (typeof reasoning_effort === 'string')
+    Object.assign(
+      shape,
+      thinking(compat.reasoning_effort_map?.[reasoning_effort] ?? reasoning_effort, compat.thinking_format),
+    )
   if (compat.store !== undefined) shape['store'] = compat.store
   if (shape.tools && facts.supports_parallel_tool_calls === false) shape['parallel_tool_calls'] = false
   const { strict_tools: strict } = compat
-  if (shape.tools && strict !== undefined) shape.tools = shape.tools.map((tool) => (tool.function ? { ...tool, function: { ...tool.function, strict } } : tool))
+  if (shape.tools && strict !== undefined)
+    shape.tools = shape.tools.map((tool) =>
+      tool.function ? { ...tool, function: { ...tool.function, strict } } : tool,
+    )
   return shape
 }
 
@@ -43,12 +54,18 @@ function messagesFor(messages: readonly Message[], compat: Model['compat']): Mes
     for (const { id, function: called } of message.tool_calls ?? []) names.set(id, called.name)
     let shape = message
     if (message.role === 'system' && compat.developer_role) shape = { ...shape, role: 'developer' }
-    if (message.role === 'tool' && compat.tool_result_name) shape = { ...shape, name: names.get(message.tool_call_id ?? '') }
+    if (message.role === 'tool' && compat.tool_result_name)
+      shape = { ...shape, name: names.get(message.tool_call_id ?? '') }
     if (message.reasoning_content !== undefined && compat.thinking_as_text) {
       const { reasoning_content, ...others } = shape
-      shape = { ...others, role: message.role, content: `<thinking>\n${reasoning_content}\n</thinking>\n${typeof message.content === 'string' ? message.content : ''}` }
+      shape = {
+        ...others,
+        role: message.role,
+        content: `<thinking>\n${reasoning_content}\n</thinking>\n${typeof message.content === 'string' ? message.content : ''}`,
+      }
     }
-    const unanswered = compat.assistant_after_tool_result && message.role === 'tool' && messages[index + 1]?.role === 'user'
+    const unanswered =
+      compat.assistant_after_tool_result && message.role === 'tool' && messages[index + 1]?.role === 'user'
     return unanswered ? [shape, { role: 'assistant', content: 'I have read the results.' }] : [shape]
   })
 }

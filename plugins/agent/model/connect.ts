@@ -10,10 +10,18 @@ import type { ModelConnection } from './request.js'
 import { transport } from './transport.js'
 
 /** Connects to a model by its id: loads libraries, sends nothing. Throws VT_LLM_NO_MODEL, VT_LLM_AUTH, VT_CONFIG_INVALID, VT_PROVIDER_*. */
-export async function connect(kernel: Kernel, id: string | undefined, providers: AgentProviders): Promise<ModelConnection> {
+export async function connect(
+  kernel: Kernel,
+  id: string | undefined,
+  providers: AgentProviders,
+): Promise<ModelConnection> {
   const model = findModel(kernel, providers.env, id)
   const { reach, resolve, ...access } = await accessTo(kernel, model.source, providers)
-  const client = await languageModel(model, { fetch: transport(model, access.credential, access, reach), resolve, home: kernel.inspection.home })
+  const client = await languageModel(model, {
+    fetch: transport(model, access.credential, access, reach),
+    resolve,
+    home: kernel.inspection.home,
+  })
   return { model, credential: access.credential, client }
 }
 
@@ -26,12 +34,20 @@ export interface ProviderAccess {
   reach: typeof fetch
   resolve: Resolve
 }
-export async function accessTo(kernel: Kernel, source: ProviderSource, providers: AgentProviders): Promise<ProviderAccess> {
+export async function accessTo(
+  kernel: Kernel,
+  source: ProviderSource,
+  providers: AgentProviders,
+): Promise<ProviderAccess> {
   const { entry } = source
   const resolve = resolver(kernel, source, providers)
   const reach = await networkOf(source, providers.fetch)
   const [credential, headers, query] = await Promise.all([
-    credentialOf(source, { ...providers, fetch: reach }, { resolve, workspace: kernel.workspace, home: kernel.inspection.home }),
+    credentialOf(
+      source,
+      { ...providers, fetch: reach },
+      { resolve, workspace: kernel.workspace, home: kernel.inspection.home },
+    ),
     texts(entry.headers, 'headers', resolve),
     texts(entry.query, 'query', resolve),
   ])
@@ -42,8 +58,18 @@ export async function accessTo(kernel: Kernel, source: ProviderSource, providers
 export async function signInOf(kernel: Kernel, name: string, providers: AgentProviders): Promise<SignIn> {
   const source = providerSources(kernel, providers.env).all.find(({ entry }) => entry.name === name)
   const { auth, base_url = '' } = source?.entry ?? {}
-  if (!source || auth?.type !== 'oauth') throw new AgentError('VT_CONFIG_INVALID', source ? `The provider '${name}' has no auth of the type oauth.` : `Unknown provider '${name}'.`)
-  return { provider: name, base_url, auth, home: kernel.inspection.home, providers: { ...providers, fetch: await networkOf(source, providers.fetch) } }
+  if (!source || auth?.type !== 'oauth')
+    throw new AgentError(
+      'VT_CONFIG_INVALID',
+      source ? `The provider '${name}' has no auth of the type oauth.` : `Unknown provider '${name}'.`,
+    )
+  return {
+    provider: name,
+    base_url,
+    auth,
+    home: kernel.inspection.home,
+    providers: { ...providers, fetch: await networkOf(source, providers.fetch) },
+  }
 }
 
 /** Resolves the values of an entry with the rights of the contribution that declares it. */
@@ -51,7 +77,12 @@ function resolver(kernel: Kernel, { entry, from, options }: ProviderSource, { en
   const adapterContext = { settings: kernel.settings, env, workspace: kernel.workspace, optionsOf: () => options }
   return async (value, field) => {
     try {
-      const text = await resolveValue(value, { contribution: from, adapterContext, field, signal: new AbortController().signal })
+      const text = await resolveValue(value, {
+        contribution: from,
+        adapterContext,
+        field,
+        signal: new AbortController().signal,
+      })
       if (text) return text
     } catch (error) {
       if (!(error instanceof VtError)) throw error
@@ -62,6 +93,17 @@ function resolver(kernel: Kernel, { entry, from, options }: ProviderSource, { en
 }
 
 /** A text says itself, though it be empty; what a reference leads to must be something. */
-async function texts(values: Record<string, unknown> = {}, field: string, resolve: Resolve): Promise<Record<string, string>> {
-  return Object.fromEntries(await Promise.all(Object.entries(values).map(async ([name, value]) => [name, typeof value === 'string' ? value : await resolve(value, `${field}.${name}`)])))
+async function texts(
+  values: Record<string, unknown> = {},
+  field: string,
+  resolve: Resolve,
+): Promise<Record<string, string>> {
+  return Object.fromEntries(
+    await Promise.all(
+      Object.entries(values).map(async ([name, value]) => [
+        name,
+        typeof value === 'string' ? value : await resolve(value, `${field}.${name}`),
+      ]),
+    ),
+  )
 }

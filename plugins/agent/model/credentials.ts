@@ -4,7 +4,11 @@ import { AgentError, type AgentProviders } from '../base/index.js'
 import { keyVariable, type ProviderSource } from '../providers/index.js'
 
 /** The credential of an entry: that of `auth`, else the key in its variable. Throws VT_LLM_AUTH for one that is asked for by name and not there. */
-export async function credentialOf({ entry, builtin }: ProviderSource, providers: AgentProviders, finding: CredentialLookup): Promise<Credential> {
+export async function credentialOf(
+  { entry, builtin }: ProviderSource,
+  providers: AgentProviders,
+  finding: CredentialLookup,
+): Promise<Credential> {
   if (entry.auth) return createCredential(entry, entry.auth, providers, finding)
   const variable = keyVariable(entry)
   const key = variable === undefined ? undefined : providers.env[variable]

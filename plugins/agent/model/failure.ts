@@ -10,7 +10,14 @@ export class Stalled extends Error {
     readonly stage: 'connect' | 'first_token' | 'idle' | 'total',
     ms: number,
   ) {
-    super({ connect: 'no connection', first_token: 'no first token', idle: 'silence in the middle of the answer', total: 'no complete answer' }[stage] + ` for ${ms} ms`)
+    super(
+      {
+        connect: 'no connection',
+        first_token: 'no first token',
+        idle: 'silence in the middle of the answer',
+        total: 'no complete answer',
+      }[stage] + ` for ${ms} ms`,
+    )
   }
 }
 
@@ -25,7 +32,8 @@ const quota = /insufficient_quota|billing|exceeded your current quota/i
 const tooMuchAsked = /max_(completion_|output_)?tokens|maxOutputTokens/i
 const tooMuchHint = 'Say max_output_tokens and context_window of the model in custom_providers, as the server has them.'
 const laterHint = 'The server has a fault of its own: try again later. The session can be resumed.'
-const tooLong = /context.{0,20}(length|window)|maximum context|too many tokens|prompt is too long|input is too long|exceeds the (maximum|model)/i
+const tooLong =
+  /context.{0,20}(length|window)|maximum context|too many tokens|prompt is too long|input is too long|exceeds the (maximum|model)/i
 
 /** In the order in which they are tried. */
 const refusals: [statuses: number[], pattern: RegExp, cause: Omit<Cause, 'message' | 'category'>][] = [
@@ -44,9 +52,19 @@ export function causeOf(error: unknown, begun: boolean, now: number): Cause {
 }
 
 function meaning(error: unknown, begun: boolean, now: number): Cause {
-  if (error instanceof Stalled) return { code: 'VT_LLM_TIMEOUT', message: `The model server: ${error.message}.`, retry: error.stage === 'total' ? 'no' : 'stream', category: error.stage }
+  if (error instanceof Stalled)
+    return {
+      code: 'VT_LLM_TIMEOUT',
+      message: `The model server: ${error.message}.`,
+      retry: error.stage === 'total' ? 'no' : 'stream',
+      category: error.stage,
+    }
   if (error instanceof Cut) return { code: 'VT_LLM_CUT', message: error.message, retry: 'stream', category: 'cut' }
-  const { statusCode, responseBody = '', responseHeaders = {} } = error as { statusCode?: number; responseBody?: string; responseHeaders?: Record<string, string> }
+  const {
+    statusCode,
+    responseBody = '',
+    responseHeaders = {},
+  } = error as { statusCode?: number; responseBody?: string; responseHeaders?: Record<string, string> }
   // A status of success on an error: the connection broke within the answer.
   if (statusCode === undefined || statusCode < 300) return network(error, begun || statusCode !== undefined)
   const answer = `The model server answered ${statusCode}: ${wordsOf(error, responseBody)}`
@@ -68,7 +86,9 @@ function wordsOf(error: unknown, body: string): string {
 function spokenIn(body: string): string | undefined {
   try {
     const { message, Message, error, detail } = JSON.parse(body) as Record<string, unknown>
-    const text = [message, Message, (error as { message?: unknown } | undefined)?.message, error, detail].find((one) => typeof one === 'string' && one !== '')
+    const text = [message, Message, (error as { message?: unknown } | undefined)?.message, error, detail].find(
+      (one) => typeof one === 'string' && one !== '',
+    )
     return text === undefined ? body.slice(0, 200) : toText(text).slice(0, 2000)
   } catch {
     // Of a page nobody wants the head.
@@ -84,13 +104,27 @@ function network(error: unknown, begun: boolean): Cause {
   let deepest = error as { cause?: unknown; message?: string; code?: string }
   while (deepest.cause instanceof Error) deepest = deepest.cause
   // The library refused to send what it was given; it will again.
-  const ofNetwork = deepest.code !== undefined || (error as Error).name === 'AI_APICallError' || error instanceof TypeError
-  if (!begun && !ofNetwork) return { code: 'VT_LLM_REQUEST', message: `The request cannot be made: ${messageOf(error)}`, retry: 'no', category: 'request' }
+  const ofNetwork =
+    deepest.code !== undefined || (error as Error).name === 'AI_APICallError' || error instanceof TypeError
+  if (!begun && !ofNetwork)
+    return {
+      code: 'VT_LLM_REQUEST',
+      message: `The request cannot be made: ${messageOf(error)}`,
+      retry: 'no',
+      category: 'request',
+    }
   const detail = deepest.code ?? deepest.message ?? ''
   const message = messageOf(error).includes(detail) ? messageOf(error) : `${messageOf(error)} (${detail})`
-  if (begun || broken.has(deepest.code ?? '')) return { code: 'VT_LLM_CUT', message: `The answer broke off: ${message}`, retry: 'stream', category: 'cut' }
-  const [stage, says, retry] = stages.find(([, , , sign]) => sign.test(`${deepest.code ?? ''} ${deepest.message ?? ''}`)) ?? connecting
-  return { code: 'VT_LLM_REQUEST', message: `The model server cannot be reached: ${says}. ${message}`, retry, category: stage }
+  if (begun || broken.has(deepest.code ?? ''))
+    return { code: 'VT_LLM_CUT', message: `The answer broke off: ${message}`, retry: 'stream', category: 'cut' }
+  const [stage, says, retry] =
+    stages.find(([, , , sign]) => sign.test(`${deepest.code ?? ''} ${deepest.message ?? ''}`)) ?? connecting
+  return {
+    code: 'VT_LLM_REQUEST',
+    message: `The model server cannot be reached: ${says}. ${message}`,
+    retry,
+    category: stage,
+  }
 }
 
 // Where on the way to a server it ended, by what Node and undici say; a certificate is no better a second later.

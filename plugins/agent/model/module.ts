@@ -1,6 +1,12 @@
 import { definedOnly } from '../../../core/shapes/index.js'
 import { toText } from '../../../core/text/index.js'
-import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3FinishReason, LanguageModelV3StreamPart, LanguageModelV3Usage } from '@ai-sdk/provider'
+import type {
+  LanguageModelV3,
+  LanguageModelV3CallOptions,
+  LanguageModelV3FinishReason,
+  LanguageModelV3StreamPart,
+  LanguageModelV3Usage,
+} from '@ai-sdk/provider'
 import { AgentError, messageOf } from '../base/index.js'
 import type { Resolve } from '../auth/index.js'
 import type { Model, ProviderSource } from '../providers/index.js'
@@ -15,26 +21,39 @@ type Part =
 /** What a module's default export makes of the options of its plugin. Contract: `generate` does not throw after its first part. */
 interface ProviderModule {
   models?: () => string[] | Promise<string[]>
-  generate?: (request: LanguageModelV3CallOptions & { model: string }, context: { signal: AbortSignal; fetch: Fetch }) => AsyncIterable<Part>
+  generate?: (
+    request: LanguageModelV3CallOptions & { model: string },
+    context: { signal: AbortSignal; fetch: Fetch },
+  ) => AsyncIterable<Part>
   /** Instead of generate: a provider of the AI SDK. */
   languageModel?: (id: string) => LanguageModelV3
 }
 
-const fault = ({ entry, from }: ProviderSource, why: string) => new AgentError('VT_PROVIDER_MODULE', `The module of the provider '${entry.name}' (${from.file}) ${why}`)
+const fault = ({ entry, from }: ProviderSource, why: string) =>
+  new AgentError('VT_PROVIDER_MODULE', `The module of the provider '${entry.name}' (${from.file}) ${why}`)
 
 /** The provider that a module makes. Throws VT_PROVIDER_MODULE, VT_PLUGIN_IMPORT. */
-async function makeProvider(source: ProviderSource, { resolve, home }: Pick<ClientContext, 'resolve' | 'home'>): Promise<ProviderModule> {
-  const main = await source.load!().catch((error: unknown) => Promise.reject(fault(source, `cannot be loaded: ${messageOf(error)}`)))
+async function makeProvider(
+  source: ProviderSource,
+  { resolve, home }: Pick<ClientContext, 'resolve' | 'home'>,
+): Promise<ProviderModule> {
+  const main = await source.load!().catch((error: unknown) =>
+    Promise.reject(fault(source, `cannot be loaded: ${messageOf(error)}`)),
+  )
   const context = { name: source.entry.name, home, secret: (key: string) => resolve({ secret: key }, `secret ${key}`) }
   const provider = await Promise.resolve()
     .then(() => main(source.options, context) as ProviderModule | undefined)
     .catch((error: unknown) => Promise.reject(fault(source, `fails: ${messageOf(error)}`)))
-  if (typeof provider?.generate !== 'function' && typeof provider?.languageModel !== 'function') throw fault(source, 'makes nothing with generate or languageModel.')
+  if (typeof provider?.generate !== 'function' && typeof provider?.languageModel !== 'function')
+    throw fault(source, 'makes nothing with generate or languageModel.')
   return provider
 }
 
 /** The models that a module says it has. */
-export async function moduleModels(source: ProviderSource, context: Pick<ClientContext, 'resolve' | 'home'>): Promise<string[]> {
+export async function moduleModels(
+  source: ProviderSource,
+  context: Pick<ClientContext, 'resolve' | 'home'>,
+): Promise<string[]> {
   const names = await (await makeProvider(source, context)).models?.()
   return Array.isArray(names) ? names.filter((name) => typeof name === 'string') : []
 }
@@ -45,7 +64,10 @@ export async function moduleModel({ source, name }: Model, context: ClientContex
   if (!provider.generate) {
     const model = provider.languageModel!(name)
     if (model?.specificationVersion === 'v3') return model
-    throw new AgentError('VT_PROVIDER_VERSION', `The module of the provider '${source.entry.name}' makes models of version '${toText(model?.specificationVersion)}'; 'v3' (AI SDK 6) is accepted.`)
+    throw new AgentError(
+      'VT_PROVIDER_VERSION',
+      `The module of the provider '${source.entry.name}' makes models of version '${toText(model?.specificationVersion)}'; 'v3' (AI SDK 6) is accepted.`,
+    )
   }
   const stream = (options: LanguageModelV3CallOptions) => {
     const signal = options.abortSignal ?? new AbortController().signal
@@ -63,7 +85,10 @@ export async function moduleModel({ source, name }: Model, context: ClientContex
 }
 
 async function* adapted(parts: AsyncIterable<Part>): AsyncGenerator<LanguageModelV3StreamPart> {
-  let usage: LanguageModelV3Usage = { inputTokens: { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined }, outputTokens: { total: undefined, text: undefined, reasoning: undefined } }
+  let usage: LanguageModelV3Usage = {
+    inputTokens: { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
+    outputTokens: { total: undefined, text: undefined, reasoning: undefined },
+  }
   let open: { type: 'text' | 'reasoning'; id: string } | undefined
   let count = 0
   const close = (): LanguageModelV3StreamPart[] => (open ? [{ type: `${open.type}-end`, id: open.id }] : [])
@@ -80,9 +105,17 @@ async function* adapted(parts: AsyncIterable<Part>): AsyncGenerator<LanguageMode
     yield* close()
     open = undefined
     if (part.type === 'tool_call') {
-      yield { type: 'tool-call', toolCallId: part.id ?? '', toolName: toText(part.name), input: typeof part.arguments === 'string' ? part.arguments : JSON.stringify(part.arguments ?? {}) }
+      yield {
+        type: 'tool-call',
+        toolCallId: part.id ?? '',
+        toolName: toText(part.name),
+        input: typeof part.arguments === 'string' ? part.arguments : JSON.stringify(part.arguments ?? {}),
+      }
     } else if (part.type === 'usage') {
-      usage = { inputTokens: { ...usage.inputTokens, total: part.input_tokens, cacheRead: part.cached_input_tokens }, outputTokens: { ...usage.outputTokens, total: part.output_tokens } }
+      usage = {
+        inputTokens: { ...usage.inputTokens, total: part.input_tokens, cacheRead: part.cached_input_tokens },
+        outputTokens: { ...usage.outputTokens, total: part.output_tokens },
+      }
     } else if (part.type === 'error') {
       const { message, status, retry_after_ms: wait } = part
       const headers = wait !== undefined && { responseHeaders: { 'retry-after-ms': toText(wait) } }

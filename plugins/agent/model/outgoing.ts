@@ -1,4 +1,10 @@
-import type { LanguageModelV3CallOptions, LanguageModelV3FunctionTool, LanguageModelV3Prompt, LanguageModelV3ProviderTool, SharedV3ProviderOptions } from '@ai-sdk/provider'
+import type {
+  LanguageModelV3CallOptions,
+  LanguageModelV3FunctionTool,
+  LanguageModelV3Prompt,
+  LanguageModelV3ProviderTool,
+  SharedV3ProviderOptions,
+} from '@ai-sdk/provider'
 import { definedOnly, type JsonObject, type ToolInfo } from '../../../core/shapes/index.js'
 import type { Msg } from '../base/index.js'
 import { promptOf, type ImagesOfRequest } from './prompt.js'
@@ -25,7 +31,8 @@ export interface ModelRequest {
 /** Tools with one text as input, under this name: a wire with free text carries it unquoted. */
 const freeform: Record<string, string> = { apply_patch: 'input' }
 
-const carriesFree = ({ format, compat }: Model): boolean => format === 'openai-responses' && compat.custom_tools !== false
+const carriesFree = ({ format, compat }: Model): boolean =>
+  format === 'openai-responses' && compat.custom_tools !== false
 /** Does the wire carry this tool as free text? */
 const isFree = (model: Model, name: string): boolean => carriesFree(model) && Object.hasOwn(freeform, name)
 
@@ -33,17 +40,31 @@ const isFree = (model: Model, name: string): boolean => carriesFree(model) && Ob
  * The tools as a model reads them, by name: what most calls need, and the way to the rest. What its wire carries as free text is shown
  * there, where models know it.
  */
-export function toolDefinitions({ tools }: { readonly tools: (how?: { lean?: boolean }) => ToolInfo[] }, model: Model): LanguageModelV3FunctionTool[] {
+export function toolDefinitions(
+  { tools }: { readonly tools: (how?: { lean?: boolean }) => ToolInfo[] },
+  model: Model,
+): LanguageModelV3FunctionTool[] {
   const lean = tools({ lean: true })
-  const free = carriesFree(model) ? tools().filter(({ name }) => isFree(model, name) && !lean.some((one) => one.name === name)) : []
+  const free = carriesFree(model)
+    ? tools().filter(({ name }) => isFree(model, name) && !lean.some((one) => one.name === name))
+    : []
   return [...lean, ...free]
     .filter(({ name }) => /^[a-zA-Z0-9_-]{1,64}$/.test(name))
     .sort((a, b) => (a.name < b.name ? -1 : 1))
-    .map(({ name, description, input }) => ({ type: 'function', name, description, inputSchema: input as LanguageModelV3FunctionTool['inputSchema'] }))
+    .map(({ name, description, input }) => ({
+      type: 'function',
+      name,
+      description,
+      inputSchema: input as LanguageModelV3FunctionTool['inputSchema'],
+    }))
 }
 
 /** Formats whose results hold images; elsewhere a message of its own does. */
-const resultsHoldImages: ReadonlySet<Model['format']> = new Set(['openai-responses', 'anthropic-messages', 'google-generative-ai'])
+const resultsHoldImages: ReadonlySet<Model['format']> = new Set([
+  'openai-responses',
+  'anthropic-messages',
+  'google-generative-ai',
+])
 
 /** A request for the client library, with the options of its format. */
 export function outgoing(model: Model, request: ModelRequest): Omit<LanguageModelV3CallOptions, 'abortSignal'> {
@@ -62,7 +83,9 @@ export function outgoing(model: Model, request: ModelRequest): Omit<LanguageMode
     providerOptions: optionsOf(model, request),
     ...(caches(model) ? marked(prompt, tools) : { prompt, ...(tools.length > 0 && { tools }) }),
     // On Anthropic's wire the library says it by leaving the tools out.
-    ...(request.without_calls && tools.length > 0 && model.format !== 'anthropic-messages' && { toolChoice: { type: 'none' } }),
+    ...(request.without_calls &&
+      tools.length > 0 &&
+      model.format !== 'anthropic-messages' && { toolChoice: { type: 'none' } }),
   }
 }
 
@@ -98,15 +121,33 @@ function optionsOf(model: Model, { session_id, reasoning_effort, tools }: ModelR
   const effort = facts.supports_reasoning_effort === false ? undefined : reasoning_effort
   const cached = facts.supports_context_caching !== false
   const parallel = facts.supports_parallel_tool_calls === false && tools.length > 0
-  if (format === 'openai-responses') return { openai: { ...responsesOptions(model, effort), ...(cached && { promptCacheKey: session_id }), ...(parallel && { parallelToolCalls: false }) } }
-  if (format === 'openai-chat') return { [entry.name]: { ...definedOnly({ reasoningEffort: effort }), ...(cached && { prompt_cache_key: session_id }) } }
-  if (format === 'anthropic-messages') return { anthropic: { ...(effort !== undefined && { effort: mapped(model, effort, { minimal: 'low' }) }), ...(parallel && { disableParallelToolUse: true }) } }
-  if (format === 'google-generative-ai' && effort !== undefined) return { google: { thinkingConfig: { thinkingLevel: mapped(model, effort) } } }
+  if (format === 'openai-responses')
+    return {
+      openai: {
+        ...responsesOptions(model, effort),
+        ...(cached && { promptCacheKey: session_id }),
+        ...(parallel && { parallelToolCalls: false }),
+      },
+    }
+  if (format === 'openai-chat')
+    return {
+      [entry.name]: { ...definedOnly({ reasoningEffort: effort }), ...(cached && { prompt_cache_key: session_id }) },
+    }
+  if (format === 'anthropic-messages')
+    return {
+      anthropic: {
+        ...(effort !== undefined && { effort: mapped(model, effort, { minimal: 'low' }) }),
+        ...(parallel && { disableParallelToolUse: true }),
+      },
+    }
+  if (format === 'google-generative-ai' && effort !== undefined)
+    return { google: { thinkingConfig: { thinkingLevel: mapped(model, effort) } } }
   return {}
 }
 
 /** The word of the server for an effort; `known` are the words of its format. */
-const mapped = ({ compat }: Model, effort: string, known: Readonly<Record<string, string>> = {}): string => compat.reasoning_effort_map?.[effort] ?? known[effort] ?? effort
+const mapped = ({ compat }: Model, effort: string, known: Readonly<Record<string, string>> = {}): string =>
+  compat.reasoning_effort_map?.[effort] ?? known[effort] ?? effort
 
 /** Declares a reasoning model that the library does not know by name. Its encrypted reasoning goes back to it. */
 function responsesOptions(model: Model, effort: string | undefined): JsonObject {
@@ -114,18 +155,33 @@ function responsesOptions(model: Model, effort: string | undefined): JsonObject 
   const { store = false, strict_tools: strictJsonSchema = false } = compat
   const reasons = facts.supports_reasoning ?? (effort === undefined ? undefined : true)
   const role = source.builtin || compat.developer_role ? {} : { systemMessageMode: 'system' }
-  return { store, strictJsonSchema, ...(reasons && { forceReasoning: true, ...role }), ...(effort !== undefined && { reasoningEffort: mapped(model, effort) }) }
+  return {
+    store,
+    strictJsonSchema,
+    ...(reasons && { forceReasoning: true, ...role }),
+    ...(effort !== undefined && { reasoningEffort: mapped(model, effort) }),
+  }
 }
 
-const caches = ({ format, facts }: Model): boolean => format === 'anthropic-messages' && facts.supports_context_caching !== false
+const caches = ({ format, facts }: Model): boolean =>
+  format === 'anthropic-messages' && facts.supports_context_caching !== false
 
 const mark = { providerOptions: { anthropic: { cacheControl: { type: 'ephemeral' } } } }
 
 /** Marks cache points: the instructions, the tools, and the last two messages of others. */
-function marked(prompt: LanguageModelV3Prompt, tools: (LanguageModelV3FunctionTool | LanguageModelV3ProviderTool)[]): Pick<LanguageModelV3CallOptions, 'prompt' | 'tools'> {
+function marked(
+  prompt: LanguageModelV3Prompt,
+  tools: (LanguageModelV3FunctionTool | LanguageModelV3ProviderTool)[],
+): Pick<LanguageModelV3CallOptions, 'prompt' | 'tools'> {
   const cachedAt = prompt.flatMap(({ role }, index) => (role === 'user' || role === 'tool' ? [index] : [])).slice(-2)
   return {
-    prompt: prompt.map((message, index) => (message.role === 'system' || cachedAt.includes(index) ? { ...message, ...mark } : message)),
-    ...(tools.length > 0 && { tools: tools.map((tool, index) => (index === tools.length - 1 && tool.type === 'function' ? { ...tool, ...mark } : tool)) }),
+    prompt: prompt.map((message, index) =>
+      message.role === 'system' || cachedAt.includes(index) ? { ...message, ...mark } : message,
+    ),
+    ...(tools.length > 0 && {
+      tools: tools.map((tool, index) =>
+        index === tools.length - 1 && tool.type === 'function' ? { ...tool, ...mark } : tool,
+      ),
+    }),
   }
 }

@@ -48,7 +48,12 @@ const nothing: Cause = { code: 'VT_LLM_EMPTY', message: 'The answer is empty.', 
  * Asks a model until an answer is whole. Nothing of a broken answer is kept, so asking again repeats no side effect. Throws an
  * AgentError VT_LLM_* when there is no use in going on, and the reason of `signal` when that aborts.
  */
-export async function askModel(connection: ModelConnection, request: ModelRequest, context: RequestContext, signal: AbortSignal): Promise<ModelAnswer> {
+export async function askModel(
+  connection: ModelConnection,
+  request: ModelRequest,
+  context: RequestContext,
+  signal: AbortSignal,
+): Promise<ModelAnswer> {
   const attempts: Attempts = { lost: { usage: noUsage, cost: 0 } }
   try {
     return await attempted(connection, request, context, attempts, signal)
@@ -62,13 +67,20 @@ interface Attempts {
   lost: Pick<ModelAnswer, 'usage' | 'cost'>
 }
 
-async function attempted(connection: ModelConnection, request: ModelRequest, context: RequestContext, attempts: Attempts, signal: AbortSignal): Promise<ModelAnswer> {
+async function attempted(
+  connection: ModelConnection,
+  request: ModelRequest,
+  context: RequestContext,
+  attempts: Attempts,
+  signal: AbortSignal,
+): Promise<ModelAnswer> {
   const { providers, speech, retrying, afford } = context
   const { entry } = connection.model
   const began = providers.clock.now()
   const left = { request: 4, stream: 2, ...entry.retries, auth: 1, empty: 2 }
   const total_ms = entry.timeouts?.total_ms ?? limits.total_ms
-  const lose = ({ usage, cost }: Attempts['lost']) => (attempts.lost = { usage: addUsage(attempts.lost.usage, usage), cost: addUsd(attempts.lost.cost, cost) })
+  const lose = ({ usage, cost }: Attempts['lost']) =>
+    (attempts.lost = { usage: addUsage(attempts.lost.usage, usage), cost: addUsd(attempts.lost.cost, cost) })
   for (let attempt = 1; ; attempt++) {
     const seen = { text: '', begun: false }
     try {
@@ -82,7 +94,8 @@ async function attempted(connection: ModelConnection, request: ModelRequest, con
       }
       const parts = request.without_calls ? answer.parts.filter(({ type }) => type !== 'raw_call') : answer.parts
       const onlyCalled = parts.length < answer.parts.length && parts.every(isThought)
-      if (!parts.every(isThought) || (onlyCalled && request.tools.length === 0)) return { ...answer, parts, ...lose(answer), duration_ms: providers.clock.now() - began, attempts: attempt }
+      if (!parts.every(isThought) || (onlyCalled && request.tools.length === 0))
+        return { ...answer, parts, ...lose(answer), duration_ms: providers.clock.now() - began, attempts: attempt }
       lose(answer)
       if (onlyCalled) {
         // It was told to make no calls; what it does not see it cannot call.
@@ -90,8 +103,13 @@ async function attempted(connection: ModelConnection, request: ModelRequest, con
         continue
       }
       // Asked again it would think as long again.
-      if (answer.finish === 'length') throw new AgentError('VT_LLM_LENGTH', `The answer of ${connection.model.id} was cut at the limit of its length before it said anything.`)
-      if (left.empty-- === 0 || providers.retry.next(attempt, nothing, providers.random) === 'stop') throw new AgentError('VT_LLM_EMPTY', `The model ${connection.model.id} answered with nothing.`)
+      if (answer.finish === 'length')
+        throw new AgentError(
+          'VT_LLM_LENGTH',
+          `The answer of ${connection.model.id} was cut at the limit of its length before it said anything.`,
+        )
+      if (left.empty-- === 0 || providers.retry.next(attempt, nothing, providers.random) === 'stop')
+        throw new AgentError('VT_LLM_EMPTY', `The model ${connection.model.id} answered with nothing.`)
       await retrying({ attempt, cause: nothing, wait_ms: 0 })
     } catch (error) {
       const own = ownFault(error)
@@ -99,7 +117,12 @@ async function attempted(connection: ModelConnection, request: ModelRequest, con
       const cause = causeOf(error, seen.begun, providers.clock.now())
       await speech.end('discarded')
       if (cause.retry === 'stream') {
-        const usage: Usage = { ...noUsage, input_tokens: sentIn(request), output_tokens: tokensOf(seen.text), estimated: true }
+        const usage: Usage = {
+          ...noUsage,
+          input_tokens: sentIn(request),
+          output_tokens: tokensOf(seen.text),
+          estimated: true,
+        }
         lose({ usage, cost: costOf(usage, connection.model.facts.cost) })
       }
       if (cause.code === 'VT_LLM_REQUEST' && request.without_calls && request.tools.length > 0) {
@@ -110,7 +133,10 @@ async function attempted(connection: ModelConnection, request: ModelRequest, con
       const wait_ms = waitFor(cause, attempt, left, connection, providers)
       if (wait_ms === undefined) {
         const details = { category: cause.category, attempts: attempt, ...retryAt(cause, providers) }
-        throw new AgentError(cause.code, cause.message, { ...(cause.hint !== undefined && { hint: cause.hint }), details })
+        throw new AgentError(cause.code, cause.message, {
+          ...(cause.hint !== undefined && { hint: cause.hint }),
+          details,
+        })
       }
       await retrying({ attempt, cause, wait_ms })
       await providers.clock.sleep(wait_ms, signal)
@@ -119,7 +145,13 @@ async function attempted(connection: ModelConnection, request: ModelRequest, con
 }
 
 /** Milliseconds until the next attempt; `undefined` when there is none. */
-function waitFor(cause: Cause, attempt: number, left: Record<'request' | 'stream' | 'auth', number>, { credential }: ModelConnection, { retry, random }: AgentProviders): number | undefined {
+function waitFor(
+  cause: Cause,
+  attempt: number,
+  left: Record<'request' | 'stream' | 'auth', number>,
+  { credential }: ModelConnection,
+  { retry, random }: AgentProviders,
+): number | undefined {
   if (cause.retry === 'no' || cause.retry === 'context') return undefined
   if (cause.retry === 'auth') return left.auth-- > 0 && credential.refresh() ? 0 : undefined
   if (left[cause.retry]-- <= 0 || (cause.wait_ms ?? 0) > longestWait) return undefined
@@ -129,10 +161,12 @@ function waitFor(cause: Cause, attempt: number, left: Record<'request' | 'stream
 
 const isThought = ({ type }: Read['parts'][number]): boolean => type === 'reasoning'
 
-const retryAt = ({ wait_ms }: Cause, { clock }: AgentProviders) => (wait_ms === undefined ? {} : { retry_at: new Date(clock.now() + wait_ms).toISOString() })
+const retryAt = ({ wait_ms }: Cause, { clock }: AgentProviders) =>
+  wait_ms === undefined ? {} : { retry_at: new Date(clock.now() + wait_ms).toISOString() }
 
 /** About how many tokens a request has. */
-const sentIn = ({ weight, tools, messages }: ModelRequest): number => weight.system + (tools.length > 0 ? weight.tools : 0) + sizeOf(messages)
+const sentIn = ({ weight, tools, messages }: ModelRequest): number =>
+  weight.system + (tools.length > 0 ? weight.tools : 0) + sizeOf(messages)
 
 interface Attempt {
   /** What was received so far, to estimate the cost of an attempt that fails. */
@@ -142,30 +176,51 @@ interface Attempt {
   total_ms: number
 }
 
-async function once(connection: ModelConnection, request: ModelRequest, attempt: Attempt, { providers, speech }: Omit<RequestContext, 'retrying'>, outer: AbortSignal) {
+async function once(
+  connection: ModelConnection,
+  request: ModelRequest,
+  attempt: Attempt,
+  { providers, speech }: Omit<RequestContext, 'retrying'>,
+  outer: AbortSignal,
+) {
   const { seen, left_ms, total_ms } = attempt
   const { clock } = providers
   const began = clock.now()
   const { entry } = connection.model
   const { first_token_ms, idle_ms } = { ...limits, ...entry.timeouts }
   let ttft_ms: number | undefined
-  const read = await withTimeouts(outer, { first_ms: first_token_ms, total_ms: left_ms, told_ms: total_ms }, async (signal, alive) => {
-    const { stream } = await connection.client.doStream({ ...outgoing(connection.model, request), abortSignal: signal })
-    seen.begun = true
-    const follower: Follower = {
-      grew: (...growth) => (signal.aborted ? undefined : speech.grew(...growth)),
-      asks: (...growth) => (signal.aborted || request.without_calls ? undefined : speech.asks(...growth)),
-      itemOf: (id) => speech.itemOf(id),
-    }
-    const partArrived = () => {
-      ttft_ms ??= clock.now() - began
-      alive('idle', idle_ms)
-    }
-    return incoming(connection.model, await readAnswer(stream, seen, partArrived, follower))
-  })
-  if (read.finish === 'tool-calls' && !read.parts.some(({ type }) => type === 'raw_call')) throw new Cut('The answer announced calls and contained none.')
+  const read = await withTimeouts(
+    outer,
+    { first_ms: first_token_ms, total_ms: left_ms, told_ms: total_ms },
+    async (signal, alive) => {
+      const { stream } = await connection.client.doStream({
+        ...outgoing(connection.model, request),
+        abortSignal: signal,
+      })
+      seen.begun = true
+      const follower: Follower = {
+        grew: (...growth) => (signal.aborted ? undefined : speech.grew(...growth)),
+        asks: (...growth) => (signal.aborted || request.without_calls ? undefined : speech.asks(...growth)),
+        itemOf: (id) => speech.itemOf(id),
+      }
+      const partArrived = () => {
+        ttft_ms ??= clock.now() - began
+        alive('idle', idle_ms)
+      }
+      return incoming(connection.model, await readAnswer(stream, seen, partArrived, follower))
+    },
+  )
+  if (read.finish === 'tool-calls' && !read.parts.some(({ type }) => type === 'raw_call'))
+    throw new Cut('The answer announced calls and contained none.')
   const usage = usageOf(read.usage, () => sentIn(request), seen.text)
   const cost = reportedCost(read.usage) ?? costOf(usage, connection.model.facts.cost)
   const counted = usage.input_tokens + usage.output_tokens
-  return { ...read, usage, cost, ...(!usage.estimated && { counted }), ttft_ms: ttft_ms ?? 0, duration_ms: clock.now() - began }
+  return {
+    ...read,
+    usage,
+    cost,
+    ...(!usage.estimated && { counted }),
+    ttft_ms: ttft_ms ?? 0,
+    duration_ms: clock.now() - began,
+  }
 }

@@ -38,7 +38,11 @@ export class Speech implements Follower {
   }
 
   private begin(id: string, kind: 'text' | 'reasoning', text: string): Promise<void> {
-    const item = { id: this.newId(), type: kind === 'text' ? ('agent_message' as const) : ('reasoning' as const), status: 'in_progress' as const }
+    const item = {
+      id: this.newId(),
+      type: kind === 'text' ? ('agent_message' as const) : ('reasoning' as const),
+      status: 'in_progress' as const,
+    }
     const growth = this.events.deltas.open({ item_id: item.id, kind })
     this.open.set(id, { item, growth, units: 0, updates: 0 })
     growth.put(text)
@@ -53,7 +57,10 @@ export class Speech implements Follower {
     let known = this.calls.get(id)
     if (!known) {
       const item_id = this.newId()
-      this.calls.set(id, (known = { item_id, growth: this.events.deltas.open({ item_id, kind: 'arguments', tool_name }) }))
+      this.calls.set(
+        id,
+        (known = { item_id, growth: this.events.deltas.open({ item_id, kind: 'arguments', tool_name }) }),
+      )
     }
     known.growth.add(text)
   }
@@ -70,7 +77,8 @@ export class Speech implements Follower {
     this.open.clear()
     this.calls.clear()
     if (status === 'completed') this.unfinished = ''
-    else if (items.length > 0) this.unfinished = items.flatMap(({ type, text }) => (type === 'agent_message' ? [text] : [])).join('')
+    else if (items.length > 0)
+      this.unfinished = items.flatMap(({ type, text }) => (type === 'agent_message' ? [text] : [])).join('')
     for (const item of items) await this.events.complete(item)
     return items.map(({ id }) => id)
   }

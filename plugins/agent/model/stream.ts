@@ -34,7 +34,12 @@ const accepted = ['stop', 'tool-calls', 'length', 'content-filter']
  * Reads one answer to its end. It is whole only if exactly one finish with a known reason came and no error; otherwise Cut, with
  * what was received so far left in `seen`. The libraries end a broken stream in different ways: this rule covers all of them.
  */
-export async function readAnswer(stream: ReadableStream<LanguageModelV3StreamPart>, seen: { text: string }, alive: () => void, follower: Follower): Promise<Read> {
+export async function readAnswer(
+  stream: ReadableStream<LanguageModelV3StreamPart>,
+  seen: { text: string },
+  alive: () => void,
+  follower: Follower,
+): Promise<Read> {
   const parts: Read['parts'] = []
   const asked = new Map<string, string>()
   const open = new Map<string, { type: 'text' | 'reasoning'; text: string; meta?: JsonObject }>()
@@ -43,11 +48,19 @@ export async function readAnswer(stream: ReadableStream<LanguageModelV3StreamPar
   let calls = 0
   for await (const part of stream as unknown as AsyncIterable<LanguageModelV3StreamPart>) {
     if (part.type !== 'stream-start') alive()
-    if (parts.length > most.parts || calls > most.calls) throw new AgentError('VT_LLM_REQUEST', `The answer is larger than any answer of a model: ${calls} calls in ${parts.length} parts, and no end.`)
+    if (parts.length > most.parts || calls > most.calls)
+      throw new AgentError(
+        'VT_LLM_REQUEST',
+        `The answer is larger than any answer of a model: ${calls} calls in ${parts.length} parts, and no end.`,
+      )
     switch (part.type) {
       case 'text-start':
       case 'reasoning-start': {
-        const block = { type: part.type === 'text-start' ? ('text' as const) : ('reasoning' as const), text: '', ...noted(part.providerMetadata) }
+        const block = {
+          type: part.type === 'text-start' ? ('text' as const) : ('reasoning' as const),
+          text: '',
+          ...noted(part.providerMetadata),
+        }
         open.set(part.id, block)
         parts.push(block)
         break
@@ -89,12 +102,26 @@ export async function readAnswer(stream: ReadableStream<LanguageModelV3StreamPar
     }
   }
   const { unified, raw } = finish?.finishReason ?? {}
-  const reason = unified !== undefined && (accepted.includes(unified) || (unified === 'other' && raw !== undefined)) ? (unified as FinishReason) : undefined
-  if (!finish || !reason || fault !== undefined) throw new Cut(`The answer broke off${fault ? `: ${fault}` : ' before it was complete'}.`)
-  return { parts: parts.filter((part) => part.type === 'raw_call' || part.text.trim() !== '' || (part.type === 'reasoning' && part.meta !== undefined)), finish: reason, usage: finish.usage }
+  const reason =
+    unified !== undefined && (accepted.includes(unified) || (unified === 'other' && raw !== undefined))
+      ? (unified as FinishReason)
+      : undefined
+  if (!finish || !reason || fault !== undefined)
+    throw new Cut(`The answer broke off${fault ? `: ${fault}` : ' before it was complete'}.`)
+  return {
+    parts: parts.filter(
+      (part) =>
+        part.type === 'raw_call' || part.text.trim() !== '' || (part.type === 'reasoning' && part.meta !== undefined),
+    ),
+    finish: reason,
+    usage: finish.usage,
+  }
 }
 
-const rawCall = ({ toolCallId, toolName, input, providerMetadata }: LanguageModelV3ToolCall, item_id: string | undefined): RawCall => ({
+const rawCall = (
+  { toolCallId, toolName, input, providerMetadata }: LanguageModelV3ToolCall,
+  item_id: string | undefined,
+): RawCall => ({
   type: 'raw_call',
   tool_call_id: toolCallId,
   name: toolName,

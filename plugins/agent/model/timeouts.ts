@@ -15,7 +15,11 @@ export interface RequestTimeouts {
  * Runs work that has to show signs of life: without one for the time that was last asked for, or when its whole time is over, its signal
  * aborts and the whole rejects with Stalled. Real time, whatever clock the agent runs on: this is about the wire.
  */
-export async function withTimeouts<T>(outer: AbortSignal, { first_ms, total_ms, told_ms }: RequestTimeouts, work: (signal: AbortSignal, alive: Alive) => Promise<T>): Promise<T> {
+export async function withTimeouts<T>(
+  outer: AbortSignal,
+  { first_ms, total_ms, told_ms }: RequestTimeouts,
+  work: (signal: AbortSignal, alive: Alive) => Promise<T>,
+): Promise<T> {
   const stop = new AbortController()
   const signal = AbortSignal.any([outer, stop.signal])
   let stage: 'first_token' | 'idle' = 'first_token'

@@ -26,7 +26,12 @@ const mostHops = 5
  * What carries requests of one model: adds what the entry says of headers, query and body, and the credential, which goes to the
  * origin of the entry and nowhere else, whatever a redirect says.
  */
-export function transport(model: Model, credential: Credential, extra: { headers: Record<string, string>; query: Record<string, string> }, base: Fetch): Fetch {
+export function transport(
+  model: Model,
+  credential: Credential,
+  extra: { headers: Record<string, string>; query: Record<string, string> },
+  base: Fetch,
+): Fetch {
   return async (input, init = {}) => {
     let url = new URL(input instanceof Request ? input.url : toText(input))
     const home = model.entry.base_url === undefined ? url.origin : new URL(model.entry.base_url).origin
@@ -34,7 +39,13 @@ export function transport(model: Model, credential: Credential, extra: { headers
     const own = new Headers()
     for (const [name, value] of new Headers(init.headers)) {
       if (!value.includes(stand_in)) own.set(name, value)
-      else if (door.key !== undefined) put(own, name, value.replaceAll(stand_in, () => door.key!), model)
+      else if (door.key !== undefined)
+        put(
+          own,
+          name,
+          value.replaceAll(stand_in, () => door.key!),
+          model,
+        )
     }
     for (const [name, value] of Object.entries({ ...extra.headers, ...door.headers })) put(own, name, value, model)
     const plain = new Headers([...own].filter(([name]) => harmless.test(name)))
@@ -43,14 +54,29 @@ export function transport(model: Model, credential: Credential, extra: { headers
     for (let hops = 0; ; hops++) {
       // Who was sent away once is not trusted again.
       at_home &&= url.origin === home
-      if (at_home) for (const [name, value] of Object.entries({ ...extra.query, ...door.query })) url.searchParams.set(name, value)
-      const headers = !at_home ? plain : door.sign ? await door.sign({ method: init.method ?? 'GET', url, headers: own, body }) : own
-      const response = await base(url.href, { ...init, ...(body !== undefined && { body }), headers, redirect: 'manual' })
+      if (at_home)
+        for (const [name, value] of Object.entries({ ...extra.query, ...door.query })) url.searchParams.set(name, value)
+      const headers = !at_home
+        ? plain
+        : door.sign
+          ? await door.sign({ method: init.method ?? 'GET', url, headers: own, body })
+          : own
+      const response = await base(url.href, {
+        ...init,
+        ...(body !== undefined && { body }),
+        headers,
+        redirect: 'manual',
+      })
       const to = response.headers.get('location')
       if (response.status < 301 || response.status > 308 || to === null) return bounded(readable(response, url))
       await response.body?.cancel()
       const next = URL.canParse(to, url.href) ? new URL(to, url) : undefined
-      const fault = next === undefined ? 'the target is not a URL.' : hops === mostHops ? 'too many redirects.' : addressFault(next.href, 'the target')
+      const fault =
+        next === undefined
+          ? 'the target is not a URL.'
+          : hops === mostHops
+            ? 'too many redirects.'
+            : addressFault(next.href, 'the target')
       if (fault) throw new AgentError('VT_LLM_REQUEST', `The model server of '${model.entry.name}' redirects: ${fault}`)
       url = next!
     }
@@ -62,7 +88,10 @@ function put(headers: Headers, name: string, value: string, { entry }: Model): v
   try {
     headers.set(name, value)
   } catch {
-    throw new AgentError('VT_LLM_AUTH', `What the header '${name}' for the provider '${entry.name}' is to hold is nothing that a header can: it has a line break or a character beyond Latin-1.`)
+    throw new AgentError(
+      'VT_LLM_AUTH',
+      `What the header '${name}' for the provider '${entry.name}' is to hold is nothing that a header can: it has a line break or a character beyond Latin-1.`,
+    )
   }
 }
 
@@ -70,11 +99,16 @@ function put(headers: Headers, name: string, value: string, { entry }: Model): v
 function readable(response: Response, { origin }: URL): Response {
   if (!response.ok || !/^text\/html\b/i.test(response.headers.get('content-type') ?? '')) return response
   void response.body?.cancel()
-  throw new AgentError('VT_LLM_REQUEST', `${origin} answers with a page, as a web site or a proxy does.`, { hint: 'Check base_url of the provider, and whether the network wants a sign-in.' })
+  throw new AgentError('VT_LLM_REQUEST', `${origin} answers with a page, as a web site or a proxy does.`, {
+    hint: 'Check base_url of the provider, and whether the network wants a sign-in.',
+  })
 }
 
 /**
  * JSON without halves of characters, which a text has that was cut or that a model wrote so: servers refuse the whole conversation for
  * one of them. Whole characters are never escaped here, so every such escape is a half.
  */
-const wellFormed = (json: string): string => (json.includes('\\ud') ? json.replace(/\\(?:ud[89a-f][\da-f]{2}|.)/g, (escape) => (escape.startsWith('\\ud') ? '\ufffd' : escape)) : json)
+const wellFormed = (json: string): string =>
+  json.includes('\\ud')
+    ? json.replace(/\\(?:ud[89a-f][\da-f]{2}|.)/g, (escape) => (escape.startsWith('\\ud') ? '\ufffd' : escape))
+    : json

@@ -46,8 +46,19 @@ export function addUsage(a: Usage, b: Usage): Usage {
 /** USD, or `null` when the model has no price. Without prices of its own the cache costs what input costs. */
 export function costOf(usage: Usage, cost: ModelFacts['cost']): number | null {
   if (!cost) return null
-  const { input_tokens: input, cached_input_tokens: cached, cache_creation_tokens: created, output_tokens: output } = usage
-  return ((input - cached - created) * cost.input + cached * (cost.cache_read ?? cost.input) + created * (cost.cache_write ?? cost.input) + output * cost.output) / 1e6
+  const {
+    input_tokens: input,
+    cached_input_tokens: cached,
+    cache_creation_tokens: created,
+    output_tokens: output,
+  } = usage
+  return (
+    ((input - cached - created) * cost.input +
+      cached * (cost.cache_read ?? cost.input) +
+      created * (cost.cache_write ?? cost.input) +
+      output * cost.output) /
+    1e6
+  )
 }
 /** USD by the server's own count, where it tells one, as OpenRouter does. */
 export function reportedCost(usage: LanguageModelV3Usage | undefined): number | undefined {
@@ -60,7 +71,8 @@ export const addUsd = (a: number | null, b: number | null): number | null => (a 
 /** About how many tokens a text has. */
 export const tokensOf = (text: string): number => estimateTokenCount(text)
 /** About how many tokens messages take. */
-export const sizeOf = (messages: readonly Msg[]): number => messages.reduce((sum, message) => sum + sizeOfOne(message), 0)
+export const sizeOf = (messages: readonly Msg[]): number =>
+  messages.reduce((sum, message) => sum + sizeOfOne(message), 0)
 
 /** About what an image costs, whatever its size: servers shrink one to about as many tokens. */
 const tokensOfImage = 1_600

@@ -4,11 +4,20 @@ import type { ApiFormat, Model } from '../providers/index.js'
 import type { ClientContext, Fetch } from './module.js'
 
 /** The wire formats, each spoken by a library that is loaded when it is first needed. */
-const wires: Record<Exclude<ApiFormat, 'ai-sdk' | 'module'>, (model: Model, fetch: Fetch) => Promise<LanguageModelV3>> = {
+const wires: Record<
+  Exclude<ApiFormat, 'ai-sdk' | 'module'>,
+  (model: Model, fetch: Fetch) => Promise<LanguageModelV3>
+> = {
   'openai-chat': async ({ entry, name, compat }, fetch) => {
     const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
     const includeUsage = compat.usage_in_stream !== false
-    return createOpenAICompatible({ name: entry.name, baseURL: entry.base_url!, apiKey: stand_in, fetch, includeUsage }).chatModel(name)
+    return createOpenAICompatible({
+      name: entry.name,
+      baseURL: entry.base_url!,
+      apiKey: stand_in,
+      fetch,
+      includeUsage,
+    }).chatModel(name)
   },
   'openai-responses': async ({ entry, name }, fetch) => {
     const { createOpenAI } = await import('@ai-sdk/openai')
@@ -20,7 +29,12 @@ const wires: Record<Exclude<ApiFormat, 'ai-sdk' | 'module'>, (model: Model, fetc
   },
   'google-generative-ai': async ({ entry, name }, fetch) => {
     const { createGoogleGenerativeAI } = await import('@ai-sdk/google')
-    return createGoogleGenerativeAI({ name: entry.name, baseURL: entry.base_url!, apiKey: stand_in, fetch }).languageModel(name)
+    return createGoogleGenerativeAI({
+      name: entry.name,
+      baseURL: entry.base_url!,
+      apiKey: stand_in,
+      fetch,
+    }).languageModel(name)
   },
 }
 

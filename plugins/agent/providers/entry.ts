@@ -21,7 +21,9 @@ export interface ProviderEntry extends Omit<Declared, 'api_format' | 'auth' | 'h
 
 /** Names that settings and plugins cannot take: a key for one of these is not sent elsewhere under its name. */
 export const reserved: ReadonlySet<string> = new Set(
-  'openai anthropic google gemini copilot deepseek meta meta-ai openrouter ollama lmstudio llamacpp moonshot zai minimax huggingface openresponses'.split(' '),
+  'openai anthropic google gemini copilot deepseek meta meta-ai openrouter ollama lmstudio llamacpp moonshot zai minimax huggingface openresponses'.split(
+    ' ',
+  ),
 )
 const ours = /^(authorization|host|content-length)$/i
 const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/
@@ -29,16 +31,24 @@ const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/
 /** What the schema cannot say of an entry. */
 export function entryFault(entry: ProviderEntry): string | undefined {
   const { api_format, auth } = entry
-  const unnamed = entry.models !== undefined && Object.keys(entry.models).length === 0 && !entry.model && !entry.profiles && !entry.discover
+  const unnamed =
+    entry.models !== undefined &&
+    Object.keys(entry.models).length === 0 &&
+    !entry.model &&
+    !entry.profiles &&
+    !entry.discover
   if (unnamed) return 'models is empty; name one, as in `models: [my-model]`, or ask the server with `discover: true`.'
   if (entry.layer === 'workspace') {
-    const field = (['package', 'factory', 'package_options', 'tls', 'proxy'] as const).find((name) => entry[name] !== undefined)
+    const field = (['package', 'factory', 'package_options', 'tls', 'proxy'] as const).find(
+      (name) => entry[name] !== undefined,
+    )
     const own = field ?? (auth?.type === 'aws_sigv4' ? 'auth of the type aws_sigv4' : undefined)
     if (own) return `${own} counts in your own settings only.`
   }
   if (entry.api_key_env !== undefined && auth) return 'api_key_env and auth exclude each other.'
   if (api_format === 'ai-sdk' && !entry.package) return "api_format 'ai-sdk' needs package."
-  if (api_format !== 'ai-sdk' && (entry.package || entry.factory || entry.package_options)) return "package, factory and package_options belong to api_format 'ai-sdk'."
+  if (api_format !== 'ai-sdk' && (entry.package || entry.factory || entry.package_options))
+    return "package, factory and package_options belong to api_format 'ai-sdk'."
   const header = Object.keys(entry.headers ?? {}).find((name) => ours.test(name))
   if (header) return `headers cannot set '${header}'; say it under auth.`
   const wrong = auth && authFault(auth)
@@ -55,7 +65,10 @@ const fields: Record<NonNullable<Auth['type']>, [needs: (keyof Auth)[], may: str
   query: [['name', 'value'], []],
   basic: [['username', 'password'], []],
   command: [['command'], ['args', 'cwd', 'timeout_ms', 'refresh_interval_ms']],
-  oauth: [['token_url', 'client_id'], ['authorization_url', 'device', 'scopes']],
+  oauth: [
+    ['token_url', 'client_id'],
+    ['authorization_url', 'device', 'scopes'],
+  ],
   aws_sigv4: [['region'], ['profile', 'service']],
 }
 
@@ -65,11 +78,16 @@ function authFault(auth: Auth): string | undefined {
   const [needs, may] = fields[type]
   const missing = needs.find((name) => auth[name] === undefined)
   if (missing) return `auth of the type '${type}' needs ${missing}.`
-  const strange = Object.keys(auth).find((name) => name !== 'type' && !needs.some((one) => one === name) && !may.includes(name))
+  const strange = Object.keys(auth).find(
+    (name) => name !== 'type' && !needs.some((one) => one === name) && !may.includes(name),
+  )
   if (strange) return `auth of the type '${type}' has no ${strange}.`
   if (type !== 'oauth') return undefined
-  if ((auth.authorization_url === undefined) === (auth.device === undefined)) return "auth of the type 'oauth' needs authorization_url or device, one of them."
-  return (['authorization_url', 'token_url', 'device'] as const).map((name) => auth[name] && addressFault(auth[name], `auth.${name}`)).find(Boolean)
+  if ((auth.authorization_url === undefined) === (auth.device === undefined))
+    return "auth of the type 'oauth' needs authorization_url or device, one of them."
+  return (['authorization_url', 'token_url', 'device'] as const)
+    .map((name) => auth[name] && addressFault(auth[name], `auth.${name}`))
+    .find(Boolean)
 }
 
 /** https, or http to this machine; nothing hidden in the address. */
@@ -86,7 +104,8 @@ export function addressFault(address: string, field = 'base_url'): string | unde
 export function merged(...objects: (JsonObject | undefined)[]): JsonObject {
   return objects.reduce<JsonObject>((all, one) => {
     const copy = { ...all }
-    for (const [key, value] of Object.entries(one ?? {})) copy[key] = isObject(value) && isObject(copy[key]) ? merged(copy[key], value) : value
+    for (const [key, value] of Object.entries(one ?? {}))
+      copy[key] = isObject(value) && isObject(copy[key]) ? merged(copy[key], value) : value
     return copy
   }, {})
 }

@@ -1,7 +1,15 @@
 import { readFileSync } from 'node:fs'
 import type { JsonObject } from '../../../core/shapes/index.js'
 import { programFile } from '../../../core/system/index.js'
-import { merged, type ApiFormat, type Compat, type ModelFacts, type Profile, type ProviderEntry, type ProviderSource } from './entry.js'
+import {
+  merged,
+  type ApiFormat,
+  type Compat,
+  type ModelFacts,
+  type Profile,
+  type ProviderEntry,
+  type ProviderSource,
+} from './entry.js'
 
 /** One model of one provider, ready to be asked. */
 export interface Model {
@@ -93,6 +101,8 @@ interface Snapshot {
 }
 let read: Snapshot | undefined
 /** The models of built-in providers when the program was built. */
-export const snapshot = (): Snapshot => (read ??= JSON.parse(readFileSync(programFile('manifests/provider/_models.json'), 'utf8')) as Snapshot)
+export const snapshot = (): Snapshot =>
+  (read ??= JSON.parse(readFileSync(programFile('manifests/provider/_models.json'), 'utf8')) as Snapshot)
 
-const own = <T>(map: Record<string, T> | undefined, key: string): T | undefined => (map && Object.hasOwn(map, key) ? map[key] : undefined)
+const own = <T>(map: Record<string, T> | undefined, key: string): T | undefined =>
+  map && Object.hasOwn(map, key) ? map[key] : undefined

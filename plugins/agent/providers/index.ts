@@ -2,6 +2,15 @@ export { addressFault, type ApiFormat, merged, type ModelFacts, type ProviderSou
 export { buildModel, type Model, windowKey } from './facts.js'
 export { networkOf } from './network.js'
 export {
-  findModel, firstModels, isReady, keyVariable, knownModels, modelChoices, mostOfOne, providerShown,
-  providerSources, providerVariables, uncountedModels,
+  findModel,
+  firstModels,
+  isReady,
+  keyVariable,
+  knownModels,
+  modelChoices,
+  mostOfOne,
+  providerShown,
+  providerSources,
+  providerVariables,
+  uncountedModels,
 } from './provider.js'

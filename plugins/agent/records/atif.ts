@@ -15,7 +15,11 @@ const deepest = 8
  * A log as an ATIF-v1.7 trajectory, one JSON document in pieces: as much of it is in memory as one step needs. Source of the format: Harbor's
  * RFC 0001. Calls have the ids of the thread, which are unique; what the format has no key for stands in `extra`.
  */
-export async function* atifOf(events: AsyncIterable<LoggedEvent>, files: RecordFiles, depth = 0): AsyncGenerator<string> {
+export async function* atifOf(
+  events: AsyncIterable<LoggedEvent>,
+  files: RecordFiles,
+  depth = 0,
+): AsyncGenerator<string> {
   const reducer = new RunReducer()
   const steps = new AtifSteps(files)
   const children = new Set<string>()
@@ -68,8 +72,11 @@ async function headOf({ head }: RunReducer, steps: AtifSteps, files: RecordFiles
   const { session_id, thread_id, model, mode, version } = head
   const tools = steps.catalog === undefined ? undefined : listIn(await files.read(steps.catalog))
   const agent = {
-    name: 'vtcode', version: version || 'unknown', ...(model && { model_name: model }),
-    ...(tools && { tool_definitions: tools }), extra: { mode, ...(model.includes('/') && { provider: model.split('/')[0] }) },
+    name: 'vtcode',
+    version: version || 'unknown',
+    ...(model && { model_name: model }),
+    ...(tools && { tool_definitions: tools }),
+    extra: { mode, ...(model.includes('/') && { provider: model.split('/')[0] }) },
   }
   return `{"schema_version":"ATIF-v1.7",\n"session_id":${JSON.stringify(session_id || 'unknown')},\n"trajectory_id":${JSON.stringify(thread_id || 'unknown')},\n"agent":${JSON.stringify(agent)},\n"steps":[\n`
 }
@@ -77,7 +84,9 @@ async function headOf({ head }: RunReducer, steps: AtifSteps, files: RecordFiles
 function listIn(text: string | undefined): JsonObject[] | undefined {
   try {
     const list: unknown = JSON.parse(text ?? '')
-    return Array.isArray(list) && list.every((one) => typeof one === 'object' && one !== null) ? (list as JsonObject[]) : undefined
+    return Array.isArray(list) && list.every((one) => typeof one === 'object' && one !== null)
+      ? (list as JsonObject[])
+      : undefined
   } catch {
     return undefined
   }
@@ -113,39 +122,77 @@ class AtifSteps {
       case 'turn_start':
         this.turn = piece.turn.number
         return undefined
-      case 'run_start': case 'run_end': case 'turn_end': return undefined
-      case 'segment': return this.segment(piece)
-      case 'message': return this.made(piece.at, 'user', piece.text, { extra: { origin: piece.origin, turn: this.turn } })
-      case 'step': return this.step(piece)
-      case 'own_call': return this.made(piece.at, 'system', `The harness ran ${piece.call.command ?? piece.call.tool}.`, { observation: { results: [resultOf(piece.call, false)] }, llm_call_count: 0 })
-      case 'boundary': return this.made(piece.at, 'system', boundaryText(piece), { extra: { context_management: contextChange(piece) } })
+      case 'run_start':
+      case 'run_end':
+      case 'turn_end':
+        return undefined
+      case 'segment':
+        return this.segment(piece)
+      case 'message':
+        return this.made(piece.at, 'user', piece.text, { extra: { origin: piece.origin, turn: this.turn } })
+      case 'step':
+        return this.step(piece)
+      case 'own_call':
+        return this.made(piece.at, 'system', `The harness ran ${piece.call.command ?? piece.call.tool}.`, {
+          observation: { results: [resultOf(piece.call, false)] },
+          llm_call_count: 0,
+        })
+      case 'boundary':
+        return this.made(piece.at, 'system', boundaryText(piece), {
+          extra: { context_management: contextChange(piece) },
+        })
       case 'child': {
         const known = this.files.child?.(piece.thread_id) !== undefined
         const reference = known ? { subagent_trajectory_ref: [{ trajectory_id: piece.thread_id }] } : {}
         const result = { content: piece.summary ?? piece.status, ...reference }
-        return this.made(piece.at, 'system', `The sub-agent ${piece.name} is ${piece.status}.`, { observation: { results: [result] }, extra: { child_thread_id: piece.thread_id } })
+        return this.made(piece.at, 'system', `The sub-agent ${piece.name} is ${piece.status}.`, {
+          observation: { results: [result] },
+          extra: { child_thread_id: piece.thread_id },
+        })
       }
-      case 'note': return this.made(piece.at, 'system', noteText(piece), { extra: { event: piece.name, ...definedOnly({ data: piece.data }) } })
+      case 'note':
+        return this.made(piece.at, 'system', noteText(piece), {
+          extra: { event: piece.name, ...definedOnly({ data: piece.data }) },
+        })
     }
   }
 
-  private async segment({ at, segment_id, catalog_hash, reason, prompt_path, catalog_path }: SegmentEntry): Promise<JsonObject> {
+  private async segment({
+    at,
+    segment_id,
+    catalog_hash,
+    reason,
+    prompt_path,
+    catalog_path,
+  }: SegmentEntry): Promise<JsonObject> {
     this.catalog ??= catalog_path
     const prompt = await this.files.read(prompt_path)
-    return this.made(at, 'system', prompt ?? `The system prompt of ${segment_id} is in ${prompt_path}.`, { extra: { segment_id, catalog_hash, reason } })
+    return this.made(at, 'system', prompt ?? `The system prompt of ${segment_id} is in ${prompt_path}.`, {
+      extra: { segment_id, catalog_hash, reason },
+    })
   }
 
   private step(step: StepRecord): JsonObject {
     const { calls, texts, usage, ttft_ms, duration_ms, attempts } = step
     const kept = texts.filter(({ status }) => status !== 'discarded')
-    const joined = (...types: string[]) => kept.filter(({ type }) => types.includes(type)).map(({ text }) => text).join('\n\n')
+    const joined = (...types: string[]) =>
+      kept
+        .filter(({ type }) => types.includes(type))
+        .map(({ text }) => text)
+        .join('\n\n')
     const reasoning = joined('reasoning')
     const metrics = {
-      prompt_tokens: usage.input_tokens, completion_tokens: usage.output_tokens, cached_tokens: usage.cached_input_tokens,
+      prompt_tokens: usage.input_tokens,
+      completion_tokens: usage.output_tokens,
+      cached_tokens: usage.cached_input_tokens,
       ...(step.cost_usd !== null && { cost_usd: step.cost_usd }),
       extra: {
-        cache_creation_tokens: usage.cache_creation_tokens, ttft_ms, duration_ms, attempts,
-        ...definedOnly({ reasoning_tokens: usage.reasoning_tokens }), ...(usage.estimated && { estimated: true }),
+        cache_creation_tokens: usage.cache_creation_tokens,
+        ttft_ms,
+        duration_ms,
+        attempts,
+        ...definedOnly({ reasoning_tokens: usage.reasoning_tokens }),
+        ...(usage.estimated && { estimated: true }),
       },
     }
     const failed = calls.filter(({ is_error }) => is_error).map(({ call_id }) => call_id)
@@ -153,13 +200,18 @@ class AtifSteps {
     return this.made(step.started_at, 'agent', joined('text', 'plan'), {
       ...(step.model && { model_name: step.model }),
       ...(reasoning && { reasoning_content: reasoning }),
-      ...(calls.length > 0 && { tool_calls: calls.map(callOfAtif), observation: { results: calls.map((call) => resultOf(call, true)) } }),
+      ...(calls.length > 0 && {
+        tool_calls: calls.map(callOfAtif),
+        observation: { results: calls.map((call) => resultOf(call, true)) },
+      }),
       ...(step.status === 'completed' && { metrics }),
       llm_call_count: attempts,
       extra: {
         turn: this.turn,
-        ...definedOnly({ purpose: step.purpose }), ...(failed.length > 0 && { error_call_ids: failed }),
-        ...(discarded > 0 && { discarded_texts: discarded }), ...(step.status === 'cut' && { cut: true }),
+        ...definedOnly({ purpose: step.purpose }),
+        ...(failed.length > 0 && { error_call_ids: failed }),
+        ...(discarded > 0 && { discarded_texts: discarded }),
+        ...(step.status === 'cut' && { cut: true }),
       },
     })
   }
@@ -175,21 +227,34 @@ const callOfAtif = (call: TracedCall): JsonObject => ({
   tool_call_id: call.call_id,
   function_name: call.tool,
   arguments: argumentsOf(call),
-  extra: { effects: [...call.effects], ...definedOnly({ executor: call.executor }), ...(call.outcome && { outcome: call.outcome }) },
+  extra: {
+    effects: [...call.effects],
+    ...definedOnly({ executor: call.executor }),
+    ...(call.outcome && { outcome: call.outcome }),
+  },
 })
 
 function resultOf(call: TracedCall, asked: boolean): JsonObject {
   const { call_id, output, error_code, duration_ms, exit_code, spool_path } = call
   const extra = { duration_ms, ...definedOnly({ error_code, exit_code, spool_path }) }
-  return { ...(asked && { source_call_id: call_id }), content: output ?? 'The call was interrupted; it has no result.', extra }
+  return {
+    ...(asked && { source_call_id: call_id }),
+    content: output ?? 'The call was interrupted; it has no result.',
+    extra,
+  }
 }
 
 /** One sentence about what left the context. */
 export const boundaryText = ({ what, trigger, tokens_before, tokens_after }: BoundaryEntry): string =>
-  what === 'reset' ? `The conversation began anew (${trigger}).` : `The conversation was compacted (${trigger})${tokens_before === undefined ? '' : `: ${tokens_before} tokens became ${tokens_after ?? 0}`}.`
+  what === 'reset'
+    ? `The conversation began anew (${trigger}).`
+    : `The conversation was compacted (${trigger})${tokens_before === undefined ? '' : `: ${tokens_before} tokens became ${tokens_after ?? 0}`}.`
 
 const contextChange = ({ what, trigger, tokens_before, tokens_after }: BoundaryEntry): JsonObject => ({
-  type: what, boundary: 'replace', trigger, ...definedOnly({ tokens_before, tokens_after }),
+  type: what,
+  boundary: 'replace',
+  trigger,
+  ...definedOnly({ tokens_before, tokens_after }),
 })
 
 const noteText = ({ name, text }: NoteEntry): string => (text === '' ? name.replaceAll('_', ' ') : text)

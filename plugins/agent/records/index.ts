@@ -10,5 +10,20 @@ export { tracePage, type PageOptions } from './page.js'
 export type { PageLimits } from './page_parts.js'
 export { isDenied, isFailed, reduce, reduceLog, RunReducer, type LoggedEvent } from './reduce.js'
 export type {
-  BoundaryEntry, ChildEntry, MessageEntry, NoteEntry, OwnCallEntry, TracedEnd as RunEnd, RunHead, RunPiece, TracedRun as Run, RunTotals, SegmentEntry, StepRecord, StepText, TracedCall, TurnEntry, TurnRecord,
+  BoundaryEntry,
+  ChildEntry,
+  MessageEntry,
+  NoteEntry,
+  OwnCallEntry,
+  TracedEnd as RunEnd,
+  RunHead,
+  RunPiece,
+  TracedRun as Run,
+  RunTotals,
+  SegmentEntry,
+  StepRecord,
+  StepText,
+  TracedCall,
+  TurnEntry,
+  TurnRecord,
 } from './types.js'

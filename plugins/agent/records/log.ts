@@ -57,7 +57,8 @@ function eventIn(text: string, faults: LogFaults): LoggedEvent | undefined {
   return undefined
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Has what every reader needs of its type; everything else may be anything. */
 function isEvent(event: unknown): event is LoggedEvent {
@@ -69,4 +70,11 @@ function isEvent(event: unknown): event is LoggedEvent {
   if (item['type'] === 'file_change') return Array.isArray(item['changes']) && item['changes'].every(isObject)
   return !textOf[item['type']] || typeof item[textOf[item['type']]!] === 'string'
 }
-const textOf: Record<string, string> = { agent_message: 'text', reasoning: 'text', plan: 'text', user_message: 'text', tool_output: 'output', tool_invocation: 'tool_name' }
+const textOf: Record<string, string> = {
+  agent_message: 'text',
+  reasoning: 'text',
+  plan: 'text',
+  user_message: 'text',
+  tool_output: 'output',
+  tool_invocation: 'tool_name',
+}

@@ -6,17 +6,35 @@ import type { TracedCall, RunHead, RunPiece, StepRecord } from './types.js'
 type AttributeValue = string | number | boolean | readonly string[]
 /** The names of the GenAI conventions 0.1.0, which are all in development: one place to change them. */
 const names = {
-  operation: 'gen_ai.operation.name', agent: 'gen_ai.agent.name', agentId: 'gen_ai.agent.id', conversation: 'gen_ai.conversation.id', provider: 'gen_ai.provider.name',
-  model: 'gen_ai.request.model', answered: 'gen_ai.response.model', finish: 'gen_ai.response.finish_reasons', input: 'gen_ai.usage.input_tokens', output: 'gen_ai.usage.output_tokens',
-  cached: 'gen_ai.usage.cache_read.input_tokens', created: 'gen_ai.usage.cache_creation.input_tokens', tool: 'gen_ai.tool.name', call: 'gen_ai.tool.call.id', type: 'gen_ai.tool.type',
-  given: 'gen_ai.tool.call.arguments', result: 'gen_ai.tool.call.result', messages: 'gen_ai.output.messages', error: 'error.type',
+  operation: 'gen_ai.operation.name',
+  agent: 'gen_ai.agent.name',
+  agentId: 'gen_ai.agent.id',
+  conversation: 'gen_ai.conversation.id',
+  provider: 'gen_ai.provider.name',
+  model: 'gen_ai.request.model',
+  answered: 'gen_ai.response.model',
+  finish: 'gen_ai.response.finish_reasons',
+  input: 'gen_ai.usage.input_tokens',
+  output: 'gen_ai.usage.output_tokens',
+  cached: 'gen_ai.usage.cache_read.input_tokens',
+  created: 'gen_ai.usage.cache_creation.input_tokens',
+  tool: 'gen_ai.tool.name',
+  call: 'gen_ai.tool.call.id',
+  type: 'gen_ai.tool.type',
+  given: 'gen_ai.tool.call.arguments',
+  result: 'gen_ai.tool.call.result',
+  messages: 'gen_ai.output.messages',
+  error: 'error.type',
 }
 
 /**
  * A log as one OTLP/JSON document in pieces: spans `invoke_agent` (one a run), `chat` and `execute_tool`. Ids come from those of the thread, so
  * that a second export is the same trace. What people and models said is in it with `content` only.
  */
-export async function* otelOf(events: AsyncIterable<LoggedEvent>, { content = false }: { content?: boolean } = {}): AsyncGenerator<string> {
+export async function* otelOf(
+  events: AsyncIterable<LoggedEvent>,
+  { content = false }: { content?: boolean } = {},
+): AsyncGenerator<string> {
   const reducer = new RunReducer()
   const spans = new Spans(reducer, content)
   let begun = false
@@ -72,7 +90,13 @@ class Spans {
     }
     if (piece.kind === 'run_end') {
       this.latest = later(this.latest, piece.end.at)
-      const ended = this.last({ 'vtcode.outcome': piece.end.outcome_code, ...(piece.end.verified !== null && { 'vtcode.verified': piece.end.verified }) }, piece.end.subtype !== 'success')
+      const ended = this.last(
+        {
+          'vtcode.outcome': piece.end.outcome_code,
+          ...(piece.end.verified !== null && { 'vtcode.verified': piece.end.verified }),
+        },
+        piece.end.subtype !== 'success',
+      )
       return ended ? [ended] : []
     }
     if (piece.kind === 'step') return [this.chat(piece), ...piece.calls.map((call) => this.toolCall(call))]
@@ -84,45 +108,105 @@ class Spans {
     const { head } = this
     if (!head) return undefined
     this.head = undefined
-    const about = { [names.operation]: 'invoke_agent', [names.agent]: 'vtcode', [names.agentId]: head.thread_id, [names.conversation]: head.session_id, [names.model]: head.model, 'vtcode.mode': head.mode }
-    return this.span(`run ${this.run}`, undefined, { name: 'invoke_agent vtcode', kind: 1, from: head.started_at, to: this.latest, failed, attributes: { ...about, ...more } })
+    const about = {
+      [names.operation]: 'invoke_agent',
+      [names.agent]: 'vtcode',
+      [names.agentId]: head.thread_id,
+      [names.conversation]: head.session_id,
+      [names.model]: head.model,
+      'vtcode.mode': head.mode,
+    }
+    return this.span(`run ${this.run}`, undefined, {
+      name: 'invoke_agent vtcode',
+      kind: 1,
+      from: head.started_at,
+      to: this.latest,
+      failed,
+      attributes: { ...about, ...more },
+    })
   }
 
   private chat(step: StepRecord): JsonObject {
     const { usage, model, started_at, duration_ms, calls, ended_at } = step
     // It is over when the first call begins.
     const to = calls[0]?.started_at ?? ended_at
-    const text = step.texts.filter(({ type, status }) => type === 'text' && status !== 'discarded').map((one) => one.text).join('\n\n')
+    const text = step.texts
+      .filter(({ type, status }) => type === 'text' && status !== 'discarded')
+      .map((one) => one.text)
+      .join('\n\n')
     const about = {
-      [names.operation]: 'chat', [names.model]: model, [names.answered]: model, [names.input]: usage.input_tokens, [names.output]: usage.output_tokens,
-      ...(model.includes('/') && { [names.provider]: model.split('/')[0]! }), ...(step.finish_reason && { [names.finish]: [step.finish_reason] }),
-      [names.cached]: usage.cached_input_tokens, [names.created]: usage.cache_creation_tokens,
+      [names.operation]: 'chat',
+      [names.model]: model,
+      [names.answered]: model,
+      [names.input]: usage.input_tokens,
+      [names.output]: usage.output_tokens,
+      ...(model.includes('/') && { [names.provider]: model.split('/')[0]! }),
+      ...(step.finish_reason && { [names.finish]: [step.finish_reason] }),
+      [names.cached]: usage.cached_input_tokens,
+      [names.created]: usage.cache_creation_tokens,
       'vtcode.step': step.position,
-      'vtcode.attempts': step.attempts, 'vtcode.ttft_ms': step.ttft_ms, 'vtcode.duration_ms': duration_ms, ...(step.cost_usd !== null && { 'vtcode.cost_usd': step.cost_usd }),
-      ...(this.content && { [names.messages]: JSON.stringify([{ role: 'assistant', parts: [{ type: 'text', content: text }] }]) }),
+      'vtcode.attempts': step.attempts,
+      'vtcode.ttft_ms': step.ttft_ms,
+      'vtcode.duration_ms': duration_ms,
+      ...(step.cost_usd !== null && { 'vtcode.cost_usd': step.cost_usd }),
+      ...(this.content && {
+        [names.messages]: JSON.stringify([{ role: 'assistant', parts: [{ type: 'text', content: text }] }]),
+      }),
     }
-    return this.span(`step ${step.position}`, `run ${this.run}`, { name: `chat ${model}`, kind: 3, from: started_at, to: later(started_at, to), failed: step.status === 'cut', attributes: about })
+    return this.span(`step ${step.position}`, `run ${this.run}`, {
+      name: `chat ${model}`,
+      kind: 3,
+      from: started_at,
+      to: later(started_at, to),
+      failed: step.status === 'cut',
+      attributes: about,
+    })
   }
 
   private toolCall(call: TracedCall): JsonObject {
     const { tool, call_id, started_at, ended_at, executor, exit_code, error_code, outcome } = call
     const about = {
-      [names.operation]: 'execute_tool', [names.tool]: tool, [names.call]: call_id, [names.type]: 'function',
-      'vtcode.effects': [...call.effects], 'vtcode.duration_ms': call.duration_ms, 'vtcode.bytes': call.bytes,
-      ...(executor !== undefined && { 'vtcode.executor': executor }), ...(exit_code !== undefined && { 'vtcode.exit_code': exit_code }),
-      ...(outcome && { 'vtcode.outcome': outcome }), ...(error_code !== undefined && { [names.error]: error_code }),
+      [names.operation]: 'execute_tool',
+      [names.tool]: tool,
+      [names.call]: call_id,
+      [names.type]: 'function',
+      'vtcode.effects': [...call.effects],
+      'vtcode.duration_ms': call.duration_ms,
+      'vtcode.bytes': call.bytes,
+      ...(executor !== undefined && { 'vtcode.executor': executor }),
+      ...(exit_code !== undefined && { 'vtcode.exit_code': exit_code }),
+      ...(outcome && { 'vtcode.outcome': outcome }),
+      ...(error_code !== undefined && { [names.error]: error_code }),
       ...(this.content && { [names.given]: JSON.stringify(argumentsOf(call)), [names.result]: call.output ?? '' }),
     }
     const id = `call ${call_id} ${call.item_id}`
-    return this.span(id, `run ${this.run}`, { name: `execute_tool ${tool}`, kind: 1, from: started_at, to: later(started_at, ended_at), failed: isFailed(call), attributes: about })
+    return this.span(id, `run ${this.run}`, {
+      name: `execute_tool ${tool}`,
+      kind: 1,
+      from: started_at,
+      to: later(started_at, ended_at),
+      failed: isFailed(call),
+      attributes: about,
+    })
   }
 
-  private span(id: string, parent: string | undefined, { name, kind, from, to, failed, attributes: about }: SpanBody): JsonObject {
+  private span(
+    id: string,
+    parent: string | undefined,
+    { name, kind, from, to, failed, attributes: about }: SpanBody,
+  ): JsonObject {
     const thread = this.reducer.head.thread_id
     this.latest = later(this.latest, to)
     return {
-      traceId: hexDigest(thread, 32), spanId: hexDigest(`${thread} ${id}`, 16), ...(parent !== undefined && { parentSpanId: hexDigest(`${thread} ${parent}`, 16) }),
-      name, kind, startTimeUnixNano: nanos(from), endTimeUnixNano: nanos(to), attributes: attributes(about), status: { code: failed ? 2 : 0 },
+      traceId: hexDigest(thread, 32),
+      spanId: hexDigest(`${thread} ${id}`, 16),
+      ...(parent !== undefined && { parentSpanId: hexDigest(`${thread} ${parent}`, 16) }),
+      name,
+      kind,
+      startTimeUnixNano: nanos(from),
+      endTimeUnixNano: nanos(to),
+      attributes: attributes(about),
+      status: { code: failed ? 2 : 0 },
     }
   }
 }

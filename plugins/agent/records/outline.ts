@@ -11,16 +11,21 @@ export function outlineOf(run: TracedRun, { full = false }: { full?: boolean } =
   const { head, totals } = run
   const lines = [
     line(0, `${head.session_id || 'a log'}  ${head.model}  ${head.mode}  ${head.started_at}`),
-    line(0, `${endText(run)}: ${totals.turns} turns, ${totals.steps} steps, ${totals.calls} calls (${totals.failed_calls} failed), ${usageText(totals)}`),
+    line(
+      0,
+      `${endText(run)}: ${totals.turns} turns, ${totals.steps} steps, ${totals.calls} calls (${totals.failed_calls} failed), ${usageText(totals)}`,
+    ),
     ...run.turns.flatMap((turn) => turnLines(turn, full)),
   ]
   return `${lines.join('\n')}\n`
 }
 
 const line = (depth: number, text: string): string => `${'  '.repeat(depth)}${visibleLine(text)}`
-const brief = (text: string, full: boolean): string => (full || text.length <= longestBrief ? text : `${text.slice(0, longestBrief)}…`)
+const brief = (text: string, full: boolean): string =>
+  full || text.length <= longestBrief ? text : `${text.slice(0, longestBrief)}…`
 
-const usageText = ({ usage, cost_usd }: Pick<StepRecord, 'usage' | 'cost_usd'>): string => `${usage.input_tokens} tokens in, ${usage.output_tokens} out, ${moneyText(cost_usd)}`
+const usageText = ({ usage, cost_usd }: Pick<StepRecord, 'usage' | 'cost_usd'>): string =>
+  `${usage.input_tokens} tokens in, ${usage.output_tokens} out, ${moneyText(cost_usd)}`
 
 /** How a run ended, in a few words. */
 export function endText({ totals: { end } }: TracedRun): string {
@@ -31,22 +36,37 @@ export function endText({ totals: { end } }: TracedRun): string {
 /** An amount of money; four places are enough for a cent's hundredth. */
 export const moneyText = (cost: number | null): string => (cost === null ? 'cost not known' : `${cost.toFixed(4)} USD`)
 /** A time span a person can read, from milliseconds. */
-export const spanText = (ms: number): string => (ms < 1000 ? `${Math.round(ms)} ms` : ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`)
+export const spanText = (ms: number): string =>
+  ms < 1000
+    ? `${Math.round(ms)} ms`
+    : ms < 60_000
+      ? `${(ms / 1000).toFixed(1)} s`
+      : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`
 
 function turnLines(turn: TurnRecord, full: boolean): string[] {
   const why = turn.code === undefined ? '' : `  ${turn.code}: ${turn.message ?? ''}`
-  return [line(0, `turn ${turn.number}  ${turn.status}${why}`), ...turn.entries.flatMap((entry) => entryLines(entry, full))]
+  return [
+    line(0, `turn ${turn.number}  ${turn.status}${why}`),
+    ...turn.entries.flatMap((entry) => entryLines(entry, full)),
+  ]
 }
 
 function entryLines(entry: TurnEntry, full: boolean): string[] {
   switch (entry.kind) {
-    case 'message': return [line(1, `${entry.origin}: ${brief(entry.text, full)}`)]
-    case 'step': return stepLines(entry, full)
-    case 'own_call': return [line(1, 'harness'), ...callLines(entry.call, full)]
-    case 'boundary': return [line(1, `── ${boundaryText(entry)}`)]
-    case 'segment': return [line(1, `segment ${entry.segment_id} (${entry.reason}) ${entry.model}`)]
-    case 'child': return [line(1, `sub-agent ${entry.name}: ${entry.status}`)]
-    case 'note': return [line(1, `${entry.error ? '✗' : '·'} ${entry.name}: ${brief(entry.text, full)}`)]
+    case 'message':
+      return [line(1, `${entry.origin}: ${brief(entry.text, full)}`)]
+    case 'step':
+      return stepLines(entry, full)
+    case 'own_call':
+      return [line(1, 'harness'), ...callLines(entry.call, full)]
+    case 'boundary':
+      return [line(1, `── ${boundaryText(entry)}`)]
+    case 'segment':
+      return [line(1, `segment ${entry.segment_id} (${entry.reason}) ${entry.model}`)]
+    case 'child':
+      return [line(1, `sub-agent ${entry.name}: ${entry.status}`)]
+    case 'note':
+      return [line(1, `${entry.error ? '✗' : '·'} ${entry.name}: ${brief(entry.text, full)}`)]
   }
 }
 
@@ -63,7 +83,12 @@ function stepLines(step: StepRecord, full: boolean): string[] {
 
 function callLines(call: TracedCall, full: boolean): string[] {
   const { tool, duration_ms, error_code, exit_code, output } = call
-  const end = [error_code, exit_code === undefined ? undefined : `exit ${exit_code}`, spanText(duration_ms)].filter((part) => part !== undefined).join('  ')
-  const head = line(2, `${isFailed(call) ? '✗' : '✓'} ${tool} ${brief(call.command ?? JSON.stringify(argumentsOf(call)), full)}  ${end}`)
+  const end = [error_code, exit_code === undefined ? undefined : `exit ${exit_code}`, spanText(duration_ms)]
+    .filter((part) => part !== undefined)
+    .join('  ')
+  const head = line(
+    2,
+    `${isFailed(call) ? '✗' : '✓'} ${tool} ${brief(call.command ?? JSON.stringify(argumentsOf(call)), full)}  ${end}`,
+  )
   return full && output !== undefined ? [head, visible(output)] : [head]
 }

@@ -33,7 +33,8 @@ export function* tracePage(run: TracedRun, options: PageOptions = {}): Generator
   const open = run.totals.calls + run.totals.steps <= 60
   for (const one of turns) yield* pageTurn(one, { run, index, open, limits: options })
   if (turns.length === 0) yield '<p>There are no turns.</p>'
-  if (run.totals.end?.result !== undefined) yield `<section aria-labelledby="answer"><h2 id="answer">Final answer</h2><pre>${safe(run.totals.end.result)}</pre></section>`
+  if (run.totals.end?.result !== undefined)
+    yield `<section aria-labelledby="answer"><h2 id="answer">Final answer</h2><pre>${safe(run.totals.end.result)}</pre></section>`
   yield `</main><script type="application/json" id="index">${index.json()}</script><script>${pageScript}</script></body></html>\n`
 }
 
@@ -55,14 +56,26 @@ function summaryOf({ head, totals }: TracedRun): string {
     ['Files', filesText(totals)],
     ['Model, mode', `${head.model}, ${head.mode}`],
   ]
-  const tone: Record<string, string> = { Outcome: end?.subtype === 'success' ? 'good' : 'bad', Verified: end?.verified === true ? 'good' : end?.verified === false ? 'bad' : '' }
-  const commands = (end?.verification?.commands ?? []).map(({ command, exit_code }) => `<li class="${exit_code === 0 ? 'good' : 'bad'}"><code>${safe(command)}</code> exit ${exit_code ?? '–'}</li>`)
-  const list = facts.map(([name, value]) => `<div><dt>${name}</dt><dd class="${tone[name] ?? ''}">${safe(value)}</dd></div>`).join('')
+  const tone: Record<string, string> = {
+    Outcome: end?.subtype === 'success' ? 'good' : 'bad',
+    Verified: end?.verified === true ? 'good' : end?.verified === false ? 'bad' : '',
+  }
+  const commands = (end?.verification?.commands ?? []).map(
+    ({ command, exit_code }) =>
+      `<li class="${exit_code === 0 ? 'good' : 'bad'}"><code>${safe(command)}</code> exit ${exit_code ?? '–'}</li>`,
+  )
+  const list = facts
+    .map(([name, value]) => `<div><dt>${name}</dt><dd class="${tone[name] ?? ''}">${safe(value)}</dd></div>`)
+    .join('')
   return `<dl class="facts">${list}</dl>${commands.length > 0 ? `<h2 class="small">Proof</h2><ul class="proof">${commands.join('')}</ul>` : ''}`
 }
 
 const aboutRun = ({ head: { started_at, version, cwd } }: TracedRun): string =>
-  [started_at.replace('T', ' ').replace(/\.\d+Z$/, ' UTC'), cwd, version === '' ? '' : `vtcode ${version}`].filter((part) => part !== '').join(' · ')
+  [started_at.replace('T', ' ').replace(/\.\d+Z$/, ' UTC'), cwd, version === '' ? '' : `vtcode ${version}`]
+    .filter((part) => part !== '')
+    .join(' · ')
 
 const filesText = ({ files }: RunTotals): string =>
-  files.length === 0 ? 'none' : files.slice(0, 20).map(changeText).join(', ') + (files.length > 20 ? ` and ${files.length - 20} more` : '')
+  files.length === 0
+    ? 'none'
+    : files.slice(0, 20).map(changeText).join(', ') + (files.length > 20 ? ` and ${files.length - 20} more` : '')

@@ -6,7 +6,12 @@ import type { StepRecord, TracedCall, TracedRun, TurnRecord } from './types.js'
 /** What fills a moment, the later one hiding the earlier. */
 const kinds = ['model', 'tool', 'wait', 'failed'] as const
 type MomentKind = (typeof kinds)[number]
-const words: Record<MomentKind, string> = { model: 'model', tool: 'tools', wait: 'waiting for a person', failed: 'failed' }
+const words: Record<MomentKind, string> = {
+  model: 'model',
+  tool: 'tools',
+  wait: 'waiting for a person',
+  failed: 'failed',
+}
 /** Into how many moments the time of a run is divided, so that a long one has no more bars than a screen has room for. */
 const moments = 1000
 const mostRows = 200
@@ -24,20 +29,28 @@ export function overview(run: TracedRun): string {
     return row
   })
   const more = run.turns.length > mostRows ? `<p class="dim">and ${run.turns.length - mostRows} more turns</p>` : ''
-  const legend = kinds.filter((kind) => used.has(kind)).map((kind) => `<span><i class="${classOf[kind]}"></i>${words[kind]}</span>`)
+  const legend = kinds
+    .filter((kind) => used.has(kind))
+    .map((kind) => `<span><i class="${classOf[kind]}"></i>${words[kind]}</span>`)
   return `<section class="overview" aria-labelledby="time"><h2 class="small" id="time">Time</h2> <span class="dim legend">${spanText(whole)} in turns ${legend.join('')}</span>${rows.join('')}${more}</section>`
 }
 
 const time = (at: string): number => Date.parse(at) || 0
 const classOf: Record<MomentKind, string> = { model: 'model', tool: 'tool', wait: 'wait', failed: 'tool failed' }
 
-function rowOf(turn: TurnRecord, { from, span, whole }: { from: number; span: number; whole: number }, used: Set<MomentKind>): string {
+function rowOf(
+  turn: TurnRecord,
+  { from, span, whole }: { from: number; span: number; whole: number },
+  used: Set<MomentKind>,
+): string {
   const start = time(turn.started_at)
   const cells = new Map<number, number>()
   const fill = (kind: MomentKind, begins: number, ends: number): void => {
     used.add(kind)
-    const at = (value: number): number => Math.floor(((from + Math.min(Math.max(value - start, 0), span)) / whole) * moments)
-    for (let cell = at(begins); cell <= Math.max(at(begins), at(ends) - 1); cell++) cells.set(cell, Math.max(cells.get(cell) ?? 0, kinds.indexOf(kind)))
+    const at = (value: number): number =>
+      Math.floor(((from + Math.min(Math.max(value - start, 0), span)) / whole) * moments)
+    for (let cell = at(begins); cell <= Math.max(at(begins), at(ends) - 1); cell++)
+      cells.set(cell, Math.max(cells.get(cell) ?? 0, kinds.indexOf(kind)))
   }
   for (const entry of turn.entries) {
     if (entry.kind === 'step') fillStep(entry, fill)
@@ -72,5 +85,10 @@ function barsOf(cells: ReadonlyMap<number, number>): string {
     else bars.push({ from: cell, to: cell + 1, kind })
   }
   const percent = (cell: number): string => `${((100 * cell) / moments).toFixed(1)}%`
-  return bars.map(({ from, to, kind }) => `<i class="${classOf[kinds[kind]!]}" style="left:${percent(from)};width:${percent(to - from)}"></i>`).join('')
+  return bars
+    .map(
+      ({ from, to, kind }) =>
+        `<i class="${classOf[kinds[kind]!]}" style="left:${percent(from)};width:${percent(to - from)}"></i>`,
+    )
+    .join('')
 }

@@ -23,7 +23,8 @@ const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;
 export const safe = (text: string): string => visible(text).replace(/[&<>"']/g, (letter) => entities[letter]!)
 
 /** A changed file and its lines. */
-export const changeText = ({ path, added_lines = 0, removed_lines = 0 }: FileChange): string => `${path} +${added_lines} −${removed_lines}`
+export const changeText = ({ path, added_lines = 0, removed_lines = 0 }: FileChange): string =>
+  `${path} +${added_lines} −${removed_lines}`
 
 /** The index for the script: ids in order, words, and letters for errors, changes and denials. */
 export class PageIndex {
@@ -75,13 +76,20 @@ interface EntryPlace extends PagePlace {
 
 function entryHtml(entry: TurnEntry, place: EntryPlace): string {
   switch (entry.kind) {
-    case 'message': return `<section class="said"><h3>${safe(entry.origin)}</h3><pre>${safe(entry.text)}</pre></section>`
-    case 'step': return stepHtml(entry, place)
-    case 'own_call': return `<section class="step"><h3>Harness</h3>${callHtml(entry.call, place)}</section>`
-    case 'boundary': return `<p class="boundary">${safe(boundaryText(entry))}${entry.history_path === undefined ? '' : ` What left is in <code>${safe(entry.history_path)}</code>.`}</p>`
-    case 'segment': return `<p class="dim">Prompt and tools were frozen: ${safe(entry.reason)}, <code>${safe(entry.prompt_path.slice(0, 20))}…</code></p>`
-    case 'child': return `<p>Sub-agent ${safe(entry.name)}: ${safe(entry.status)} ${safe(entry.summary ?? '')}</p>`
-    case 'note': return noteHtml(entry.id, entry.name, entry.text, entry.error, place)
+    case 'message':
+      return `<section class="said"><h3>${safe(entry.origin)}</h3><pre>${safe(entry.text)}</pre></section>`
+    case 'step':
+      return stepHtml(entry, place)
+    case 'own_call':
+      return `<section class="step"><h3>Harness</h3>${callHtml(entry.call, place)}</section>`
+    case 'boundary':
+      return `<p class="boundary">${safe(boundaryText(entry))}${entry.history_path === undefined ? '' : ` What left is in <code>${safe(entry.history_path)}</code>.`}</p>`
+    case 'segment':
+      return `<p class="dim">Prompt and tools were frozen: ${safe(entry.reason)}, <code>${safe(entry.prompt_path.slice(0, 20))}…</code></p>`
+    case 'child':
+      return `<p>Sub-agent ${safe(entry.name)}: ${safe(entry.status)} ${safe(entry.summary ?? '')}</p>`
+    case 'note':
+      return noteHtml(entry.id, entry.name, entry.text, entry.error, place)
   }
 }
 
@@ -91,37 +99,75 @@ function noteHtml(id: string, name: string, text: string, error: boolean, { inde
   return `<p id="${anchor}" tabindex="-1" class="${error ? 'bad' : 'note'}"><b>${safe(name.replaceAll('_', ' '))}</b> ${safe(text)}</p>`
 }
 
-const bar = (kind: string, from: number, to: number): string => `<i class="${kind}" style="left:${from.toFixed(2)}%;width:${Math.max(0.2, to - from).toFixed(2)}%"></i>`
+const bar = (kind: string, from: number, to: number): string =>
+  `<i class="${kind}" style="left:${from.toFixed(2)}%;width:${Math.max(0.2, to - from).toFixed(2)}%"></i>`
 
 function stepHtml(step: StepRecord, place: EntryPlace): string {
   const { usage, calls, texts, position, started_at, ended_at } = step
   const id = `step-${position}`
-  place.index.add(id, `step ${position} ${texts.map(({ text }) => text).join(' ').slice(0, 120)}`, step.status === 'cut' ? 'e' : '')
+  place.index.add(
+    id,
+    `step ${position} ${texts
+      .map(({ text }) => text)
+      .join(' ')
+      .slice(0, 120)}`,
+    step.status === 'cut' ? 'e' : '',
+  )
   const { scale } = place
   const model = bar('model', scale(started_at), scale(calls[0]?.started_at ?? ended_at))
-  const bars = calls.map((call) => bar(isFailed(call) ? 'tool failed' : 'tool', scale(call.started_at), scale(call.ended_at)))
+  const bars = calls.map((call) =>
+    bar(isFailed(call) ? 'tool failed' : 'tool', scale(call.started_at), scale(call.ended_at)),
+  )
   // A wait lies over the beginning of its call.
-  const waits = calls.filter(({ answered }) => (answered?.wait_ms ?? 0) > 0).map((call) => bar('wait', scale(call.started_at), Math.min(scale(call.ended_at), scale(waitEnd(call)))))
+  const waits = calls
+    .filter(({ answered }) => (answered?.wait_ms ?? 0) > 0)
+    .map((call) => bar('wait', scale(call.started_at), Math.min(scale(call.ended_at), scale(waitEnd(call)))))
   const about = [
-    spanText(step.duration_ms), `${usage.input_tokens} in`, `${usage.cached_input_tokens} cached`, `${usage.output_tokens} out`, moneyText(step.cost_usd),
-    ...(step.attempts > 1 ? [`${step.attempts} attempts`] : []), ...(step.status === 'cut' ? ['cut off'] : []),
+    spanText(step.duration_ms),
+    `${usage.input_tokens} in`,
+    `${usage.cached_input_tokens} cached`,
+    `${usage.output_tokens} out`,
+    moneyText(step.cost_usd),
+    ...(step.attempts > 1 ? [`${step.attempts} attempts`] : []),
+    ...(step.status === 'cut' ? ['cut off'] : []),
   ]
-  const said = texts.filter(({ text }) => text !== '').map(({ type, text, status }) => `<div class="${type}">${status === 'completed' ? '' : `<b>${status}</b> `}<pre>${safe(text)}</pre></div>`)
+  const said = texts
+    .filter(({ text }) => text !== '')
+    .map(
+      ({ type, text, status }) =>
+        `<div class="${type}">${status === 'completed' ? '' : `<b>${status}</b> `}<pre>${safe(text)}</pre></div>`,
+    )
   return `<section class="step" id="${id}" tabindex="-1"><h3>Step ${position}${step.purpose === undefined ? '' : ` (${safe(step.purpose)})`}</h3> <span class="dim">${about.join(' · ')}</span>
 <div class="flow" aria-hidden="true">${model}${bars.join('')}${waits.join('')}</div>${said.join('')}${calls.map((call) => callHtml(call, place)).join('')}</section>`
 }
 
-const waitEnd = ({ started_at, answered }: TracedCall): string => new Date((Date.parse(started_at) || 0) + (answered?.wait_ms ?? 0)).toISOString()
+const waitEnd = ({ started_at, answered }: TracedCall): string =>
+  new Date((Date.parse(started_at) || 0) + (answered?.wait_ms ?? 0)).toISOString()
 
 function callHtml(call: TracedCall, { index, later, limits }: EntryPlace): string {
   const { tool, output, bytes, duration_ms, exit_code, error_code } = call
   const id = `call-${call.call_id.replace(/[^\w-]/g, '_')}`
   const failed = isFailed(call)
   const input = argumentsOf(call)
-  const brief = call.command ?? Object.values(input).filter((value) => typeof value === 'string').join(' ').slice(0, 120)
-  index.add(id, `${tool} ${brief} ${error_code ?? ''}`, `${failed ? 'e' : ''}${call.changes ? 'c' : ''}${isDenied(call) ? 'd' : ''}`)
-  const weight = bytes > 0 ? `≈ ${Math.ceil(bytes / 4)} tokens${later > 0 ? ` × ${later} later requests` : ''}` : undefined
-  const state = [error_code, exit_code === undefined ? undefined : `exit ${exit_code}`, spanText(duration_ms), weight].filter((one) => one !== undefined)
+  const brief =
+    call.command ??
+    Object.values(input)
+      .filter((value) => typeof value === 'string')
+      .join(' ')
+      .slice(0, 120)
+  index.add(
+    id,
+    `${tool} ${brief} ${error_code ?? ''}`,
+    `${failed ? 'e' : ''}${call.changes ? 'c' : ''}${isDenied(call) ? 'd' : ''}`,
+  )
+  const weight =
+    bytes > 0 ? `≈ ${Math.ceil(bytes / 4)} tokens${later > 0 ? ` × ${later} later requests` : ''}` : undefined
+  const state = [
+    error_code,
+    exit_code === undefined ? undefined : `exit ${exit_code}`,
+    spanText(duration_ms),
+    weight,
+  ].filter((one) => one !== undefined)
   const facts = factsOf(call)
   const written = safe(JSON.stringify(input, null, 1).slice(0, limits.full ? Infinity : mostOfText))
   const [kind, mark, tone] = failed ? ['call failed', '✗', 'bad'] : ['call', '✓', 'dim']

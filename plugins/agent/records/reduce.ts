@@ -54,7 +54,15 @@ export class RunCollector {
     const { head, totals } = this.reducer
     const last = this.turns.at(-1)
     if (last) last.entries.push(...this.between)
-    else if (this.between.length > 0) this.turns.push({ turn_id: '', number: 0, started_at: head.started_at, ended_at: totals.ended_at, status: 'open', entries: this.between })
+    else if (this.between.length > 0)
+      this.turns.push({
+        turn_id: '',
+        number: 0,
+        started_at: head.started_at,
+        ended_at: totals.ended_at,
+        status: 'open',
+        entries: this.between,
+      })
     this.between = []
     return { head, turns: this.turns, totals }
   }
@@ -63,7 +71,18 @@ export class RunCollector {
 /** Keeps of a log only what is not finished: what a step needs is held until the step ends, and let go. */
 export class RunReducer {
   readonly head: RunHead = { session_id: '', thread_id: '', model: '', mode: '', cwd: '', version: '', started_at: '' }
-  readonly totals: RunTotals = { runs: 0, turns: 0, steps: 0, calls: 0, failed_calls: 0, usage: noUsage(), cost_usd: 0, files: [], ended_at: '', unknown_events: 0 }
+  readonly totals: RunTotals = {
+    runs: 0,
+    turns: 0,
+    steps: 0,
+    calls: 0,
+    failed_calls: 0,
+    usage: noUsage(),
+    cost_usd: 0,
+    files: [],
+    ended_at: '',
+    unknown_events: 0,
+  }
   private readonly calls = new Map<string, TracedCall>()
   /** Those of `calls` that the model did not ask for. */
   private readonly own = new Map<string, TracedCall>()
@@ -77,21 +96,42 @@ export class RunReducer {
   add(event: LoggedEvent): RunPiece[] {
     if (typeof event.ts === 'string') this.totals.ended_at = event.ts
     switch (event.type) {
-      case 'thread.started': return this.begin(event)
-      case 'thread.completed': return this.over(event)
+      case 'thread.started':
+        return this.begin(event)
+      case 'thread.completed':
+        return this.over(event)
       case 'turn.started':
         this.turn = event.turn_id ?? `turn-${this.totals.turns + 1}`
         this.since = event.ts
         this.totals.turns += 1
-        return [{ kind: 'turn_start', turn: { turn_id: this.turn, number: event.turn_number, started_at: event.ts, ...(event.token_breakdown && { breakdown: event.token_breakdown }) } }]
+        return [
+          {
+            kind: 'turn_start',
+            turn: {
+              turn_id: this.turn,
+              number: event.turn_number,
+              started_at: event.ts,
+              ...(event.token_breakdown && { breakdown: event.token_breakdown }),
+            },
+          },
+        ]
       case 'turn.completed':
         return this.close(event.ts, { status: 'completed', usage: event.usage, cost_usd: event.cost_usd })
       case 'turn.failed':
-        return this.close(event.ts, { status: 'failed', code: event.code, message: event.message, ...(event.usage && { usage: event.usage }) })
-      case 'step.completed': return this.step(event)
-      case 'item.started': return this.started(event.item, event.ts)
-      case 'item.completed': return this.completed(event.item, event.ts)
-      default: return this.rest(event)
+        return this.close(event.ts, {
+          status: 'failed',
+          code: event.code,
+          message: event.message,
+          ...(event.usage && { usage: event.usage }),
+        })
+      case 'step.completed':
+        return this.step(event)
+      case 'item.started':
+        return this.started(event.item, event.ts)
+      case 'item.completed':
+        return this.completed(event.item, event.ts)
+      default:
+        return this.rest(event)
     }
   }
 
@@ -113,11 +153,25 @@ export class RunReducer {
     return [...left, { kind: 'run_start', head }]
   }
 
-  private over({ ts: at, outcome_code, subtype, result, stop_reason, verified, verification, not_applied }: LoggedEvent & { type: 'thread.completed' }): RunPiece[] {
+  private over({
+    ts: at,
+    outcome_code,
+    subtype,
+    result,
+    stop_reason,
+    verified,
+    verification,
+    not_applied,
+  }: LoggedEvent & { type: 'thread.completed' }): RunPiece[] {
     const left = this.end()
     const end = {
-      at, outcome_code, subtype, verified,
-      ...definedOnly({ result, stop_reason }), ...(verification && { verification }), ...(not_applied && { not_applied }),
+      at,
+      outcome_code,
+      subtype,
+      verified,
+      ...definedOnly({ result, stop_reason }),
+      ...(verification && { verification }),
+      ...(not_applied && { not_applied }),
     }
     this.totals.end = end
     return [...left, { kind: 'run_end', end }]
@@ -133,20 +187,72 @@ export class RunReducer {
   /** A step that never ended: what there is of it is told. */
   private cut(at: string): RunPiece[] {
     const calls = this.takeCalls(at)
-    const own: RunPiece[] = [...this.own.values()].map((call) => ({ kind: 'own_call', at: call.started_at, call: { ...call, ended_at: at } }))
+    const own: RunPiece[] = [...this.own.values()].map((call) => ({
+      kind: 'own_call',
+      at: call.started_at,
+      call: { ...call, ended_at: at },
+    }))
     this.own.clear()
     if (calls.length === 0 && this.texts.length === 0) return own
-    return [...own, this.made({ step: this.lastStep + 1, status: 'cut', model: this.head.model, usage: noUsage(), cost_usd: null, ttft_ms: 0, duration_ms: 0, attempts: 1 }, calls, at)]
+    return [
+      ...own,
+      this.made(
+        {
+          step: this.lastStep + 1,
+          status: 'cut',
+          model: this.head.model,
+          usage: noUsage(),
+          cost_usd: null,
+          ttft_ms: 0,
+          duration_ms: 0,
+          attempts: 1,
+        },
+        calls,
+        at,
+      ),
+    ]
   }
 
   private step(event: LoggedEvent & { type: 'step.completed' }): RunPiece[] {
-    const { step, model, finish_reason, usage, cost_usd = null, ttft_ms = 0, duration_ms = 0, attempts = 1, purpose, ts } = event
+    const {
+      step,
+      model,
+      finish_reason,
+      usage,
+      cost_usd = null,
+      ttft_ms = 0,
+      duration_ms = 0,
+      attempts = 1,
+      purpose,
+      ts,
+    } = event
     if (purpose === undefined) this.lastStep = step
     addUsage(this.totals, usage, cost_usd)
-    return [this.made({ step, status: 'completed', model, finish_reason, usage, cost_usd, ttft_ms, duration_ms, attempts, ...definedOnly({ purpose }) }, this.takeCalls(ts), ts)]
+    return [
+      this.made(
+        {
+          step,
+          status: 'completed',
+          model,
+          finish_reason,
+          usage,
+          cost_usd,
+          ttft_ms,
+          duration_ms,
+          attempts,
+          ...definedOnly({ purpose }),
+        },
+        this.takeCalls(ts),
+        ts,
+      ),
+    ]
   }
 
-  private made(about: Omit<StepRecord, 'kind' | 'position' | 'started_at' | 'ended_at' | 'texts' | 'calls'>, calls: TracedCall[], ended_at: string): StepRecord {
+  private made(
+    about: Omit<StepRecord, 'kind' | 'position' | 'started_at' | 'ended_at' | 'texts' | 'calls'>,
+    calls: TracedCall[],
+    ended_at: string,
+  ): StepRecord {
     const texts = this.texts
     this.texts = []
     this.totals.steps += 1
@@ -167,7 +273,8 @@ export class RunReducer {
   }
 
   private started(item: ThreadItem, at: string): RunPiece[] {
-    if (item.type === 'tool_invocation') (item.origin === 'harness' ? this.own : this.calls).set(item.call_id, callOf(item, at))
+    if (item.type === 'tool_invocation')
+      (item.origin === 'harness' ? this.own : this.calls).set(item.call_id, callOf(item, at))
     return []
   }
 
@@ -176,18 +283,39 @@ export class RunReducer {
       case 'user_message':
         this.since = at
         return [{ kind: 'message', at, id: item.id, origin: item.origin, text: item.text }]
-      case 'agent_message': case 'reasoning': case 'plan':
-        this.texts.push({ id: item.id, type: item.type === 'agent_message' ? 'text' : item.type, text: item.text, status: item.status })
+      case 'agent_message':
+      case 'reasoning':
+      case 'plan':
+        this.texts.push({
+          id: item.id,
+          type: item.type === 'agent_message' ? 'text' : item.type,
+          text: item.text,
+          status: item.status,
+        })
         return []
-      case 'tool_invocation': return this.ended(item, at)
-      case 'tool_output': case 'command_execution': case 'file_change':
+      case 'tool_invocation':
+        return this.ended(item, at)
+      case 'tool_output':
+      case 'command_execution':
+      case 'file_change':
         this.about(item)
         return []
       case 'harness':
-        return [{ kind: 'note', at, id: item.id, name: item.event, text: item.message ?? '', error: false, ...(item.data && { data: item.data }) }]
+        return [
+          {
+            kind: 'note',
+            at,
+            id: item.id,
+            name: item.event,
+            text: item.message ?? '',
+            error: false,
+            ...(item.data && { data: item.data }),
+          },
+        ]
       case 'error':
         return [{ kind: 'note', at, id: item.id, name: item.code, text: item.message, error: true }]
-      default: return this.strange(item, at)
+      default:
+        return this.strange(item, at)
     }
   }
 
@@ -195,7 +323,17 @@ export class RunReducer {
   private strange(item: ThreadItem, at: string): RunPiece[] {
     const { type, id, child_thread_id, agent_name, status, summary, query } = item as unknown as Record<string, string>
     if (type === 'subagent' && child_thread_id !== undefined) {
-      return [{ kind: 'child', at, id: id ?? child_thread_id, thread_id: child_thread_id, name: agent_name ?? '', status: status ?? '', ...definedOnly({ summary }) }]
+      return [
+        {
+          kind: 'child',
+          at,
+          id: id ?? child_thread_id,
+          thread_id: child_thread_id,
+          name: agent_name ?? '',
+          status: status ?? '',
+          ...definedOnly({ summary }),
+        },
+      ]
     }
     // Tools of servers and searches of the web are said by their calls.
     if (type !== 'mcp_tool_call' && query === undefined) this.totals.unknown_events += 1
@@ -205,7 +343,13 @@ export class RunReducer {
   private ended(item: ThreadItem & { type: 'tool_invocation' }, at: string): RunPiece[] {
     const call = this.callNamed(item.call_id) ?? callOf(item, at)
     const { status, outcome, executor } = item
-    Object.assign(call, { status, ended_at: at, arguments: item.arguments, ...(outcome && { outcome }), ...definedOnly({ executor }) })
+    Object.assign(call, {
+      status,
+      ended_at: at,
+      arguments: item.arguments,
+      ...(outcome && { outcome }),
+      ...definedOnly({ executor }),
+    })
     this.totals.calls += 1
     if (isFailed(call)) this.totals.failed_calls += 1
     if (item.origin !== 'harness') {
@@ -237,7 +381,12 @@ export class RunReducer {
 
   private change({ path, kind, added_lines = 0, removed_lines = 0 }: FileChange): void {
     const known = this.files.get(path)
-    this.files.set(path, { path, kind: known?.kind === 'add' && kind === 'update' ? 'add' : kind, added_lines: (known?.added_lines ?? 0) + added_lines, removed_lines: (known?.removed_lines ?? 0) + removed_lines })
+    this.files.set(path, {
+      path,
+      kind: known?.kind === 'add' && kind === 'update' ? 'add' : kind,
+      added_lines: (known?.added_lines ?? 0) + added_lines,
+      removed_lines: (known?.removed_lines ?? 0) + removed_lines,
+    })
     this.totals.files = [...this.files.values()]
   }
 
@@ -250,20 +399,46 @@ export class RunReducer {
         return [{ kind: 'segment', at, segment_id, model, reason, prompt_path, catalog_path, catalog_hash }]
       }
       case 'thread.compact_boundary': {
-        const { trigger, tokens_before, tokens_after, original_message_count: messages_before, compacted_message_count: messages_after, history_artifact_path: history_path } = event
-        return [{ kind: 'boundary', at, what: 'compaction', trigger, tokens_before, tokens_after, messages_before, messages_after, ...definedOnly({ history_path }) }]
+        const {
+          trigger,
+          tokens_before,
+          tokens_after,
+          original_message_count: messages_before,
+          compacted_message_count: messages_after,
+          history_artifact_path: history_path,
+        } = event
+        return [
+          {
+            kind: 'boundary',
+            at,
+            what: 'compaction',
+            trigger,
+            tokens_before,
+            tokens_after,
+            messages_before,
+            messages_after,
+            ...definedOnly({ history_path }),
+          },
+        ]
       }
-      case 'context.reset': return [{ kind: 'boundary', at, what: 'reset', trigger: event.trigger }]
+      case 'context.reset':
+        return [{ kind: 'boundary', at, what: 'reset', trigger: event.trigger }]
       case 'permission.requested':
         Object.assign(this.callNamed(event.call_id) ?? {}, { asked: { reason: event.reason, policy: event.policy } })
         return []
       case 'permission.resolved':
-        Object.assign(this.callNamed(event.call_id) ?? {}, { answered: { decision: event.decision, wait_ms: event.wait_ms, ...(event.scope && { scope: event.scope }) } })
+        Object.assign(this.callNamed(event.call_id) ?? {}, {
+          answered: { decision: event.decision, wait_ms: event.wait_ms, ...(event.scope && { scope: event.scope }) },
+        })
         return []
-      case 'plan.approval.requested': return [{ kind: 'note', at, id, name: event.type, text: event.plan_file, error: false }]
-      case 'plan.approval.resolved': return [{ kind: 'note', at, id, name: event.type, text: event.decision, error: false }]
-      case 'interjected': return [{ kind: 'note', at, id, name: event.type, text: event.source, error: false }]
-      case 'error': return [{ kind: 'note', at, id, name: event.code, text: event.message, error: true }]
+      case 'plan.approval.requested':
+        return [{ kind: 'note', at, id, name: event.type, text: event.plan_file, error: false }]
+      case 'plan.approval.resolved':
+        return [{ kind: 'note', at, id, name: event.type, text: event.decision, error: false }]
+      case 'interjected':
+        return [{ kind: 'note', at, id, name: event.type, text: event.source, error: false }]
+      case 'error':
+        return [{ kind: 'note', at, id, name: event.code, text: event.message, error: true }]
       default:
         if (event.type !== 'item.updated') this.totals.unknown_events += 1
         return []
@@ -271,16 +446,29 @@ export class RunReducer {
   }
 }
 
-function callOf({ id, call_id, tool_call_id, tool_name, arguments: given, effects, status }: ThreadItem & { type: 'tool_invocation' }, at: string): TracedCall {
+function callOf(
+  { id, call_id, tool_call_id, tool_name, arguments: given, effects, status }: ThreadItem & { type: 'tool_invocation' },
+  at: string,
+): TracedCall {
   return {
-    call_id, item_id: id, tool: tool_name, effects: Array.isArray(effects) ? effects : [], status, started_at: at, ended_at: at, duration_ms: 0, bytes: 0, is_error: false,
+    call_id,
+    item_id: id,
+    tool: tool_name,
+    effects: Array.isArray(effects) ? effects : [],
+    status,
+    started_at: at,
+    ended_at: at,
+    duration_ms: 0,
+    bytes: 0,
+    is_error: false,
     ...definedOnly({ tool_call_id, arguments: given }),
   }
 }
 
 function addUsage(totals: RunTotals, usage: Usage, cost: number | null): void {
   const sum = totals.usage
-  for (const key of ['input_tokens', 'cached_input_tokens', 'cache_creation_tokens', 'output_tokens'] as const) sum[key] += usage[key] ?? 0
+  for (const key of ['input_tokens', 'cached_input_tokens', 'cache_creation_tokens', 'output_tokens'] as const)
+    sum[key] += usage[key] ?? 0
   if (usage.reasoning_tokens !== undefined) sum.reasoning_tokens = (sum.reasoning_tokens ?? 0) + usage.reasoning_tokens
   if (usage.estimated) sum.estimated = true
   totals.cost_usd = totals.cost_usd === null || cost === null ? null : totals.cost_usd + cost
@@ -288,12 +476,22 @@ function addUsage(totals: RunTotals, usage: Usage, cost: number | null): void {
 
 /** A call that did not do what it was for; a command that ended with an error code counts too. */
 export const isFailed = ({ outcome, is_error, exit_code, status }: TracedCall): boolean =>
-  is_error || status === 'failed' || (outcome !== undefined && outcome !== 'success') || (exit_code !== undefined && exit_code !== 0)
+  is_error ||
+  status === 'failed' ||
+  (outcome !== undefined && outcome !== 'success') ||
+  (exit_code !== undefined && exit_code !== 0)
 
 /** A call that a policy or a person refused. */
 export const isDenied = ({ outcome, error_code }: TracedCall): boolean =>
-  outcome === 'permission_rejected' || outcome === 'permission_cancelled' || outcome === 'hook_denied' || (error_code?.startsWith('VT_POLICY_') ?? false)
+  outcome === 'permission_rejected' ||
+  outcome === 'permission_cancelled' ||
+  outcome === 'hook_denied' ||
+  (error_code?.startsWith('VT_POLICY_') ?? false)
 
 /** The arguments of a call as an object: what a model wrote that is none stands under `value`. */
 export const argumentsOf = ({ arguments: given }: TracedCall): JsonObject =>
-  typeof given === 'object' && given !== null && !Array.isArray(given) ? (given as JsonObject) : given === undefined ? {} : ({ value: given } as JsonObject)
+  typeof given === 'object' && given !== null && !Array.isArray(given)
+    ? (given as JsonObject)
+    : given === undefined
+      ? {}
+      : ({ value: given } as JsonObject)

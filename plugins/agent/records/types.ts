@@ -1,5 +1,16 @@
 import type { Effect, JsonObject } from '../../../core/shapes/index.js'
-import type { CallOutcome, FileChange, FinishReason, ItemStatus, NotApplied, OutcomeCode, Subtype, TokenBreakdown, Usage, Verification } from '../base/index.js'
+import type {
+  CallOutcome,
+  FileChange,
+  FinishReason,
+  ItemStatus,
+  NotApplied,
+  OutcomeCode,
+  Subtype,
+  TokenBreakdown,
+  Usage,
+  Verification,
+} from '../base/index.js'
 
 /** What happened in a thread, whole: made by `reduce` from its events. Times are RFC 3339 UTC, `*_ms` milliseconds, `cost_usd` is `null` where a price was not known. */
 export interface TracedRun {
@@ -179,5 +190,8 @@ export type RunPiece =
   | { kind: 'run_start'; head: RunHead }
   | { kind: 'run_end'; end: TracedEnd }
   | { kind: 'turn_start'; turn: Pick<TurnRecord, 'turn_id' | 'number' | 'started_at' | 'breakdown'> }
-  | { kind: 'turn_end'; turn: Pick<TurnRecord, 'turn_id' | 'status' | 'ended_at' | 'code' | 'message' | 'usage' | 'cost_usd'> }
+  | {
+      kind: 'turn_end'
+      turn: Pick<TurnRecord, 'turn_id' | 'status' | 'ended_at' | 'code' | 'message' | 'usage' | 'cost_usd'>
+    }
   | TurnEntry

@@ -7,9 +7,12 @@ import { scheduleTool } from './tool.js'
 const most = 50
 const lasts_ms = 72 * 3_600_000
 /** Tools as they are shown where no person sits at the conversation: nothing begins by itself there. */
-export const withoutSchedule = <T extends { name: string }>(tools: T[]): T[] => tools.filter(({ name }) => name !== 'cron')
+export const withoutSchedule = <T extends { name: string }>(tools: T[]): T[] =>
+  tools.filter(({ name }) => name !== 'cron')
 
-type Scheduling = Pick<Conversation, 'commit' | 'harness' | 'providers' | 'surface' | 'newId'> & { readonly state: ConversationState & ScheduledState }
+type Scheduling = Pick<Conversation, 'commit' | 'harness' | 'providers' | 'surface' | 'newId'> & {
+  readonly state: ConversationState & ScheduledState
+}
 
 /** What a person has begin by itself while they sit at a conversation: it joins at idle boundaries, after what people say. Its facts are in the journal, so it comes back with the session. */
 export class SessionTasks implements SessionSchedule {
@@ -26,7 +29,12 @@ export class SessionTasks implements SessionSchedule {
   async loop(text: string): Promise<SessionTask> {
     const { prompt, every_secs } = readLoop(text)
     const now = this.now()
-    return this.add({ prompt, every_secs, next: new Date(now + every_secs * 1000).toISOString(), ends: new Date(now + lasts_ms).toISOString() })
+    return this.add({
+      prompt,
+      every_secs,
+      next: new Date(now + every_secs * 1000).toISOString(),
+      ends: new Date(now + lasts_ms).toISOString(),
+    })
   }
 
   async remind(text: string): Promise<SessionTask> {
@@ -38,11 +46,18 @@ export class SessionTasks implements SessionSchedule {
   async create(asked: AskedTask): Promise<SessionTask> {
     const { env } = this.thread.providers
     const hint = '`vtcode schedule create` sets what begins without anybody.'
-    if (!this.on && env['VTCODE_DISABLE_CRON'] !== '1') throw new AgentError('VT_SCHED_DISABLED', 'Nobody sits at this conversation, so nothing begins in it later.', { hint })
+    if (!this.on && env['VTCODE_DISABLE_CRON'] !== '1')
+      throw new AgentError('VT_SCHED_DISABLED', 'Nobody sits at this conversation, so nothing begins in it later.', {
+        hint,
+      })
     const now = this.now()
     const { at, ...task } = await readAsked(asked, now)
     const recurs = task.every_secs !== undefined || task.cron !== undefined
-    return this.add({ ...task, next: new Date(at).toISOString(), ...(recurs && { ends: new Date(now + lasts_ms).toISOString() }) })
+    return this.add({
+      ...task,
+      next: new Date(at).toISOString(),
+      ...(recurs && { ends: new Date(now + lasts_ms).toISOString() }),
+    })
   }
 
   /** Tools that a model is shown here. */
@@ -67,7 +82,10 @@ export class SessionTasks implements SessionSchedule {
     const { task, at } = first
     this.sooner.delete(task.id)
     const next = await nextOf({ ...task, next: new Date(at).toISOString() }, now)
-    await this.thread.commit({ kind: 'task', task: next === undefined ? { id: task.id, gone: true } : { ...task, next } })
+    await this.thread.commit({
+      kind: 'task',
+      task: next === undefined ? { id: task.id, gone: true } : { ...task, next },
+    })
     await this.thread.harness('schedule_fired', { message: `${task.id}: ${task.prompt.split('\n')[0]!.slice(0, 200)}` })
     return { role: 'user', parts: [{ type: 'text', text: task.prompt }], origin: 'schedule' }
   }
@@ -95,11 +113,20 @@ export class SessionTasks implements SessionSchedule {
   }
 
   private async add(made: Omit<SessionTask, 'id'>): Promise<SessionTask> {
-    if (this.thread.providers.env['VTCODE_DISABLE_CRON'] === '1') throw new AgentError('VT_SCHED_DISABLED', 'VTCODE_DISABLE_CRON=1 switches this off.', { hint: 'Begin the chat without it.' })
+    if (this.thread.providers.env['VTCODE_DISABLE_CRON'] === '1')
+      throw new AgentError('VT_SCHED_DISABLED', 'VTCODE_DISABLE_CRON=1 switches this off.', {
+        hint: 'Begin the chat without it.',
+      })
     const { tasks } = this.thread.state
-    if (tasks.length >= most) throw new AgentError('VT_SCHED_FULL', `${most} tasks are set already.`, { hint: '/loop cancel <id> makes room; /loop list shows them.' })
+    if (tasks.length >= most)
+      throw new AgentError('VT_SCHED_FULL', `${most} tasks are set already.`, {
+        hint: '/loop cancel <id> makes room; /loop list shows them.',
+      })
     const { length } = made.prompt
-    if (length > 8192) throw new AgentError('VT_SCHED_BAD_EXPRESSION', `The text has ${length} characters; at most 8192 are possible.`, { hint: 'Put the rest into a file, and name it in the text.' })
+    if (length > 8192)
+      throw new AgentError('VT_SCHED_BAD_EXPRESSION', `The text has ${length} characters; at most 8192 are possible.`, {
+        hint: 'Put the rest into a file, and name it in the text.',
+      })
     const numbers = tasks.map(({ id }) => Number(id))
     const task: SessionTask = { id: `${Math.max(0, ...numbers) + 1}`, ...made }
     await this.thread.commit({ kind: 'task', task })

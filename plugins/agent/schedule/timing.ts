@@ -4,11 +4,17 @@ const minute = 60
 const hour = 60 * minute
 const day = 24 * hour
 /** What divides its unit: so many minutes of an hour, hours of a day, whole days. */
-const intervals = [...[1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30].map((count) => count * minute), ...[1, 2, 3, 4, 6, 8, 12].map((count) => count * hour), ...Array.from({ length: 30 }, (_, days) => (days + 1) * day)]
+const intervals = [
+  ...[1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30].map((count) => count * minute),
+  ...[1, 2, 3, 4, 6, 8, 12].map((count) => count * hour),
+  ...Array.from({ length: 30 }, (_, days) => (days + 1) * day),
+]
 const usual = '10m'
 const units: Record<string, number> = { s: 1, m: minute, h: hour, d: day }
 
-const how = { hint: "/loop 10m <prompt>, /loop <prompt> every 2h, /remind 18:30 <text>, /remind +45m <text>; an interval is a number and one of s, m, h, d." }
+const how = {
+  hint: '/loop 10m <prompt>, /loop <prompt> every 2h, /remind 18:30 <text>, /remind +45m <text>; an interval is a number and one of s, m, h, d.',
+}
 const wrong = (message: string): AgentError => new AgentError('VT_SCHED_BAD_EXPRESSION', message, how)
 
 /** The interval nearest to the one that is said which divides its unit, in seconds; of two the longer. Seconds are rounded up to a minute. */
@@ -26,13 +32,15 @@ export function saidInterval(seconds: number): string {
 }
 
 /** When a task begins, as it is said. */
-export const saidWhen = ({ every_secs, cron }: SessionTask): string => (cron ? `by ${cron.expression} (${cron.tz})` : every_secs === undefined ? 'once' : `every ${saidInterval(every_secs)}`)
+export const saidWhen = ({ every_secs, cron }: SessionTask): string =>
+  cron ? `by ${cron.expression} (${cron.tz})` : every_secs === undefined ? 'once' : `every ${saidInterval(every_secs)}`
 
 /** What `/loop` says: `[interval] <prompt>` or `<prompt> every <interval>`; 10 minutes where no interval is said. Throws VT_SCHED_BAD_EXPRESSION. */
 export function readLoop(text: string): { prompt: string; every_secs: number } {
   const [, first, behind] = /^(\d+[smhd])\s+([^]+)$/.exec(text) ?? []
   const [, before, last] = /^([^]+?)\s+every\s+(\d+\s*[smhd])$/.exec(text) ?? []
-  const [prompt, said] = first !== undefined ? [behind!, first] : last !== undefined ? [before!, last.replace(/\s/g, '')] : [text, usual]
+  const [prompt, said] =
+    first !== undefined ? [behind!, first] : last !== undefined ? [before!, last.replace(/\s/g, '')] : [text, usual]
   const every_secs = roundedInterval(said)
   if (prompt.trim() === '' || /^\d+[smhd]$/.test(prompt.trim())) throw wrong('What is to be done is not said.')
   if (every_secs === undefined) throw wrong(`'${said}' is no interval.`)
@@ -55,10 +63,16 @@ export async function readReminder(text: string, now: number): Promise<{ prompt:
 }
 
 /** What a model asks for, and when that is next. Throws VT_SCHED_BAD_EXPRESSION. */
-export async function readAsked({ prompt, expression, every, run_at }: AskedTask, now: number): Promise<Omit<SessionTask, 'id' | 'ends' | 'next'> & { at: number }> {
-  const hint = { hint: "every: '10m', expression: '0 9 * * 1-5' (minute, hour, day of month, month, weekday), or run_at: '18:30' or RFC 3339." }
+export async function readAsked(
+  { prompt, expression, every, run_at }: AskedTask,
+  now: number,
+): Promise<Omit<SessionTask, 'id' | 'ends' | 'next'> & { at: number }> {
+  const hint = {
+    hint: "every: '10m', expression: '0 9 * * 1-5' (minute, hour, day of month, month, weekday), or run_at: '18:30' or RFC 3339.",
+  }
   const refuse = (message: string): AgentError => new AgentError('VT_SCHED_BAD_EXPRESSION', message, hint)
-  if ([expression, every, run_at].filter((one) => one !== undefined).length !== 1) throw refuse('One of expression, every, run_at says when.')
+  if ([expression, every, run_at].filter((one) => one !== undefined).length !== 1)
+    throw refuse('One of expression, every, run_at says when.')
   if (every !== undefined) {
     const every_secs = roundedInterval(every)
     if (every_secs === undefined) throw refuse(`every: '${every}' is no interval.`)
@@ -68,7 +82,11 @@ export async function readAsked({ prompt, expression, every, run_at }: AskedTask
   try {
     const tz = zoneOf()
     const timing = expression === undefined ? onceTiming(run_at!, tz, now) : cronTiming(expression, tz, now)
-    return { prompt, ...(timing.type === 'cron5' && { cron: { expression: timing.expression, tz } }), at: nextBase(timing, now)! }
+    return {
+      prompt,
+      ...(timing.type === 'cron5' && { cron: { expression: timing.expression, tz } }),
+      at: nextBase(timing, now)!,
+    }
   } catch (error) {
     throw refuse((error as Error).message.replace(/^--at/, 'run_at'))
   }
@@ -76,9 +94,14 @@ export async function readAsked({ prompt, expression, every, run_at }: AskedTask
 
 /** The time after one that was met; `undefined` for what happens once. What was missed meanwhile counts as once. */
 export async function nextOf({ every_secs, cron, next, ends }: SessionTask, now: number): Promise<string | undefined> {
-  const at = cron ? (await import('../../lib/schedule/index.js')).nextBase({ type: 'cron5', ...cron }, now) : every_secs === undefined ? undefined : afterwards(Date.parse(next), every_secs * 1000, now)
+  const at = cron
+    ? (await import('../../lib/schedule/index.js')).nextBase({ type: 'cron5', ...cron }, now)
+    : every_secs === undefined
+      ? undefined
+      : afterwards(Date.parse(next), every_secs * 1000, now)
   return at === undefined || (ends !== undefined && at > Date.parse(ends)) ? undefined : new Date(at).toISOString()
 }
 
 /** From the time that was met, so that nothing drifts. */
-const afterwards = (met: number, period: number, now: number): number => met + Math.max(1, Math.floor((now - met) / period) + 1) * period
+const afterwards = (met: number, period: number, now: number): number =>
+  met + Math.max(1, Math.floor((now - met) / period) + 1) * period

@@ -2,7 +2,21 @@ import type { Mode, PreparedCall, Result, RightsLeft, ToolInfo } from '../../../
 import type { Approval, Approved, CallOptions, Kernel } from '../../../core/contract/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import type { FileSnapshots } from '../../lib/snapshots/index.js'
-import type { AgentProviders, AgentSettings, Approve, CallPart, CompactTrigger, Fact, HarnessEvent, ResetTrigger, Store, TaskMemory, ThreadItem, TokenBreakdown, Told } from '../base/index.js'
+import type {
+  AgentProviders,
+  AgentSettings,
+  Approve,
+  CallPart,
+  CompactTrigger,
+  Fact,
+  HarnessEvent,
+  ResetTrigger,
+  Store,
+  TaskMemory,
+  ThreadItem,
+  TokenBreakdown,
+  Told,
+} from '../base/index.js'
 import type { Events } from '../events/index.js'
 import type { ModelAnswer, ModelConnection, ModelRequest } from '../model/index.js'
 import type { Queue } from './queue.js'

@@ -17,7 +17,13 @@ const wordsKept = 4
  * Makes a session out of another, which stays as it is and may be in use: with its whole conversation, or with what it remembers, a
  * summary and the latest prompts of the user. A turn under way is not taken along. No model is asked.
  */
-export async function fork<S extends ConversationState>(workspace: Workspace, from: string, to: string, mode: ForkMode, { clock, table }: { clock: Clock; table: StateTable<S> }): Promise<void> {
+export async function fork<S extends ConversationState>(
+  workspace: Workspace,
+  from: string,
+  to: string,
+  mode: ForkMode,
+  { clock, table }: { clock: Clock; table: StateTable<S> },
+): Promise<void> {
   const parent = `${callsFolder}/${from}`
   const records = await recordsOf(workspace, from)
   const manifest = asManifest((await workspace.text(`${parent}/manifest.json`).catch(() => '')) || '{}')
@@ -30,9 +36,22 @@ export async function fork<S extends ConversationState>(workspace: Workspace, fr
       await copyArtifacts(read, store, whole)
     })
     // One write of the whole: a fork that is cut short is no session.
-    const handedOver = () => handOver(table, whole, to, `${parent}/messages.jsonl`, clock.now()).map((fact, index) => lineOf(fact, index + 1, 0, now, store.mark))
-    await store.write('messages.jsonl', mode === 'full_copy' ? resealed(free(whole), store.mark) : handedOver().join(''))
-    const own = { session_id: to, title: undefined, total_cost_usd: 0, parent_session_id: from, parent_thread_id: manifest?.thread_id, fork_mode: mode }
+    const handedOver = () =>
+      handOver(table, whole, to, `${parent}/messages.jsonl`, clock.now()).map((fact, index) =>
+        lineOf(fact, index + 1, 0, now, store.mark),
+      )
+    await store.write(
+      'messages.jsonl',
+      mode === 'full_copy' ? resealed(free(whole), store.mark) : handedOver().join(''),
+    )
+    const own = {
+      session_id: to,
+      title: undefined,
+      total_cost_usd: 0,
+      parent_session_id: from,
+      parent_thread_id: manifest?.thread_id,
+      fork_mode: mode,
+    }
     await store.write('manifest.json', JSON.stringify({ ...manifest, ...own, created_at: now, updated_at: now }))
   } finally {
     await store.close()
@@ -47,16 +66,25 @@ export async function recordsOf(workspace: Workspace, id: string): Promise<reado
 }
 
 /** Hands over a reader of what lies in the folder of a session. */
-async function copyFrom(workspace: Workspace, path: string, use: (read: (name: string) => Promise<string | undefined>) => Promise<void>): Promise<void> {
+async function copyFrom(
+  workspace: Workspace,
+  path: string,
+  use: (read: (name: string) => Promise<string | undefined>) => Promise<void>,
+): Promise<void> {
   await using folder = await workspace.openDirectory(path)
   await use((name) => readOwn(`${folder.ref}/${name}`))
 }
 
 /** The texts that facts name lie beside the journal; those of a session's prompts are made anew. */
-async function copyArtifacts(read: (name: string) => Promise<string | undefined>, store: Store, records: readonly JournalRecord[]): Promise<void> {
+async function copyArtifacts(
+  read: (name: string) => Promise<string | undefined>,
+  store: Store,
+  records: readonly JournalRecord[],
+): Promise<void> {
   for (const record of records) {
     const text = record.kind === 'artifact' ? await read(`prompts/${record.sha256}`) : undefined
-    if (record.kind === 'artifact' && text !== undefined && sha256(text) === record.sha256) await store.write(`prompts/${record.sha256}`, text)
+    if (record.kind === 'artifact' && text !== undefined && sha256(text) === record.sha256)
+      await store.write(`prompts/${record.sha256}`, text)
   }
 }
 
@@ -64,7 +92,12 @@ async function copyArtifacts(read: (name: string) => Promise<string | undefined>
 async function journalOf(workspace: Workspace, path: string): Promise<string | undefined> {
   const folder = await workspace.openDirectory(path).catch(() => undefined)
   const file = `${path}/messages.jsonl`
-  return folder && readOwn(`${folder.ref}/messages.jsonl`).catch((error: unknown) => Promise.reject(unreadable(file, error))).finally(() => folder.close())
+  return (
+    folder &&
+    readOwn(`${folder.ref}/messages.jsonl`)
+      .catch((error: unknown) => Promise.reject(unreadable(file, error)))
+      .finally(() => folder.close())
+  )
 }
 
 /** The records up to the end of the last turn that ended. */
@@ -74,15 +107,30 @@ function closed(records: readonly JournalRecord[], table: StateTable<Conversatio
 }
 
 /** The same records without their costs, which count for the parent session. */
-const free = (records: readonly JournalRecord[]): JournalRecord[] => records.map((record) => ('cost_usd' in record ? { ...record, cost_usd: 0 } : record))
+const free = (records: readonly JournalRecord[]): JournalRecord[] =>
+  records.map((record) => ('cost_usd' in record ? { ...record, cost_usd: 0 } : record))
 
 /** The first facts of a summarised fork. */
-function handOver<S extends ConversationState>(table: StateTable<S>, records: readonly JournalRecord[], to: string, history_path: string, now: number): Fact[] {
+function handOver<S extends ConversationState>(
+  table: StateTable<S>,
+  records: readonly JournalRecord[],
+  to: string,
+  history_path: string,
+  now: number,
+): Fact[] {
   const state = table.replay(records)
   const summary = plainSummary(state.messages, state.summary)
-  const words = state.messages.filter(({ role, origin }) => role === 'user' && origin !== 'harness' && origin !== 'instructions').slice(-wordsKept)
+  const words = state.messages
+    .filter(({ role, origin }) => role === 'user' && origin !== 'harness' && origin !== 'instructions')
+    .slice(-wordsKept)
   const message = (text: string): Msg => ({ role: 'user', parts: [{ type: 'text', text }], origin: 'harness' })
   const memory = envelopeOf({ ...state, summary, history_path }, to, [], now, table.remembered(state))
-  const compaction: Fact = { kind: 'compaction', keep_from: 0, inserted: [message(shownMemory(memory)), message(shownSummary(summary)), ...words], history_path, summary }
+  const compaction: Fact = {
+    kind: 'compaction',
+    keep_from: 0,
+    inserted: [message(shownMemory(memory)), message(shownSummary(summary)), ...words],
+    history_path,
+    summary,
+  }
   return [compaction, ...table.carried(state)]
 }

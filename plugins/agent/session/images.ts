@@ -20,7 +20,11 @@ export async function keepImage(store: Store, bytes: Buffer, name: string): Prom
 }
 
 /** The images of a result, whoever made it, and a line for each that is none. */
-export async function keepImages(store: Store, content: readonly ContentBlock[] | undefined, name: string): Promise<{ images: ImageRef[]; remarks: string }> {
+export async function keepImages(
+  store: Store,
+  content: readonly ContentBlock[] | undefined,
+  name: string,
+): Promise<{ images: ImageRef[]; remarks: string }> {
   const images: ImageRef[] = []
   const faults: string[] = []
   const blocks = (content ?? []).flatMap((block) => (block.type === 'image' ? [block] : []))
@@ -35,10 +39,17 @@ export async function keepImages(store: Store, content: readonly ContentBlock[] 
 
 /** Every image that these messages hold, in their order. */
 export const imagesIn = (messages: readonly Msg[]): ImageRef[] =>
-  messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'image' ? [part.image] : part.type === 'tool_result' ? (part.images ?? []) : [])))
+  messages.flatMap(({ parts }) =>
+    parts.flatMap((part) =>
+      part.type === 'image' ? [part.image] : part.type === 'tool_result' ? (part.images ?? []) : [],
+    ),
+  )
 
 /** By digest, the base64 of the images for one request, or why one is not in it. */
-export async function loadImages(store: Store, messages: readonly Msg[]): Promise<ReadonlyMap<string, { data: string } | { why: string }>> {
+export async function loadImages(
+  store: Store,
+  messages: readonly Msg[],
+): Promise<ReadonlyMap<string, { data: string } | { why: string }>> {
   const found = new Map<string, { data: string } | { why: string }>()
   let left = most.bytes
   for (const { sha256: digest, bytes } of imagesIn(messages).reverse()) {
@@ -51,7 +62,8 @@ export async function loadImages(store: Store, messages: readonly Msg[]): Promis
     // A file that cannot be read is as good as gone: no image is worth a conversation.
     const data = await store.read(fileOf(digest)).catch(() => undefined)
     if (data === undefined) found.set(digest, { why: 'it is gone' })
-    else if (sha256(Buffer.from(data, 'base64')) !== digest) found.set(digest, { why: 'its file beside the journal has changed' })
+    else if (sha256(Buffer.from(data, 'base64')) !== digest)
+      found.set(digest, { why: 'its file beside the journal has changed' })
     else {
       found.set(digest, { data })
       left -= size
@@ -61,7 +73,11 @@ export async function loadImages(store: Store, messages: readonly Msg[]): Promis
 }
 
 /** Copies the images of a conversation to a session that goes on with it. */
-export async function copyImages(read: (name: string) => Promise<string | undefined>, to: Store, messages: readonly Msg[]): Promise<void> {
+export async function copyImages(
+  read: (name: string) => Promise<string | undefined>,
+  to: Store,
+  messages: readonly Msg[],
+): Promise<void> {
   for (const digest of new Set(imagesIn(messages).map(({ sha256 }) => sha256))) {
     const data = await read(fileOf(digest)).catch(() => undefined)
     if (data !== undefined) await to.write(fileOf(digest), data)

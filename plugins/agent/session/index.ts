@@ -1,5 +1,11 @@
 export { approvalOf, approvalsIn, removeApproval, writeApproval, type PendingApproval } from './approval_files.js'
-export type { Conversation, ConversationApprovals, ConversationContext, ConversationHooks, HowCalled } from './conversation.js'
+export type {
+  Conversation,
+  ConversationApprovals,
+  ConversationContext,
+  ConversationHooks,
+  HowCalled,
+} from './conversation.js'
 export { fork, recordsOf } from './fork.js'
 export { imagesIn, keepImages, loadImages } from './images.js'
 export { isHeld } from './lock.js'
@@ -17,7 +23,24 @@ export { foldersThere, forgetSession } from './traces.js'
 export { finished, finishRevert, revert, turnsOf, wordsOf } from './revert.js'
 export { planRewind } from './rewind.js'
 export { allSessions, findSession, homeOfSession, lastSession, noteSession } from './session_index.js'
-export { callEnd, callsIn, conversationTable, lastText, messageText, resultPart, unanswered, type ConversationState } from './state.js'
+export {
+  callEnd,
+  callsIn,
+  conversationTable,
+  lastText,
+  messageText,
+  resultPart,
+  unanswered,
+  type ConversationState,
+} from './state.js'
 export type { StatePart, StateTable } from './state_table.js'
 export { memoryStore, openStore, validId } from './store.js'
-export { asSummary, mergeSummaries, plainSummary, shownSummary, summaryPrompt, summarySchema, transcript } from './summary.js'
+export {
+  asSummary,
+  mergeSummaries,
+  plainSummary,
+  shownSummary,
+  summaryPrompt,
+  summarySchema,
+  transcript,
+} from './summary.js'

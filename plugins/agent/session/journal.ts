@@ -6,7 +6,10 @@ import { AgentError, type Fact, type JournalRecord, type Store } from '../base/i
 type Mark = Store['mark']
 
 /** The mark of this user for what a session holds, wherever it lies: a repository, or who commits to it, can write none. */
-export const markOf = ({ seal }: Workspace, session: string): Mark => (text) => seal.userMark('session', session, text)
+export const markOf =
+  ({ seal }: Workspace, session: string): Mark =>
+  (text) =>
+    seal.userMark('session', session, text)
 
 /** The line of a record, with its number, the user's mark and a checksum. Secrets of ours that got into it are not written. */
 export function lineOf(fact: Fact, n: number, turn: number, ts: string, mark: Mark): string {
@@ -30,11 +33,16 @@ export function readOwnJournal(text: string, session: string, mark: Mark): Journ
   return journal
 }
 
-export const damagedLine = (line: number, session: string): AgentError => new AgentError('VT_SESSION_CORRUPT', `Line ${line} of the journal of session ${session} is damaged.`)
+export const damagedLine = (line: number, session: string): AgentError =>
+  new AgentError('VT_SESSION_CORRUPT', `Line ${line} of the journal of session ${session} is damaged.`)
 
 const foreignPart = (session: string, what: string): AgentError => {
   const hint = `Look at it with \`vtcode sessions show ${session}\`; if you trust who wrote it, \`vtcode sessions adopt ${session}\`, then go on.`
-  return new AgentError('VT_SESSION_FOREIGN', `The session '${session}' was changed by somebody else, or written by an older version: ${what} has no valid seal of yours.`, { hint })
+  return new AgentError(
+    'VT_SESSION_FOREIGN',
+    `The session '${session}' was changed by somebody else, or written by an older version: ${what} has no valid seal of yours.`,
+    { hint },
+  )
 }
 
 /** The same records under the mark of this user. */
@@ -59,7 +67,10 @@ export function readJournal(text: string): Journal {
   let bytes = 0
   for (const [index, line] of lines.entries()) {
     const record = parsed(line, index + 1)
-    if (!record) return index === lines.length - 1 && rest === '' ? { records, bytes, torn: true } : { records, bytes, torn: false, damaged: index + 1 }
+    if (!record)
+      return index === lines.length - 1 && rest === ''
+        ? { records, bytes, torn: true }
+        : { records, bytes, torn: false, damaged: index + 1 }
     records.push(record)
     bytes += Buffer.byteLength(line) + 1
   }

@@ -39,5 +39,7 @@ function holderIn(text: string | undefined): Holder | undefined {
 /** Whether a process on another machine or in a stopped container still lives cannot be seen from here. */
 function inUse({ pid, host }: Holder, file: string): AgentError {
   if (host === thisHolder().host) return new AgentError('VT_SESSION_LOCKED', `The session is in use by process ${pid}.`)
-  return new AgentError('VT_SESSION_LOCKED', `The session is in use by process ${pid} on ${JSON.stringify(host)}.`, { hint: `If nothing runs there any more, delete ${file}.` })
+  return new AgentError('VT_SESSION_LOCKED', `The session is in use by process ${pid} on ${JSON.stringify(host)}.`, {
+    hint: `If nothing runs there any more, delete ${file}.`,
+  })
 }

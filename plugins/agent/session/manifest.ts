@@ -65,16 +65,40 @@ export function manifestOf(
 }
 
 /** The manifest of a session that does a part of the work of another one, before it begins. */
-export function partManifest({ providers, session_id, thread_id, kernel, connection }: Conversation, part: { session_id: string; thread_id: string }): SessionManifest {
+export function partManifest(
+  { providers, session_id, thread_id, kernel, connection }: Conversation,
+  part: { session_id: string; thread_id: string },
+): SessionManifest {
   const now = new Date(providers.clock.now()).toISOString()
   return {
-    v: 1, session_id: part.session_id, thread_id: part.thread_id, workspace: kernel.workspace, model: connection.model.id, mode: 'plan', created_at: now, updated_at: now, status: 'active',
-    turn_count: 0, step_count: 0, event_count: 0, parent_session_id: session_id, parent_thread_id: thread_id, first_prompt: '', total_cost_usd: 0, vtcode_version: version,
+    v: 1,
+    session_id: part.session_id,
+    thread_id: part.thread_id,
+    workspace: kernel.workspace,
+    model: connection.model.id,
+    mode: 'plan',
+    created_at: now,
+    updated_at: now,
+    status: 'active',
+    turn_count: 0,
+    step_count: 0,
+    event_count: 0,
+    parent_session_id: session_id,
+    parent_thread_id: thread_id,
+    first_prompt: '',
+    total_cost_usd: 0,
+    vtcode_version: version,
   }
 }
 
 /** What no run changes. */
-function kept({ title, parent_session_id, parent_thread_id, fork_mode, no_export }: Partial<SessionManifest> = {}): Partial<SessionManifest> {
+function kept({
+  title,
+  parent_session_id,
+  parent_thread_id,
+  fork_mode,
+  no_export,
+}: Partial<SessionManifest> = {}): Partial<SessionManifest> {
   const all = { title, parent_session_id, parent_thread_id, fork_mode, no_export }
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
 }
@@ -98,7 +122,11 @@ export async function listSessions(workspace: Workspace): Promise<SessionManifes
 export function asManifest(text: string): SessionManifest | undefined {
   try {
     const one = JSON.parse(text) as SessionManifest | null
-    return one !== null && needed.every((key) => typeof one[key] === 'string') && ['string', 'undefined'].includes(typeof one.title) ? one : undefined
+    return one !== null &&
+      needed.every((key) => typeof one[key] === 'string') &&
+      ['string', 'undefined'].includes(typeof one.title)
+      ? one
+      : undefined
   } catch {
     return undefined
   }

@@ -55,7 +55,10 @@ export class ManifestWriter {
     const { thread, status } = this
     this.stale = false
     this.manifest = manifestOf(thread, { status, outcome: this.outcome ?? this.manifest?.outcome }, this.manifest)
-    await Promise.all([thread.store.write('manifest.json', JSON.stringify(this.manifest)), status !== 'active' && saveMemory(thread)])
+    await Promise.all([
+      thread.store.write('manifest.json', JSON.stringify(this.manifest)),
+      status !== 'active' && saveMemory(thread),
+    ])
   }
 
   /** Returns when all of it is written. Throws VT_SESSION_WRITE where that could not be. */

@@ -30,12 +30,20 @@ const most = 5
 const mostFiles = 200
 
 /** The memory of a session as its journal and its queue have it. */
-export function envelopeOf(state: ConversationState, session_id: string, pending: readonly { id: string; text: string }[], now: number, task: TaskMemory = {}): SessionMemoryEnvelope {
+export function envelopeOf(
+  state: ConversationState,
+  session_id: string,
+  pending: readonly { id: string; text: string }[],
+  now: number,
+  task: TaskMemory = {},
+): SessionMemoryEnvelope {
   const { summary, first_prompt, touched, applied, history_path } = state
   const { task_summary, spec_summary = null, evaluation_summary = null, verification_summary = null } = task
   const { constraints = [], grounded_facts = [], touched_files = [], open_questions = [] } = task
   const { verification_todo = [], delegation_notes = [] } = task
-  const last = state.messages.findLast(({ role, parts }) => role === 'assistant' && parts.some(({ type }) => type === 'text'))
+  const last = state.messages.findLast(
+    ({ role, parts }) => role === 'assistant' && parts.some(({ type }) => type === 'text'),
+  )
   const text = [summary.goal, ...summary.done, summary.critical_context].filter(Boolean).join('\n')
   return {
     session_id,
@@ -62,7 +70,9 @@ export function envelopeOf(state: ConversationState, session_id: string, pending
 /** Saves the memory of a session; `archive` is its name among histories. */
 export async function saveMemory(thread: Conversation, archive?: string): Promise<void> {
   const { state, session_id, queue, providers, store, settings } = thread
-  const text = withoutValues(JSON.stringify(envelopeOf(state, session_id, queue.pending, providers.clock.now(), thread.remembered())))
+  const text = withoutValues(
+    JSON.stringify(envelopeOf(state, session_id, queue.pending, providers.clock.now(), thread.remembered())),
+  )
   await store.write('memory.json', text)
   if (archive !== undefined && settings.context.dynamic.persist_history) await store.archive(archive, text)
 }
@@ -73,7 +83,11 @@ const longest = 2000
 export function shownMemory(memory: SessionMemoryEnvelope): string {
   const section = (title: string, body: string | null | readonly string[]) => {
     if (body === null || body.length === 0) return []
-    return [`## ${title}`, ...(typeof body === 'string' ? [body.slice(0, longest)] : body.map((item) => `- ${item}`)), '']
+    return [
+      `## ${title}`,
+      ...(typeof body === 'string' ? [body.slice(0, longest)] : body.map((item) => `- ${item}`)),
+      '',
+    ]
   }
   const lines = [
     ...section('Summary', memory.summary),
@@ -84,7 +98,10 @@ export function shownMemory(memory: SessionMemoryEnvelope): string {
     ...section('Verification Status', memory.verification_summary),
     ...section('Constraints', memory.constraints),
     ...section('Touched Files', memory.touched_files),
-    ...section('Grounded Facts', memory.grounded_facts.map(({ fact, source }) => `${fact} (${source})`)),
+    ...section(
+      'Grounded Facts',
+      memory.grounded_facts.map(({ fact, source }) => `${fact} (${source})`),
+    ),
     ...section('Open Questions', memory.open_questions),
     ...section('Verification Todo', memory.verification_todo),
     ...section('Delegation Notes', memory.delegation_notes),

@@ -32,8 +32,15 @@ export class Queue {
     const { pending, applied, seal } = contentOf(text)
     // What the user did not say is no prompt of theirs.
     const own = seal === this.store.mark(bodyOf({ v: 1, pending, applied }))
-    if (!own) throw new AgentError('VT_SESSION_FOREIGN', 'queue.json of the session has no valid seal of yours.', { hint: 'Look what waits in it, then delete the file.' })
-    this.content = { v: 1, pending: pending.filter(({ id }) => !known.includes(id)), applied: [...new Set([...applied, ...known])].slice(-most.applied) }
+    if (!own)
+      throw new AgentError('VT_SESSION_FOREIGN', 'queue.json of the session has no valid seal of yours.', {
+        hint: 'Look what waits in it, then delete the file.',
+      })
+    this.content = {
+      v: 1,
+      pending: pending.filter(({ id }) => !known.includes(id)),
+      applied: [...new Set([...applied, ...known])].slice(-most.applied),
+    }
   }
 
   /** The waiting inputs, the oldest first. */
@@ -42,10 +49,18 @@ export class Queue {
   }
 
   /** Throws VT_LOOP_QUEUE_FULL. An input with a known id is not added again. */
-  async add(text: string, { id = uuidOf(this.random), origin = 'queue', first = false }: { id?: string; origin?: MessageOrigin; first?: boolean } = {}): Promise<string> {
+  async add(
+    text: string,
+    {
+      id = uuidOf(this.random),
+      origin = 'queue',
+      first = false,
+    }: { id?: string; origin?: MessageOrigin; first?: boolean } = {},
+  ): Promise<string> {
     const { pending, applied } = this.content
     if (applied.includes(id) || pending.some((one) => one.id === id)) return id
-    if (pending.length >= most.pending) throw new AgentError('VT_LOOP_QUEUE_FULL', `${most.pending} inputs wait already; this one was not taken.`)
+    if (pending.length >= most.pending)
+      throw new AgentError('VT_LOOP_QUEUE_FULL', `${most.pending} inputs wait already; this one was not taken.`)
     const one = { id, text, origin, created_at: new Date(this.clock.now()).toISOString() }
     await this.save({ pending: first ? [one, ...pending] : [...pending, one], applied })
     for (const wake of this.waiting.splice(0)) wake()
@@ -60,18 +75,24 @@ export class Queue {
   /** The oldest; it waits until `applied` says that the journal has it. */
   async next(): Promise<Msg | undefined> {
     const [first] = this.content.pending
-    return first && { role: 'user', parts: [{ type: 'text', text: first.text }], origin: first.origin, intent_id: first.id }
+    return (
+      first && { role: 'user', parts: [{ type: 'text', text: first.text }], origin: first.origin, intent_id: first.id }
+    )
   }
 
   applied(id: string): Promise<void> {
     const { pending, applied } = this.content
-    return this.save({ pending: pending.filter((one) => one.id !== id), applied: [...applied, id].slice(-most.applied) })
+    return this.save({
+      pending: pending.filter((one) => one.id !== id),
+      applied: [...applied, id].slice(-most.applied),
+    })
   }
 
   /** Empties the queue; returns the texts. */
   async takeBack(): Promise<string[]> {
     const { pending, applied } = this.content
-    if (pending.length > 0) await this.save({ pending: [], applied: [...applied, ...pending.map(({ id }) => id)].slice(-most.applied) })
+    if (pending.length > 0)
+      await this.save({ pending: [], applied: [...applied, ...pending.map(({ id }) => id)].slice(-most.applied) })
     return pending.map(({ text }) => text)
   }
 
@@ -84,7 +105,8 @@ export class Queue {
 }
 
 const bodyOf = ({ pending, applied }: Content): string => JSON.stringify({ v: 1, pending, applied })
-const sealedText = (content: Content, store: Store): string => JSON.stringify({ ...content, seal: store.mark(bodyOf(content)) })
+const sealedText = (content: Content, store: Store): string =>
+  JSON.stringify({ ...content, seal: store.mark(bodyOf(content)) })
 
 /** Puts the inputs that somebody else left under the mark of this user. */
 export async function adoptQueue(store: Store): Promise<void> {
@@ -96,9 +118,15 @@ export async function adoptQueue(store: Store): Promise<void> {
 function contentOf(text: string): Content & { seal?: string } {
   try {
     const content = JSON.parse(text) as Content & { seal?: string }
-    if (content.pending.every(({ id, text }) => typeof id === 'string' && typeof text === 'string') && Array.isArray(content.applied)) return content
+    if (
+      content.pending.every(({ id, text }) => typeof id === 'string' && typeof text === 'string') &&
+      Array.isArray(content.applied)
+    )
+      return content
   } catch {
     // The same as a content of another shape.
   }
-  throw new AgentError('VT_SESSION_CORRUPT', 'queue.json of the session is damaged.', { hint: 'Look what waits in it, then delete the file.' })
+  throw new AgentError('VT_SESSION_CORRUPT', 'queue.json of the session is damaged.', {
+    hint: 'Look what waits in it, then delete the file.',
+  })
 }

@@ -4,7 +4,15 @@ import { redactText } from '../../../core/text/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { undoable, type Step } from '../../lib/files/index.js'
 import { spooled } from '../../lib/state/index.js'
-import { isQuiet, meaningOf, subjectOf, textOfResult, type CallPart, type FileChange, type Meaning } from '../base/index.js'
+import {
+  isQuiet,
+  meaningOf,
+  subjectOf,
+  textOfResult,
+  type CallPart,
+  type FileChange,
+  type Meaning,
+} from '../base/index.js'
 import type { Conversation } from './conversation.js'
 import { callEnd, resultPart, unanswered } from './state.js'
 
@@ -22,7 +30,11 @@ interface KnownCall {
  * What became of a call that a killed process had begun; `undefined` when it did nothing and can be made. A command is never
  * made again, and files that it changed can be brought back; a change of our own is compared with what was noted before it.
  */
-export async function recoverCall({ workspace, session_id, state, snapshots, approvals }: Conversation, { call_id }: CallPart, { effects, meaning }: KnownCall): Promise<CallResult | undefined> {
+export async function recoverCall(
+  { workspace, session_id, state, snapshots, approvals }: Conversation,
+  { call_id }: CallPart,
+  { effects, meaning }: KnownCall,
+): Promise<CallResult | undefined> {
   const started = state.started.get(call_id) as { ts?: string; effects?: readonly Effect[] } | undefined
   // Both count, what is known now and what was noted: its tool may since have come to be called harmless.
   if ((isQuiet(effects) && isQuiet(started?.effects ?? [])) || (await approvals.waits(call_id))) return undefined
@@ -31,14 +43,27 @@ export async function recoverCall({ workspace, session_id, state, snapshots, app
     const changed = await snapshots.afterwards(call_id).catch(() => [])
     const files = changed.length > 0 ? ` It changed ${changed.map(({ path }) => path).join(', ')}.` : ''
     const output = await lastWords(workspace, session_id, since)
-    return { result: interrupted(`The program was killed while this ran: it may have run; look before repeating it.${files}${output}`), changed }
+    return {
+      result: interrupted(
+        `The program was killed while this ran: it may have run; look before repeating it.${files}${output}`,
+      ),
+      changed,
+    }
   }
-  const steps = (await undoable(workspace)).flatMap(({ checkpoint }) => (checkpoint.session === session_id && checkpoint.time >= since ? checkpoint.steps : []))
+  const steps = (await undoable(workspace)).flatMap(({ checkpoint }) =>
+    checkpoint.session === session_id && checkpoint.time >= since ? checkpoint.steps : [],
+  )
   const done = await Promise.all(steps.map((step) => isMade(workspace, step)))
   if (!done.includes(true)) return undefined
-  if (!done.includes(false)) return { result: ok({}, { text: 'The change was made before the program was interrupted.' }), changed: [] }
-  const state_of = steps.map((step, index) => `${'path' in step ? step.path : step.to}: ${done[index] ? 'made' : 'not made'}`)
-  return { result: interrupted(`The program was killed in the middle of this change. ${state_of.join('; ')}.`), changed: [] }
+  if (!done.includes(false))
+    return { result: ok({}, { text: 'The change was made before the program was interrupted.' }), changed: [] }
+  const state_of = steps.map(
+    (step, index) => `${'path' in step ? step.path : step.to}: ${done[index] ? 'made' : 'not made'}`,
+  )
+  return {
+    result: interrupted(`The program was killed in the middle of this change. ${state_of.join('; ')}.`),
+    changed: [],
+  }
 }
 
 const longestTail = 2048
@@ -47,11 +72,14 @@ const longestTail = 2048
 async function lastWords(workspace: Workspace, session: string, since: string): Promise<string> {
   const [last] = (await spooled(workspace, session)).filter(({ mtime_ms }) => mtime_ms >= Date.parse(since))
   if (!last) return ''
-  const bytes = await workspace.read(last.path, { offset: Math.max(0, last.bytes - longestTail) }).catch(() => Buffer.alloc(0))
+  const bytes = await workspace
+    .read(last.path, { offset: Math.max(0, last.bytes - longestTail) })
+    .catch(() => Buffer.alloc(0))
   return ` What it printed is in ${last.path} (${last.bytes} bytes); it ends:\n${redactText(bytes.toString())}`
 }
 
-const interrupted = (message: string): Result => fail('VT_CALL_INTERRUPTED', message, { hint: 'Check what was changed before you continue.' })
+const interrupted = (message: string): Result =>
+  fail('VT_CALL_INTERRUPTED', message, { hint: 'Check what was changed before you continue.' })
 
 /** Does the workspace look as it does after a step? */
 export async function isMade(workspace: Workspace, step: Step): Promise<boolean> {
@@ -79,10 +107,24 @@ export async function abandonTurn(thread: Conversation): Promise<void> {
     const start = thread.state.started.get(call_id)
     const about = await known(thread, call)
     const settled = start && (await recoverCall(thread, call, about))
-    const { result, changed } = settled ?? { result: interrupted('The program was killed before this was done. Nothing was done.'), changed: [] }
+    const { result, changed } = settled ?? {
+      result: interrupted('The program was killed before this was done. Nothing was done.'),
+      changed: [],
+    }
     const lost = !settled && !isQuiet(about.effects) && about.meaning.slot
-    await thread.commit(callEnd(call_id, textOfResult(result), changed, lost ? { not_applied: { tool: call.name, target: subjectOf(about.meaning), code: 'VT_CALL_INTERRUPTED' } } : {}))
+    await thread.commit(
+      callEnd(
+        call_id,
+        textOfResult(result),
+        changed,
+        lost ? { not_applied: { tool: call.name, target: subjectOf(about.meaning), code: 'VT_CALL_INTERRUPTED' } } : {},
+      ),
+    )
   }
-  if (calls.length > 0) await thread.commit({ kind: 'message', message: { role: 'tool', parts: calls.map((call) => resultPart(call, thread.state.ended.get(call.call_id)!)) } })
+  if (calls.length > 0)
+    await thread.commit({
+      kind: 'message',
+      message: { role: 'tool', parts: calls.map((call) => resultPart(call, thread.state.ended.get(call.call_id)!)) },
+    })
   await thread.commit({ kind: 'turn_end', status: 'failed', code: 'VT_SESSION_INTERRUPTED' })
 }

@@ -1,4 +1,11 @@
-import { outcomeTable, type JournalRecord, type Store, type ThreadEvent, type ThreadItem, type Usage } from '../base/index.js'
+import {
+  outcomeTable,
+  type JournalRecord,
+  type Store,
+  type ThreadEvent,
+  type ThreadItem,
+  type Usage,
+} from '../base/index.js'
 import { addUsage, noUsage } from '../model/index.js'
 import type { Conversation } from './conversation.js'
 import { damagedLine, readJournal, readOwnJournal, resealed } from './journal.js'
@@ -43,11 +50,21 @@ export async function restore<S extends object>(store: Store, id: string, table:
 }
 
 /** Emits the ends that a killed run did not, so that every log is complete. */
-export async function closeUnfinished({ events, session_id }: Pick<Conversation, 'events' | 'session_id'>, { running, items, turn_id, turn_usage, usage, turns, steps }: Unfinished): Promise<void> {
+export async function closeUnfinished(
+  { events, session_id }: Pick<Conversation, 'events' | 'session_id'>,
+  { running, items, turn_id, turn_usage, usage, turns, steps }: Unfinished,
+): Promise<void> {
   if (!running) return
   events.turn_id = turn_id
-  for (const item of [...items].reverse()) await events.complete({ ...item, ...('status' in item && { status: 'cancelled' as const }) } as typeof item)
-  if (turn_id !== undefined) await events.emit({ type: 'turn.failed', message: 'The program was killed in the middle of this turn.', code: 'VT_SESSION_INTERRUPTED', usage: turn_usage })
+  for (const item of [...items].reverse())
+    await events.complete({ ...item, ...('status' in item && { status: 'cancelled' as const }) } as typeof item)
+  if (turn_id !== undefined)
+    await events.emit({
+      type: 'turn.failed',
+      message: 'The program was killed in the middle of this turn.',
+      code: 'VT_SESSION_INTERRUPTED',
+      usage: turn_usage,
+    })
   events.turn_id = undefined
   const all = turn_id === undefined ? usage : addUsage(usage, turn_usage)
   await events.emit({
@@ -90,7 +107,19 @@ function withoutMode(record: JournalRecord): JournalRecord {
 }
 
 function readLog(text: string): Unfinished {
-  const unfinished: Unfinished = { thread_id: undefined, seq: 0, bytes: 0, torn: false, items: [], turn_id: undefined, running: false, turn_usage: noUsage, usage: noUsage, turns: 0, steps: 0 }
+  const unfinished: Unfinished = {
+    thread_id: undefined,
+    seq: 0,
+    bytes: 0,
+    torn: false,
+    items: [],
+    turn_id: undefined,
+    running: false,
+    turn_usage: noUsage,
+    usage: noUsage,
+    turns: 0,
+    steps: 0,
+  }
   const open = new Map<string, ThreadItem>()
   for (const line of text.split('\n')) {
     const event = parsed(line)
@@ -113,13 +142,18 @@ const notes: { readonly [T in ThreadEvent['type']]?: Note<ThreadEvent & { type: 
   'turn.started': (unfinished, { turn_id }) => Object.assign(unfinished, { turn_id, turn_usage: noUsage }),
   'turn.completed': (unfinished, { usage }) => endTurn(unfinished, usage),
   'turn.failed': (unfinished, { usage }) => endTurn(unfinished, usage),
-  'step.completed': (unfinished, { usage, step }) => Object.assign(unfinished, { turn_usage: addUsage(unfinished.turn_usage, usage), steps: step }),
+  'step.completed': (unfinished, { usage, step }) =>
+    Object.assign(unfinished, { turn_usage: addUsage(unfinished.turn_usage, usage), steps: step }),
   'item.started': (_, { item }, open) => open.set(item.id, item),
   'item.updated': (_, { item }, open) => open.set(item.id, item),
   'item.completed': (_, { item }, open) => open.delete(item.id),
 }
 const endTurn = (unfinished: Unfinished, usage = noUsage): unknown =>
-  Object.assign(unfinished, { turn_id: undefined, usage: addUsage(unfinished.usage, usage), turns: unfinished.turns + 1 })
+  Object.assign(unfinished, {
+    turn_id: undefined,
+    usage: addUsage(unfinished.usage, usage),
+    turns: unfinished.turns + 1,
+  })
 
 function note(unfinished: Unfinished, open: Map<string, ThreadItem>, event: ThreadEvent): void {
   unfinished.seq = event.seq

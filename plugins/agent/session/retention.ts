@@ -10,7 +10,11 @@ import { removeTraces } from './traces.js'
 const dayMs = 24 * 60 * 60 * 1000
 
 /** Deletes sessions of this user and spooled output beyond the bounds of the settings; returns the ids of the deleted sessions. */
-export async function tidy(workspace: Workspace, { sessions, context }: AgentSettings, { now, current }: { now: number; current?: string }): Promise<string[]> {
+export async function tidy(
+  workspace: Workspace,
+  { sessions, context }: AgentSettings,
+  { now, current }: { now: number; current?: string },
+): Promise<string[]> {
   const own = await ownSessions(workspace)
   const gone = await collect(workspace, sessions, { now, own, ...(current !== undefined && { current }) })
   await collectSpool(workspace, context.dynamic, current)
@@ -21,11 +25,21 @@ export async function tidy(workspace: Workspace, { sessions, context }: AgentSet
  * Deletes the sessions beyond the bounds, those used longest ago first: never one with a title, one in use, or `current`. 0 is no bound.
  * What came with the workspace is neither counted nor deleted. Returns the ids of those that are gone.
  */
-async function collect(workspace: Workspace, bounds: AgentSettings['sessions'], { now, own, current }: { now: number; own: ReadonlySet<string>; current?: string }): Promise<string[]> {
+async function collect(
+  workspace: Workspace,
+  bounds: AgentSettings['sessions'],
+  { now, own, current }: { now: number; own: ReadonlySet<string>; current?: string },
+): Promise<string[]> {
   const { max_count, max_age_days, max_total_mb } = bounds
   const sessions = (await listSessions(workspace)).filter(({ session_id }) => own.has(session_id))
   const all = await Promise.all(
-    sessions.map(async (one) => ({ ...one, bytes: await workspace.measure(`${callsFolder}/${one.session_id}`).then(({ bytes }) => bytes, () => 0) })),
+    sessions.map(async (one) => ({
+      ...one,
+      bytes: await workspace.measure(`${callsFolder}/${one.session_id}`).then(
+        ({ bytes }) => bytes,
+        () => 0,
+      ),
+    })),
   )
   const gone: string[] = []
   let count = all.length
@@ -33,7 +47,8 @@ async function collect(workspace: Workspace, bounds: AgentSettings['sessions'], 
   for (const { session_id, title, updated_at, bytes: size } of all.reverse()) {
     const old = max_age_days > 0 && now - Date.parse(updated_at) > max_age_days * dayMs
     const over = (max_count > 0 && count > max_count) || (max_total_mb > 0 && bytes > max_total_mb * 1024 * 1024)
-    if (!(old || over) || title !== undefined || session_id === current || !(await removed(workspace, session_id))) continue
+    if (!(old || over) || title !== undefined || session_id === current || !(await removed(workspace, session_id)))
+      continue
     gone.push(session_id)
     count -= 1
     bytes -= size
@@ -42,21 +57,36 @@ async function collect(workspace: Workspace, bounds: AgentSettings['sessions'], 
 }
 
 /** Deletes spooled output beyond its bound: of the session used longest ago first, of `current` never. 0 is no bound. */
-async function collectSpool(workspace: Workspace, { spool_max_mb }: AgentSettings['context']['dynamic'], current?: string): Promise<void> {
+async function collectSpool(
+  workspace: Workspace,
+  { spool_max_mb }: AgentSettings['context']['dynamic'],
+  current?: string,
+): Promise<void> {
   const kept = await spooled(workspace)
   const most = spool_max_mb * 1024 * 1024
   const sum = (files: typeof kept) => files.reduce((all, one) => all + one.bytes, 0)
   if (spool_max_mb === 0 || sum(kept) <= most) return
-  const sessions = (await listSessions(workspace)).map(({ session_id }) => ({ session_id, files: kept.filter(({ owner }) => owner === session_id) }))
+  const sessions = (await listSessions(workspace)).map(({ session_id }) => ({
+    session_id,
+    files: kept.filter(({ owner }) => owner === session_id),
+  }))
   let bytes = sum(sessions.flatMap(({ files }) => files))
   for (const { session_id, files } of sessions.reverse()) {
     if (bytes <= most) return
     if (session_id === current || (await isHeld(workspace, `${callsFolder}/${session_id}`))) continue
-    for (const file of files) await workspace.remove(file.path).then(() => (bytes -= file.bytes), () => {})
+    for (const file of files)
+      await workspace.remove(file.path).then(
+        () => (bytes -= file.bytes),
+        () => {},
+      )
   }
 }
 
-const removed = (workspace: Workspace, id: string): Promise<boolean> => removeSession(workspace, id).then(() => true, () => false)
+const removed = (workspace: Workspace, id: string): Promise<boolean> =>
+  removeSession(workspace, id).then(
+    () => true,
+    () => false,
+  )
 
 /** Deletes a session with everything that was kept for it. Throws VT_SESSION_LOCKED, VT_SESSION_NOT_FOUND. */
 export async function removeSession(workspace: Workspace, id: string): Promise<void> {

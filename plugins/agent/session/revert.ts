@@ -33,29 +33,56 @@ export interface RevertRequest {
  * Brings back what was before a turn: files, conversation or both. It is a turn of the session itself, and can be reverted. Throws
  * VT_REVERT_NO_CHECKPOINT, VT_REVERT_CONFLICT with nothing changed, VT_SESSION_NOT_FOUND, VT_SESSION_LOCKED.
  */
-export async function revert(workspace: OpenWorkspace, session_id: string, { turn, scope, paths, dry_run, force }: RevertRequest, now: number): Promise<Reverted> {
+export async function revert(
+  workspace: OpenWorkspace,
+  session_id: string,
+  { turn, scope, paths, dry_run, force }: RevertRequest,
+  now: number,
+): Promise<Reverted> {
   const store = await openStore(workspace, session_id, { must_exist: true })
   try {
     const { records, torn, bytes } = readOwnJournal((await store.read('messages.jsonl')) ?? '', session_id, store.mark)
     const since = beginOf(records, turn)
     const last = records.at(-1)?.turn ?? 0
-    if (since === undefined) throw new AgentError('VT_REVERT_NO_CHECKPOINT', `Session ${session_id} has no turn ${turn}; it has ${last}.`)
+    if (since === undefined)
+      throw new AgentError('VT_REVERT_NO_CHECKPOINT', `Session ${session_id} has no turn ${turn}; it has ${last}.`)
     if (!dry_run) await finishRevert(workspace, session_id, records)
     const code: Rewind = scope === 'conversation' ? nothing : await planRewind(workspace, session_id, since, paths)
-    if (code.conflicts.length > 0 && !force) throw new AgentError('VT_REVERT_CONFLICT', `Changed since by somebody else: ${code.conflicts.join(', ')}. Nothing was reverted.`, { details: { conflicts: code.conflicts } })
-    const unrevertable = scope === 'conversation' ? [] : await changedOtherwise(workspace, Date.parse(since), code.reverted)
-    const answer: Reverted = { session_id, turn: last + 1, reverted: code.reverted, skipped: code.skipped, unrevertable }
+    if (code.conflicts.length > 0 && !force)
+      throw new AgentError(
+        'VT_REVERT_CONFLICT',
+        `Changed since by somebody else: ${code.conflicts.join(', ')}. Nothing was reverted.`,
+        { details: { conflicts: code.conflicts } },
+      )
+    const unrevertable =
+      scope === 'conversation' ? [] : await changedOtherwise(workspace, Date.parse(since), code.reverted)
+    const answer: Reverted = {
+      session_id,
+      turn: last + 1,
+      reverted: code.reverted,
+      skipped: code.skipped,
+      unrevertable,
+    }
     if (dry_run) return answer
     if (torn) await store.cut('messages.jsonl', bytes)
     const ts = new Date(now).toISOString()
-    const fact: Fact = { kind: 'revert', to_turn: turn, scope, ...(paths.length > 0 && { paths }), ...(force && { force }) }
+    const fact: Fact = {
+      kind: 'revert',
+      to_turn: turn,
+      scope,
+      ...(paths.length > 0 && { paths }),
+      ...(force && { force }),
+    }
     // The record comes first: the files that are brought back belong to the turn that it opens, and whoever finds it last finishes it.
     await store.append('messages.jsonl', lineOf(fact, records.length + 1, last + 1, ts, store.mark))
     await store.sync()
     await carryOut(workspace, session_id, idOf(last + 1), code)
     await store.append('messages.jsonl', lineOf(finished(turn), records.length + 2, last + 1, ts, store.mark))
     await store.sync()
-    const state = conversationTable.replay([...records, { ...fact, n: records.length + 1, ts, turn: last + 1, crc: '' }])
+    const state = conversationTable.replay([
+      ...records,
+      { ...fact, n: records.length + 1, ts, turn: last + 1, crc: '' },
+    ])
     await store.write('memory.json', JSON.stringify(envelopeOf(state, session_id, [], now)))
     return answer
   } finally {
@@ -66,7 +93,10 @@ export async function revert(workspace: OpenWorkspace, session_id: string, { tur
 const nothing: Rewind = { operations: [], reverted: [], skipped: [], conflicts: [], made: [] }
 const idOf = (turn: number): string => `revert-${turn}`
 /** The fact after a revert whose files are restored. */
-export const finished = (turn: number): Fact => ({ kind: 'note', text: `The files are as they were before turn ${turn}.` })
+export const finished = (turn: number): Fact => ({
+  kind: 'note',
+  text: `The files are as they were before turn ${turn}.`,
+})
 
 /** A turn that can be gone back to: its number, and what began it. */
 export interface PastTurn {
@@ -80,38 +110,55 @@ export async function turnsOf(workspace: Workspace, session_id: string): Promise
   let turns: PastTurn[] = []
   for (const record of await recordsOf(workspace, session_id)) {
     if (record.kind === 'revert' && record.scope !== 'code') turns = turns.filter(({ turn }) => turn < record.to_turn)
-    if (record.kind === 'turn_start' && record.input.origin !== 'harness') turns.push({ turn: record.turn, ts: record.ts, text: messageText(record.input) })
+    if (record.kind === 'turn_start' && record.input.origin !== 'harness')
+      turns.push({ turn: record.turn, ts: record.ts, text: messageText(record.input) })
   }
   return turns
 }
 
 /** What was said in a conversation, by a person and by the model; without calls, and without what the harness said. Errors as those of `turnsOf`. */
-export async function wordsOf(workspace: Workspace, session_id: string): Promise<{ by: 'person' | 'model'; text: string }[]> {
+export async function wordsOf(
+  workspace: Workspace,
+  session_id: string,
+): Promise<{ by: 'person' | 'model'; text: string }[]> {
   const { messages } = conversationTable.replay(await recordsOf(workspace, session_id))
   return messages.flatMap(({ role, origin, ...message }) => {
-    const text = role === 'tool' || origin === 'harness' || origin === 'instructions' ? '' : messageText({ role, ...message })
+    const text =
+      role === 'tool' || origin === 'harness' || origin === 'instructions' ? '' : messageText({ role, ...message })
     return text.trim() === '' ? [] : [{ by: role === 'user' ? ('person' as const) : ('model' as const), text }]
   })
 }
 
 /** When a turn began; nothing when there is none such. */
-const beginOf = (records: readonly JournalRecord[], turn: number): string | undefined => records[before(records, turn).length]?.ts
+const beginOf = (records: readonly JournalRecord[], turn: number): string | undefined =>
+  records[before(records, turn).length]?.ts
 
 /** Restores the files of a revert whose process was killed before it did; none where somebody changed one since. Returns the turn it reverts to. */
-export async function finishRevert(workspace: OpenWorkspace, session_id: string, records: readonly JournalRecord[]): Promise<number | undefined> {
+export async function finishRevert(
+  workspace: OpenWorkspace,
+  session_id: string,
+  records: readonly JournalRecord[],
+): Promise<number | undefined> {
   const last = records.at(-1)
   if (last?.kind !== 'revert' || last.scope === 'conversation') return undefined
   const id = idOf(last.turn)
   // What was noted and not done would look like a change of somebody else.
   for (const { folder, checkpoint } of await undoable(workspace)) {
-    if (checkpoint.session === session_id && checkpoint.id === id && !(await allMade(workspace, checkpoint.steps))) await workspace.remove(folder, { recursive: true })
+    if (checkpoint.session === session_id && checkpoint.id === id && !(await allMade(workspace, checkpoint.steps)))
+      await workspace.remove(folder, { recursive: true })
   }
-  const plan = await planRewind(workspace, session_id, beginOf(records.slice(0, -1), last.to_turn) ?? last.ts, last.paths ?? [])
+  const plan = await planRewind(
+    workspace,
+    session_id,
+    beginOf(records.slice(0, -1), last.to_turn) ?? last.ts,
+    last.paths ?? [],
+  )
   if (plan.conflicts.length === 0 || last.force) await carryOut(workspace, session_id, id, plan)
   return last.to_turn
 }
 
-const allMade = async (workspace: Workspace, steps: readonly Step[]): Promise<boolean> => !(await Promise.all(steps.map((step) => isMade(workspace, step)))).includes(false)
+const allMade = async (workspace: Workspace, steps: readonly Step[]): Promise<boolean> =>
+  !(await Promise.all(steps.map((step) => isMade(workspace, step)))).includes(false)
 
 const passed = new Set(['.git', '.vtcode', 'node_modules'])
 const mostLookedAt = 20_000
@@ -122,7 +169,7 @@ async function changedOtherwise(workspace: Workspace, since: number, reverted: r
   const known = new Set(reverted)
   const found: string[] = []
   const folders = ['.']
-  for (let looked = 0; folders.length > 0 && looked < mostLookedAt && found.length < mostTold; ) {
+  for (let looked = 0; folders.length > 0 && looked < mostLookedAt && found.length < mostTold;) {
     const folder = folders.pop()!
     for (const { name, kind } of await workspace.names(folder).catch(() => [])) {
       looked += 1

@@ -1,6 +1,14 @@
 import type { OpenWorkspace, Operation, Version, Workspace } from '../../../core/workspace/index.js'
 import { contentHash } from '../../lib/base/index.js'
-import { missingParents, recorded, refuseForeign, undoable, versionAt, type Step, type Undoable } from '../../lib/files/index.js'
+import {
+  missingParents,
+  recorded,
+  refuseForeign,
+  undoable,
+  versionAt,
+  type Step,
+  type Undoable,
+} from '../../lib/files/index.js'
 
 /** What a path held: a file that was kept, what is now at another path, or nothing. */
 type Was = { kept: string; mode: number } | { now: string } | 'nothing'
@@ -19,11 +27,24 @@ export interface Rewind {
 }
 
 /** What takes back all that a session changed since a time; `only` are the paths that are wanted. Nothing is changed yet. */
-export async function planRewind(workspace: Workspace, session: string, since: string, only: readonly string[]): Promise<Rewind> {
-  const steps = (await undoable(workspace)).filter(({ checkpoint }) => checkpoint.session === session && checkpoint.time >= since)
+export async function planRewind(
+  workspace: Workspace,
+  session: string,
+  since: string,
+  only: readonly string[],
+): Promise<Rewind> {
+  const steps = (await undoable(workspace)).filter(
+    ({ checkpoint }) => checkpoint.session === session && checkpoint.time >= since,
+  )
   const past = new Past(workspace)
   for (const one of steps) await past.before(one)
-  const rewind: Rewind = { operations: [], reverted: [], skipped: past.skipped, conflicts: [...past.conflicts], made: past.made }
+  const rewind: Rewind = {
+    operations: [],
+    reverted: [],
+    skipped: past.skipped,
+    conflicts: [...past.conflicts],
+    made: past.made,
+  }
   for (const [path, was] of past.view) {
     if (only.length > 0 && !only.some((one) => path === one || path.startsWith(`${one}/`))) continue
     try {
@@ -40,17 +61,25 @@ export async function planRewind(workspace: Workspace, session: string, since: s
 }
 
 /** Carries it out, all of it or nothing, as a checkpoint of its own: it can be taken back in its turn. */
-export async function carryOut(whole: OpenWorkspace, session: string, id: string, { operations, made }: Rewind): Promise<void> {
+export async function carryOut(
+  whole: OpenWorkspace,
+  session: string,
+  id: string,
+  { operations, made }: Rewind,
+): Promise<void> {
   if (operations.length === 0) return
   const workspace = whole.asNamed(operations.map(({ path }) => path))
   const steps = await Promise.all(operations.map((operation) => stepOf(workspace, operation)))
-  await recorded({ slot: 'revert', id }, { workspace, session: { id: session } }, steps, () => workspace.transact(operations))
+  await recorded({ slot: 'revert', id }, { workspace, session: { id: session } }, steps, () =>
+    workspace.transact(operations),
+  )
   for (const folder of [...made].reverse()) await workspace.remove(folder).catch(() => {})
 }
 
 async function stepOf(workspace: Workspace, { op, path, ...rest }: Operation): Promise<Step> {
   const { over } = rest
-  const before = over === 'nothing' ? undefined : { sha256: over.sha256, mode: over.stat.mode & 0o7777, bytes: over.stat.bytes }
+  const before =
+    over === 'nothing' ? undefined : { sha256: over.sha256, mode: over.stat.mode & 0o7777, bytes: over.stat.bytes }
   if (op === 'remove') return { op, path, before: before! }
   const { bytes } = rest as { bytes: Uint8Array }
   return { op, path, ...(before && { before }), after: contentHash(bytes), made: await missingParents(path, workspace) }
@@ -58,7 +87,8 @@ async function stepOf(workspace: Workspace, { op, path, ...rest }: Operation): P
 
 async function back(workspace: Workspace, path: string, was: Was): Promise<Operation | undefined> {
   const there = await workspace.stat(path)
-  if (there && there.kind !== 'file') throw new Error(`a ${there.kind} stands in its place: take that away and revert again`)
+  if (there && there.kind !== 'file')
+    throw new Error(`a ${there.kind} stands in its place: take that away and revert again`)
   const over: Version | undefined = await versionAt(workspace, path)
   if (was === 'nothing') return over && { op: 'remove', path, over }
   const source = 'kept' in was ? was.kept : was.now
@@ -93,10 +123,15 @@ class Past {
         this.view.set(step.path, { kept, mode: step.before.mode })
         return
       case 'take':
-        for (const file of await this.files(kept)) this.view.set(file === '' ? step.path : `${step.path}/${file}`, { kept: file === '' ? kept : `${kept}/${file}`, mode: await this.mode(`${kept}${file && `/${file}`}`) })
+        for (const file of await this.files(kept))
+          this.view.set(file === '' ? step.path : `${step.path}/${file}`, {
+            kept: file === '' ? kept : `${kept}/${file}`,
+            mode: await this.mode(`${kept}${file && `/${file}`}`),
+          })
         return
       case 'create':
-        for (const file of await this.files(step.path)) this.view.set(file === '' ? step.path : `${step.path}/${file}`, 'nothing')
+        for (const file of await this.files(step.path))
+          this.view.set(file === '' ? step.path : `${step.path}/${file}`, 'nothing')
         this.made.push(step.path)
         return
       case 'rename':
@@ -109,7 +144,8 @@ class Past {
   private async renamed(from: string, to: string): Promise<void> {
     const below = new Map<string, Was>()
     for (const file of await this.files(to)) below.set(file, { now: file === '' ? to : `${to}/${file}` })
-    for (const [path, was] of this.view) if (path === to || path.startsWith(`${to}/`)) below.set(path.slice(to.length + 1), was)
+    for (const [path, was] of this.view)
+      if (path === to || path.startsWith(`${to}/`)) below.set(path.slice(to.length + 1), was)
     for (const [file, was] of below) {
       this.view.set(file === '' ? to : `${to}/${file}`, 'nothing')
       this.view.set(file === '' ? from : `${from}/${file}`, was)
@@ -135,7 +171,8 @@ class Past {
       return []
     }
     const found: string[] = []
-    for (const { name } of await this.workspace.names(path)) for (const file of await this.files(`${path}/${name}`)) found.push(file === '' ? name : `${name}/${file}`)
+    for (const { name } of await this.workspace.names(path))
+      for (const file of await this.files(`${path}/${name}`)) found.push(file === '' ? name : `${name}/${file}`)
     return found
   }
 

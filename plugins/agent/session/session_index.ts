@@ -25,7 +25,8 @@ export async function noteSession(session_id: string, { root: workspace, home }:
   }
 }
 
-const holds = (root: string, id: string): boolean => validId(id) && existsSync(join(root, callsFolder, id, 'messages.jsonl'))
+const holds = (root: string, id: string): boolean =>
+  validId(id) && existsSync(join(root, callsFolder, id, 'messages.jsonl'))
 
 /** The index as it is, the oldest entry first; lines that are no entries are left out. */
 async function entriesOf(home: string): Promise<{ session_id: string; workspace: string }[]> {
@@ -42,14 +43,19 @@ async function entriesOf(home: string): Promise<{ session_id: string; workspace:
 
 /** The ids of the sessions that this user began or took over here; whatever else lies in the workspace came with it. */
 export async function ownSessions({ root, home }: Workspace): Promise<ReadonlySet<string>> {
-  return new Set((await entriesOf(home)).flatMap(({ session_id, workspace }) => (workspace === root ? [session_id] : [])))
+  return new Set(
+    (await entriesOf(home)).flatMap(({ session_id, workspace }) => (workspace === root ? [session_id] : [])),
+  )
 }
 
 /** The id of the user's session that was used last here: what came with the workspace is no answer, whatever it says of itself. Throws VT_SESSION_NOT_FOUND. */
 export async function lastSession(workspace: Workspace): Promise<string> {
   const own = await ownSessions(workspace)
   const last = (await listSessions(workspace)).find(({ session_id }) => own.has(session_id))
-  if (!last) throw new AgentError('VT_SESSION_NOT_FOUND', 'You have no session in this workspace yet.', { hint: '`vtcode exec "<task>"` or `vtcode chat` begins one.' })
+  if (!last)
+    throw new AgentError('VT_SESSION_NOT_FOUND', 'You have no session in this workspace yet.', {
+      hint: '`vtcode exec "<task>"` or `vtcode chat` begins one.',
+    })
   return last.session_id
 }
 
@@ -60,13 +66,20 @@ export async function lastSession(workspace: Workspace): Promise<string> {
 export async function findSession(workspace: Workspace, id: string): Promise<void> {
   const { home } = workspace
   if (validId(id) && (await workspace.stat(`${callsFolder}/${id}/messages.jsonl`))) {
-    if ((await entriesOf(home)).some(({ session_id }) => session_id === id) || (await bearsOurMark(workspace, id))) return
+    if ((await entriesOf(home)).some(({ session_id }) => session_id === id) || (await bearsOurMark(workspace, id)))
+      return
     const hint = `Look at it with \`vtcode sessions show ${id}\`; if you trust who wrote it, \`vtcode sessions adopt ${id}\`, then go on.`
-    throw new AgentError('VT_SESSION_FOREIGN', `The session '${id}' came with the workspace; it is not yours.`, { hint })
+    throw new AgentError('VT_SESSION_FOREIGN', `The session '${id}' came with the workspace; it is not yours.`, {
+      hint,
+    })
   }
   const elsewhere = (await knownWorkspaces(home)).find((root) => holds(root, id))
   const hint = `It belongs to ${elsewhere}: vtcode resume --all ${id}`
-  throw new AgentError('VT_SESSION_NOT_FOUND', `Session not found: '${id}' in this workspace.`, elsewhere === undefined ? {} : { hint })
+  throw new AgentError(
+    'VT_SESSION_NOT_FOUND',
+    `Session not found: '${id}' in this workspace.`,
+    elsewhere === undefined ? {} : { hint },
+  )
 }
 
 /** Whether every line was written by this user, who was ended before the index knew of it. */

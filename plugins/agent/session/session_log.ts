@@ -18,7 +18,8 @@ const hasEvents = async (workspace: Workspace, id: string): Promise<boolean> =>
 
 /** All events of a session as bytes, in pieces, in order. Throws VT_SESSION_NOT_FOUND. */
 export async function* eventBytes(workspace: Workspace, id: string): AsyncGenerator<Buffer> {
-  if (!(await hasEvents(workspace, id))) throw new AgentError('VT_SESSION_NOT_FOUND', `Session not found: '${id}' has left no events in this workspace.`)
+  if (!(await hasEvents(workspace, id)))
+    throw new AgentError('VT_SESSION_NOT_FOUND', `Session not found: '${id}' has left no events in this workspace.`)
   await using folder = await workspace.openDirectory(`${callsFolder}/${id}`)
   for (const name of await logFiles(folder.ref)) {
     const file = await openOwn(`${folder.ref}/${name}`)
@@ -40,7 +41,9 @@ export async function fileOfSession(workspace: Workspace, id: string, path: stri
   if (!validId(id) || !/^(?:prompts\/)?[\w.-]+$/.test(path) || path.includes('..')) return undefined
   try {
     const [name, folder] = path.split('/').reverse()
-    await using handle = await workspace.openDirectory(folder === undefined ? `${callsFolder}/${id}` : `${callsFolder}/${id}/${folder}`)
+    await using handle = await workspace.openDirectory(
+      folder === undefined ? `${callsFolder}/${id}` : `${callsFolder}/${id}/${folder}`,
+    )
     return await readOwn(`${handle.ref}/${name}`)
   } catch {
     return undefined

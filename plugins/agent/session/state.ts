@@ -40,8 +40,20 @@ export interface ConversationState {
 type Part<Own extends keyof ConversationState> = StatePart<object, Pick<ConversationState, Own>>
 const most = { touched: 200, named: 500 }
 
-const said: Part<'messages' | 'turn' | 'open' | 'steps' | 'started' | 'ended' | 'earlier' | 'applied' | 'first_prompt'> = {
-  begin: () => ({ messages: [], turn: 0, open: undefined, steps: 0, started: new Map(), ended: new Map(), earlier: 0, applied: [], first_prompt: '' }),
+const said: Part<
+  'messages' | 'turn' | 'open' | 'steps' | 'started' | 'ended' | 'earlier' | 'applied' | 'first_prompt'
+> = {
+  begin: () => ({
+    messages: [],
+    turn: 0,
+    open: undefined,
+    steps: 0,
+    started: new Map(),
+    ended: new Map(),
+    earlier: 0,
+    applied: [],
+    first_prompt: '',
+  }),
   on: {
     turn_start(state, { turn_id, input }, turn) {
       state.turn = turn
@@ -103,7 +115,11 @@ const files: Part<'touched' | 'named'> = {
   begin: () => ({ touched: [], named: [] }),
   on: {
     call_start(state, { input }) {
-      state.named = latest(state.named, [(input as { path?: unknown } | null)?.path].filter((path) => typeof path === 'string'), most.named)
+      state.named = latest(
+        state.named,
+        [(input as { path?: unknown } | null)?.path].filter((path) => typeof path === 'string'),
+        most.named,
+      )
     },
     call_end(state, { changed = [] }) {
       state.touched = latest(state.touched, changed, most.touched)
@@ -128,15 +144,24 @@ const chosenMode: Part<'mode'> = {
 }
 
 /** The state that a conversation alone makes; rooms above add what their facts make. */
-export const conversationTable: StateTable<ConversationState> = StateTable.of(said).with(remembered).with(files).with(cost).with(chosenMode)
+export const conversationTable: StateTable<ConversationState> = StateTable.of(said)
+  .with(remembered)
+  .with(files)
+  .with(cost)
+  .with(chosenMode)
 
 /** Each once, the new ones last. */
-const latest = (old: string[], paths: readonly string[], count: number): string[] => (paths.length > 0 ? [...old.filter((path) => !paths.includes(path)), ...paths].slice(-count) : old)
+const latest = (old: string[], paths: readonly string[], count: number): string[] =>
+  paths.length > 0 ? [...old.filter((path) => !paths.includes(path)), ...paths].slice(-count) : old
 
 function cleared(message: Msg, { texts, inputs }: FactOf<'cleared'>): Msg {
   const parts = message.parts.map((part) => {
     if (!('call_id' in part) || !Object.hasOwn(texts, part.call_id)) return part
-    return part.type === 'tool_result' ? retold(part, texts[part.call_id]!) : inputs ? { ...part, input: { cleared: true } } : part
+    return part.type === 'tool_result'
+      ? retold(part, texts[part.call_id]!)
+      : inputs
+        ? { ...part, input: { cleared: true } }
+        : part
   })
   return parts.some((part, index) => part !== message.parts[index]) ? { ...message, parts } : message
 }
@@ -147,7 +172,8 @@ function retold({ images, ...part }: ResultPart, text: string): ResultPart {
 }
 
 /** Every call of these messages, in their order. */
-export const callsIn = (messages: readonly Msg[]): CallPart[] => messages.flatMap(({ parts }) => parts.filter((part) => part.type === 'tool_call'))
+export const callsIn = (messages: readonly Msg[]): CallPart[] =>
+  messages.flatMap(({ parts }) => parts.filter((part) => part.type === 'tool_call'))
 
 /** The calls of the last step that no result answers yet. */
 export function unanswered({ messages }: ConversationState): CallPart[] {
@@ -155,14 +181,23 @@ export function unanswered({ messages }: ConversationState): CallPart[] {
   return last?.role === 'assistant' ? last.parts.filter((part) => part.type === 'tool_call') : []
 }
 
-export const messageText = ({ parts }: Msg): string => parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
+export const messageText = ({ parts }: Msg): string =>
+  parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
 
 /** What the model said last; empty where it said nothing. */
-export const lastText = (messages: readonly Msg[]): string => messages.map((message) => (message.role === 'assistant' ? messageText(message) : '')).findLast((text) => text.trim() !== '') ?? ''
+export const lastText = (messages: readonly Msg[]): string =>
+  messages
+    .map((message) => (message.role === 'assistant' ? messageText(message) : ''))
+    .findLast((text) => text.trim() !== '') ?? ''
 
 type Answered = Pick<ResultPart, 'text' | 'is_error' | 'spool_path' | 'images'>
 /** The result of a call, for the journal. */
-export const callEnd = (call_id: string, answer: Answered, changes: readonly FileChange[], change: Pick<FactOf<'call_end'>, 'applied' | 'not_applied'> = {}): FactOf<'call_end'> => ({
+export const callEnd = (
+  call_id: string,
+  answer: Answered,
+  changes: readonly FileChange[],
+  change: Pick<FactOf<'call_end'>, 'applied' | 'not_applied'> = {},
+): FactOf<'call_end'> => ({
   kind: 'call_end',
   call_id,
   ...answer,
@@ -171,7 +206,10 @@ export const callEnd = (call_id: string, answer: Answered, changes: readonly Fil
 })
 
 /** A result as the model gets it. */
-export const resultPart = ({ call_id, tool_call_id, name }: CallPart, { text, is_error, spool_path, images, changed }: Answered & Pick<ResultPart, 'changed'>): ResultPart => ({
+export const resultPart = (
+  { call_id, tool_call_id, name }: CallPart,
+  { text, is_error, spool_path, images, changed }: Answered & Pick<ResultPart, 'changed'>,
+): ResultPart => ({
   type: 'tool_result',
   call_id,
   tool_call_id,

@@ -41,7 +41,8 @@ export class StateTable<S extends object> {
     for (const record of records) {
       const { turn } = record
       if (beginsTurn(record)) turns.push({ turn, kept: this.kept(state) })
-      if (record.kind === 'revert' && record.scope !== 'code') Object.assign(state, turns.find((one) => one.turn >= record.to_turn)!.kept)
+      if (record.kind === 'revert' && record.scope !== 'code')
+        Object.assign(state, turns.find((one) => one.turn >= record.to_turn)!.kept)
       this.apply(state, record, turn)
     }
     return state
@@ -56,13 +57,16 @@ export class StateTable<S extends object> {
     const memory: Record<string, unknown> = {}
     for (const [key, value] of this.parts.flatMap(({ remembered }) => Object.entries(remembered?.(state) ?? {}))) {
       const before = memory[key]
-      memory[key] = Array.isArray(before) && Array.isArray(value) ? [...(before as unknown[]), ...(value as unknown[])] : value
+      memory[key] =
+        Array.isArray(before) && Array.isArray(value) ? [...(before as unknown[]), ...(value as unknown[])] : value
     }
     return memory
   }
 
   private kept(state: S): Partial<S> {
-    return Object.fromEntries(this.parts.flatMap(({ reverted = [] }) => reverted.map((key) => [key, state[key as keyof S]]))) as Partial<S>
+    return Object.fromEntries(
+      this.parts.flatMap(({ reverted = [] }) => reverted.map((key) => [key, state[key as keyof S]])),
+    ) as Partial<S>
   }
 }
 type Reducer<S> = (state: S, fact: Fact, turn: number) => void

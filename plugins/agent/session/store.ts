@@ -19,7 +19,8 @@ const { O_RDWR, O_CREAT, O_APPEND } = constants
 /** A session on disk, held against other writers until it is closed. Throws VT_SESSION_LOCKED, VT_SESSION_NOT_FOUND, VT_SESSION_WRITE. */
 export async function openStore(workspace: Workspace, id: string, how: { must_exist: boolean }): Promise<Store> {
   const path = `${callsFolder}/${id}`
-  if (how.must_exist && !(validId(id) && (await workspace.stat(`${path}/messages.jsonl`)))) throw new AgentError('VT_SESSION_NOT_FOUND', `Session not found: '${id}' in this workspace.`)
+  if (how.must_exist && !(validId(id) && (await workspace.stat(`${path}/messages.jsonl`))))
+    throw new AgentError('VT_SESSION_NOT_FOUND', `Session not found: '${id}' in this workspace.`)
   const folder = await ownFolder(workspace, path).catch((error: unknown) => Promise.reject(ofDisk(path, error)))
   try {
     return new Disk(workspace, path, folder, await holdSession(workspace, path, folder))
@@ -50,7 +51,7 @@ class Disk implements Store {
       const file = await this.log(log)
       // A line goes into the system's memory at once; a trip through the thread pool for each would cost a turn more than all else.
       const bytes = Buffer.from(line)
-      for (let at = 0; at < bytes.length; ) at += writeSync(file.fd, bytes, at)
+      for (let at = 0; at < bytes.length;) at += writeSync(file.fd, bytes, at)
       this.unsynced.add(log)
     } catch (error) {
       throw unwritable(log, error)
@@ -61,7 +62,14 @@ class Disk implements Store {
     const logs = [...this.unsynced].filter((log) => only === undefined || log === only)
     for (const log of logs) this.unsynced.delete(log)
     // One that is under way counts too, and one that failed fails every later one.
-    const all = [this.synced, ...logs.map((log) => this.log(log).then((file) => file.datasync()).catch((error: unknown) => Promise.reject(unwritable(log, error))))]
+    const all = [
+      this.synced,
+      ...logs.map((log) =>
+        this.log(log)
+          .then((file) => file.datasync())
+          .catch((error: unknown) => Promise.reject(unwritable(log, error))),
+      ),
+    ]
     this.synced = Promise.all(all).then(() => {})
     this.synced.catch(() => {})
     return this.synced
@@ -72,7 +80,9 @@ class Disk implements Store {
     if (fstatSync(file.fd).size < largestLog) return
     await this.sync()
     const base = log.replace('.jsonl', '')
-    const taken = (await readdir(this.folder.ref)).flatMap((name) => Number(new RegExp(`^${base}\\.(\\d+)\\.jsonl$`).exec(name)?.[1] ?? []))
+    const taken = (await readdir(this.folder.ref)).flatMap((name) =>
+      Number(new RegExp(`^${base}\\.(\\d+)\\.jsonl$`).exec(name)?.[1] ?? []),
+    )
     await file.close()
     this.logs.delete(log)
     await rename(`${this.folder.ref}/${log}`, `${this.folder.ref}/${base}.${Math.max(0, ...taken) + 1}.jsonl`)
@@ -104,7 +114,9 @@ class Disk implements Store {
   }
 
   private async within(path: string, name: string, text: string): Promise<void> {
-    const folder = await ownFolder(this.workspace, path).catch((error: unknown) => Promise.reject(unwritable(`${path}/${name}`, error)))
+    const folder = await ownFolder(this.workspace, path).catch((error: unknown) =>
+      Promise.reject(unwritable(`${path}/${name}`, error)),
+    )
     try {
       await replace(`${folder.ref}/${name}`, name, text, { durable: false })
     } finally {
@@ -113,7 +125,9 @@ class Disk implements Store {
   }
 
   read(name: string): Promise<string | undefined> {
-    return readOwn(`${this.folder.ref}/${name}`).catch((error: unknown) => Promise.reject(unreadable(`${this.path}/${name}`, error)))
+    return readOwn(`${this.folder.ref}/${name}`).catch((error: unknown) =>
+      Promise.reject(unreadable(`${this.path}/${name}`, error)),
+    )
   }
 
   async cut(log: Log, bytes: number): Promise<void> {
@@ -134,13 +148,18 @@ async function replace(path: string, name: string, text: string, { durable }: { 
 }
 
 // The system names the place by a number of ours.
-const unwritable = (name: string, error: unknown): AgentError => new AgentError('VT_SESSION_WRITE', `${name} cannot be written: ${messageOf(error).replace(/, \w+ '.*$/, '')}.`)
+const unwritable = (name: string, error: unknown): AgentError =>
+  new AgentError('VT_SESSION_WRITE', `${name} cannot be written: ${messageOf(error).replace(/, \w+ '.*$/, '')}.`)
 
 /** An unreadable file is never taken for a missing one: the next write would replace it. */
-export const unreadable = (path: string, error: unknown): AgentError => new AgentError('VT_SESSION_CORRUPT', `${path} cannot be read: ${messageOf(error)}.`, { hint: 'Look at it by hand; nothing was changed.' })
+export const unreadable = (path: string, error: unknown): AgentError =>
+  new AgentError('VT_SESSION_CORRUPT', `${path} cannot be read: ${messageOf(error)}.`, {
+    hint: 'Look at it by hand; nothing was changed.',
+  })
 
 /** Errors of the file system become VT_SESSION_WRITE; our own errors stay as they are. */
-const ofDisk = (name: string, error: unknown): unknown => (typeof (error as NodeJS.ErrnoException).syscall === 'string' ? unwritable(name, error) : error)
+const ofDisk = (name: string, error: unknown): unknown =>
+  typeof (error as NodeJS.ErrnoException).syscall === 'string' ? unwritable(name, error) : error
 
 /** A session that ends with the program. */
 export function memoryStore(): Store {
@@ -153,7 +172,13 @@ export function memoryStore(): Store {
     read: async (name) => files.get(name),
     mark: () => '',
     archive: async (name, text) => (files.set(name, text), `${historyFolder}/${name}`),
-    cut: async (log, bytes) => void files.set(log, Buffer.from(files.get(log) ?? '').subarray(0, bytes).toString()),
+    cut: async (log, bytes) =>
+      void files.set(
+        log,
+        Buffer.from(files.get(log) ?? '')
+          .subarray(0, bytes)
+          .toString(),
+      ),
     close: async () => {},
   }
 }

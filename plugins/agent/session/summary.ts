@@ -2,7 +2,18 @@ import type { JsonObject } from '../../../core/shapes/index.js'
 import { block } from '../../../core/text/index.js'
 import type { MessagePart, Msg, Summary } from '../base/index.js'
 
-export const noSummary: Summary = { goal: '', constraints: [], done: [], in_progress: [], blocked: [], decisions: [], next_steps: [], facts: [], open_questions: [], critical_context: '' }
+export const noSummary: Summary = {
+  goal: '',
+  constraints: [],
+  done: [],
+  in_progress: [],
+  blocked: [],
+  decisions: [],
+  next_steps: [],
+  facts: [],
+  open_questions: [],
+  critical_context: '',
+}
 const lists = ['constraints', 'done', 'in_progress', 'blocked', 'decisions', 'next_steps', 'open_questions'] as const
 /** How many constraints, facts and questions are remembered over compactions. */
 const mostRemembered = 5
@@ -14,7 +25,12 @@ const text = { type: 'string' }
 const fact = { type: 'object', properties: { fact: text, source: text }, required: ['fact', 'source'] }
 export const summarySchema = {
   type: 'object',
-  properties: { goal: text, ...Object.fromEntries(lists.map((name) => [name, { type: 'array', items: text }])), facts: { type: 'array', items: fact }, critical_context: text },
+  properties: {
+    goal: text,
+    ...Object.fromEntries(lists.map((name) => [name, { type: 'array', items: text }])),
+    facts: { type: 'array', items: fact },
+    critical_context: text,
+  },
   required: ['goal'],
 }
 const longest = 2000
@@ -24,9 +40,13 @@ const mostItems = 40
 export function asSummary(answer: JsonObject): Summary {
   const all: Summary = { ...noSummary, ...answer }
   return {
-    ...Object.fromEntries(lists.map((name) => [name, all[name].slice(0, mostItems).map((item) => item.slice(0, longest))])) as Pick<Summary, (typeof lists)[number]>,
+    ...(Object.fromEntries(
+      lists.map((name) => [name, all[name].slice(0, mostItems).map((item) => item.slice(0, longest))]),
+    ) as Pick<Summary, (typeof lists)[number]>),
     goal: all.goal.slice(0, longest),
-    facts: all.facts.slice(0, mostItems).map(({ fact, source }) => ({ fact: fact.slice(0, longest), source: source.slice(0, 200) })),
+    facts: all.facts
+      .slice(0, mostItems)
+      .map(({ fact, source }) => ({ fact: fact.slice(0, longest), source: source.slice(0, 200) })),
     critical_context: all.critical_context.slice(0, longest),
   }
 }
@@ -52,7 +72,11 @@ function remembered<T>(items: readonly T[], textOf: (item: T) => string): T[] {
 
 /** A summary without a model: the user's prompts and the agent's last texts. */
 export function plainSummary(messages: readonly Msg[], earlier: Summary): Summary {
-  const textsBy = (role: Msg['role']) => messages.filter((message) => message.role === role && message.origin !== 'harness' && message.origin !== 'instructions').map(spoken).filter(Boolean)
+  const textsBy = (role: Msg['role']) =>
+    messages
+      .filter((message) => message.role === role && message.origin !== 'harness' && message.origin !== 'instructions')
+      .map(spoken)
+      .filter(Boolean)
   const prompts = textsBy('user')
   return {
     ...earlier,
@@ -61,11 +85,16 @@ export function plainSummary(messages: readonly Msg[], earlier: Summary): Summar
     critical_context: textsBy('assistant').slice(-2).join('\n').slice(-longest),
   }
 }
-const spoken = ({ parts }: Msg): string => parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('').trim()
+const spoken = ({ parts }: Msg): string =>
+  parts
+    .flatMap((part) => (part.type === 'text' ? [part.text] : []))
+    .join('')
+    .trim()
 
 /** The summary as the agent reads it. */
 export function shownSummary(summary: Summary): string {
-  const section = (title: string, items: readonly string[]) => (items.length > 0 ? [`${title}:`, ...items.map((item) => `- ${item}`)] : [])
+  const section = (title: string, items: readonly string[]) =>
+    items.length > 0 ? [`${title}:`, ...items.map((item) => `- ${item}`)] : []
   const lines = [
     ...(summary.goal ? [`Goal: ${summary.goal}`] : []),
     ...section('Constraints', summary.constraints),
@@ -74,7 +103,10 @@ export function shownSummary(summary: Summary): string {
     ...section('Blocked', summary.blocked),
     ...section('Decisions', summary.decisions),
     ...section('Next steps', summary.next_steps),
-    ...section('Facts', summary.facts.map(({ fact, source }) => `${fact} (${source})`)),
+    ...section(
+      'Facts',
+      summary.facts.map(({ fact, source }) => `${fact} (${source})`),
+    ),
     ...section('Open questions', summary.open_questions),
     ...(summary.critical_context ? [`Context: ${summary.critical_context}`] : []),
   ]
@@ -99,9 +131,13 @@ export function transcript(messages: readonly Msg[], room: number): string {
 
 function written(part: MessagePart): string {
   if (part.type === 'tool_call') return `call ${part.call_id} ${part.name} ${cut(JSON.stringify(part.input), 4000)}`
-  if (part.type === 'tool_result') return `result of ${part.call_id}${part.is_error ? ' (failed)' : ''}:\n${cut(part.text, 32_000)}`
+  if (part.type === 'tool_result')
+    return `result of ${part.call_id}${part.is_error ? ' (failed)' : ''}:\n${cut(part.text, 32_000)}`
   if (part.type === 'image') return `(image ${part.image.name})`
   return part.type === 'text' ? cut(part.text, 32_000) : ''
 }
 /** Its beginning and its end. */
-const cut = (text: string, most: number): string => (text.length <= most ? text : `${text.slice(0, most * 0.75)}\n… ${text.length - most} characters left out …\n${text.slice(-most / 4)}`)
+const cut = (text: string, most: number): string =>
+  text.length <= most
+    ? text
+    : `${text.slice(0, most * 0.75)}\n… ${text.length - most} characters left out …\n${text.slice(-most / 4)}`

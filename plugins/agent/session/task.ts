@@ -14,13 +14,21 @@ export interface AgentTask {
 const mostImages = 20
 
 /** A task as the message that a turn begins with; its images lie beside the journal. Throws VT_FILE_IMAGE, VT_CONFIG_INVALID, VT_SESSION_WRITE. */
-export async function messageOfTask(place: { workspace: Workspace; store: Store }, task: string | AgentTask | undefined): Promise<Msg | undefined> {
+export async function messageOfTask(
+  place: { workspace: Workspace; store: Store },
+  task: string | AgentTask | undefined,
+): Promise<Msg | undefined> {
   if (task === undefined) return undefined
   const { text, images = [] } = typeof task === 'string' ? { text: task } : task
   if (typeof text !== 'string' || !Array.isArray(images)) {
-    throw new AgentError('VT_CONFIG_INVALID', 'A task is a text, or an object with a `text` and a list of `images`.', { hint: "agent.run({ text: 'What is this?', images: ['shot.png'] })" })
+    throw new AgentError('VT_CONFIG_INVALID', 'A task is a text, or an object with a `text` and a list of `images`.', {
+      hint: "agent.run({ text: 'What is this?', images: ['shot.png'] })",
+    })
   }
-  if (images.length > mostImages) throw new AgentError('VT_FILE_IMAGE', `The task has ${images.length} images; at most ${mostImages} are taken.`, { hint: 'Give fewer, or put several into one.' })
+  if (images.length > mostImages)
+    throw new AgentError('VT_FILE_IMAGE', `The task has ${images.length} images; at most ${mostImages} are taken.`, {
+      hint: 'Give fewer, or put several into one.',
+    })
   const parts: Msg['parts'] = [{ type: 'text', text }]
   for (const given of images as readonly GivenImage[]) {
     const { name, bytes } = await bytesOf(place.workspace, given)
@@ -32,17 +40,21 @@ export async function messageOfTask(place: { workspace: Workspace; store: Store 
 }
 
 const imageFault = (name: string, why: string): AgentError =>
-  new AgentError('VT_FILE_IMAGE', `The image '${name}' cannot be given to the model: ${why}.`, { hint: 'Give a PNG, JPEG, GIF or WebP; make a large one smaller or convert it with a program.' })
+  new AgentError('VT_FILE_IMAGE', `The image '${name}' cannot be given to the model: ${why}.`, {
+    hint: 'Give a PNG, JPEG, GIF or WebP; make a large one smaller or convert it with a program.',
+  })
 
 async function bytesOf(workspace: Workspace, given: GivenImage): Promise<{ name: string; bytes: Buffer }> {
   if (typeof given !== 'string') {
     const { name, data } = (given ?? {}) as Partial<Exclude<GivenImage, string>>
-    if (typeof name !== 'string' || !(data instanceof Uint8Array)) throw imageFault(String(name ?? given), 'it is neither a path nor an object with `name` and the bytes as `data`')
+    if (typeof name !== 'string' || !(data instanceof Uint8Array))
+      throw imageFault(String(name ?? given), 'it is neither a path nor an object with `name` and the bytes as `data`')
     return { name, bytes: Buffer.from(data.buffer, data.byteOffset, data.byteLength) }
   }
   try {
     await using file = await workspace.openFile(given)
-    if (file.stat.bytes > mostOfImage.bytes) throw imageFault(given, `it has ${file.stat.bytes} bytes, and at most ${mostOfImage.bytes} are taken`)
+    if (file.stat.bytes > mostOfImage.bytes)
+      throw imageFault(given, `it has ${file.stat.bytes} bytes, and at most ${mostOfImage.bytes} are taken`)
     return { name: given, bytes: await file.read(0, file.stat.bytes) }
   } catch (error) {
     if (!(error instanceof VtError)) throw error

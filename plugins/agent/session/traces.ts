@@ -10,7 +10,9 @@ const folders = [callsFolder, historyFolder, spoolFolder]
 
 /** Which of the folders of sessions are there. */
 export async function foldersThere(workspace: Workspace): Promise<ReadonlySet<string>> {
-  const there = await Promise.all(['.vtcode', ...folders].map(async (path) => ((await workspace.stat(path)) ? [path] : [])))
+  const there = await Promise.all(
+    ['.vtcode', ...folders].map(async (path) => ((await workspace.stat(path)) ? [path] : [])),
+  )
   return new Set(there.flat())
 }
 
@@ -26,7 +28,8 @@ export async function removeTraces(workspace: Workspace, id: string): Promise<vo
   const folder = `${callsFolder}/${id}`
   if (await workspace.stat(folder)) await workspace.remove(folder, { recursive: true })
   for (const { name } of await workspace.names(historyFolder).catch(() => [])) {
-    if (name === id || name.startsWith(`${id}_`)) await workspace.remove(`${historyFolder}/${name}`, { recursive: true })
+    if (name === id || name.startsWith(`${id}_`))
+      await workspace.remove(`${historyFolder}/${name}`, { recursive: true })
   }
   for (const { path } of await spooled(workspace, id)) await workspace.remove(path)
   await dropWorktreesOf(workspace, id)

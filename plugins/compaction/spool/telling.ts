@@ -7,10 +7,29 @@ const around = { before: 1, behind: 2 }
 
 /** What programs write when something went wrong, and no word of a file that is merely called so. */
 const compilers = /\berror(?:\[\w+\])?(?: [A-Z]+\d+)?:|\bERROR\b|^E {2,}|\bFAIL(?:ED|URE)?\b|\bpanic(?:ked)?\b/u
-const others = /\bTraceback\b|\b[A-Z]\w*(?:Error|Exception)\b|\bfatal:|\bFATAL\b|\bundefined reference\b|\bSegmentation fault\b|^not ok\b|[✗✘❌]|\*\*\* |\bexit(?:ed)? (?:with )?(?:code|status):? [1-9]/u
+const others =
+  /\bTraceback\b|\b[A-Z]\w*(?:Error|Exception)\b|\bfatal:|\bFATAL\b|\bundefined reference\b|\bSegmentation fault\b|^not ok\b|[✗✘❌]|\*\*\* |\bexit(?:ed)? (?:with )?(?:code|status):? [1-9]/u
 const telling = new RegExp(`${compilers.source}|${others.source}`, 'gmu')
 /** Of these bytes each line that tells holds some: most of what programs write holds none, and is not read as text. */
-const signs = ['rror', 'ERROR', 'E  ', 'FAIL', 'panic', 'Traceback', 'Exception', 'fatal:', 'FATAL', 'undefined reference', 'Segmentation fault', 'not ok', '✗', '✘', '❌', '*** ', 'exit'].map((sign) => Buffer.from(sign))
+const signs = [
+  'rror',
+  'ERROR',
+  'E  ',
+  'FAIL',
+  'panic',
+  'Traceback',
+  'Exception',
+  'fatal:',
+  'FATAL',
+  'undefined reference',
+  'Segmentation fault',
+  'not ok',
+  '✗',
+  '✘',
+  '❌',
+  '*** ',
+  'exit',
+].map((sign) => Buffer.from(sign))
 /** Counts of nothing. */
 const nothing = /\b(?:0|no) (?:errors?|failures?|failed)\b|\b(?:errors?|failures?|failed): 0\b/i
 
@@ -24,7 +43,12 @@ interface Line {
  * The lines of a file that look as if they told of an error, with their neighbours and numbers, within `room` bytes; nothing where there are
  * none, or none that is not in `shown` already. The first come first: what follows an error often follows from it.
  */
-export async function tellingLines({ workspace }: Context, path: string, room: number, shown: (line: string) => boolean): Promise<string> {
+export async function tellingLines(
+  { workspace }: Context,
+  path: string,
+  room: number,
+  shown: (line: string) => boolean,
+): Promise<string> {
   const found = new Map<number, Line>()
   let rest: Buffer = Buffer.alloc(0)
   let [number, tells] = [1, 0]
@@ -35,18 +59,28 @@ export async function tellingLines({ workspace }: Context, path: string, room: n
     const lines = whole.subarray(0, end)
     if (signs.some((sign) => lines.includes(sign))) {
       const text = lines.toString('utf8')
-      for (const { index } of text.matchAll(telling)) if (tells < most.lines && note(found, text, index, number, shown)) tells++
+      for (const { index } of text.matchAll(telling))
+        if (tells < most.lines && note(found, text, index, number, shown)) tells++
     }
     if (bytes.length < most.piece) break
     number += lineBreaks(lines, end)
     // A line without an end is not looked at whole.
     rest = end === 0 ? Buffer.alloc(0) : whole.subarray(end)
   }
-  return written([...found.values()].sort((a, b) => a.number - b.number), room)
+  return written(
+    [...found.values()].sort((a, b) => a.number - b.number),
+    room,
+  )
 }
 
 /** Takes up the line at this place and its neighbours; `false` where it tells nothing new. */
-function note(found: Map<number, Line>, text: string, at: number, first: number, shown: (line: string) => boolean): boolean {
+function note(
+  found: Map<number, Line>,
+  text: string,
+  at: number,
+  first: number,
+  shown: (line: string) => boolean,
+): boolean {
   const start = text.lastIndexOf('\n', at - 1) + 1
   const line = lineAt(text, start)
   const number = first + lineBreaks(text, start)

@@ -34,13 +34,32 @@ const astGrep: Handler<Input> = async ({ input }, context) => {
   const pattern = input.pat.trim()
   if (pattern === '') throw problem('VT_INPUT_INVALID', { problem: "'pat' is empty." })
   const skip = Math.floor(input.skip)
-  const { paths, single } = await present(input.paths.map((path) => ofSkill(path, context)), context)
-  const asked = { action: 'structural', workflow: 'query', pattern, paths, strictness: 'smart', include_hidden: true, skip, max_results: PAGE, response_format: 'detailed' }
+  const { paths, single } = await present(
+    input.paths.map((path) => ofSkill(path, context)),
+    context,
+  )
+  const asked = {
+    action: 'structural',
+    workflow: 'query',
+    pattern,
+    paths,
+    strictness: 'smart',
+    include_hidden: true,
+    skip,
+    max_results: PAGE,
+    response_format: 'detailed',
+  }
   const result = await context.call('unified_search', asked)
   if (!result.ok) return result
   // Another backend may know less of it.
   const found = result.output as unknown as Found
-  const { matches: shown, total_matches: matchCount = shown.length, files_searched: filesSearched, files = [], parse_issues = [] } = found
+  const {
+    matches: shown,
+    total_matches: matchCount = shown.length,
+    files_searched: filesSearched,
+    files = [],
+    parse_issues = [],
+  } = found
   const limitReached = matchCount > skip + PAGE
   const issues = [...new Set(parse_issues.map(({ file, language, reason }) => `${file ?? language}: ${reason}`))]
   const output: JsonObject = {
@@ -83,7 +102,9 @@ function ofSkill(path: string, { host, session, workspace }: Context): string {
 /** The hashes of the files that are shown, as `expected_hash` of an edit takes them. */
 async function hashesOf(matches: readonly Match[], context: Context): Promise<Map<string, string>> {
   const files = [...new Set(matches.map(({ file }) => file))]
-  const read = files.map((path) => context.call('unified_file', { action: 'read', path, offset_lines: 1, page_size_lines: 1 }))
+  const read = files.map((path) =>
+    context.call('unified_file', { action: 'read', path, offset_lines: 1, page_size_lines: 1 }),
+  )
   const hashes = (await Promise.all(read)).map((result) => (result.ok ? String(result.output['hash']) : ''))
   return new Map(files.map((path, at) => [path, hashes[at]!]))
 }
@@ -93,32 +114,64 @@ async function present(all: readonly string[], { workspace }: Context): Promise<
   const found: { path: string; kind: string | undefined }[] = []
   for (const path of new Set(all.map((one) => one.trim()))) {
     if (path === '') throw problem('VT_INPUT_INVALID', { problem: "'paths' holds an empty entry." })
-    if (/^[a-z][a-z0-9+.-]*:\/\//i.test(path)) throw problem('VT_INPUT_INVALID', { problem: `'${path}' is no path of the workspace.` })
+    if (/^[a-z][a-z0-9+.-]*:\/\//i.test(path))
+      throw problem('VT_INPUT_INVALID', { problem: `'${path}' is no path of the workspace.` })
     if (/[*?[{]/.test(path)) found.push({ path, kind: undefined })
     else {
       const stat = await workspace.stat(path)
       if (stat) found.push({ path, kind: stat.kind })
     }
   }
-  if (found.length === 0) throw problem('VT_PATH_NOT_FOUND', { path: all.join(', '), similar: '' }, { hint: 'Name files, directories or globs of the workspace.' })
+  if (found.length === 0)
+    throw problem(
+      'VT_PATH_NOT_FOUND',
+      { path: all.join(', '), similar: '' },
+      { hint: 'Name files, directories or globs of the workspace.' },
+    )
   return { paths: found.map(({ path }) => path), single: found.length === 1 && found[0]!.kind === 'file' }
 }
 
 /** In line mode a single file has no header; with hashes every file has one, and a colon stands behind the number. */
-function render(matches: readonly Match[], mode: boolean | ReadonlyMap<string, string>, limitReached: boolean, issues: readonly string[]): string {
-  const listed = issues.length > 0 ? ['', 'Parse issues:', ...issues.slice(0, ISSUES).map((line) => `- ${line}`), ...(issues.length > ISSUES ? [`… +${issues.length - ISSUES} more`] : [])] : []
+function render(
+  matches: readonly Match[],
+  mode: boolean | ReadonlyMap<string, string>,
+  limitReached: boolean,
+  issues: readonly string[],
+): string {
+  const listed =
+    issues.length > 0
+      ? [
+          '',
+          'Parse issues:',
+          ...issues.slice(0, ISSUES).map((line) => `- ${line}`),
+          ...(issues.length > ISSUES ? [`… +${issues.length - ISSUES} more`] : []),
+        ]
+      : []
   if (matches.length === 0) {
-    const doubt = issues.length > 0 ? '. Parse issues mean the query may be mis-scoped; narrow paths before concluding absence.' : ''
+    const doubt =
+      issues.length > 0
+        ? '. Parse issues mean the query may be mis-scoped; narrow paths before concluding absence.'
+        : ''
     return [`No matches found${doubt}`, ...listed].join('\n')
   }
   const blocks = new Map<string, string[]>()
-  for (const match of matches) blocks.set(match.file, [...(blocks.get(match.file) ?? []), ...linesOf(match, typeof mode === 'boolean' ? '|' : ':')])
+  for (const match of matches)
+    blocks.set(match.file, [
+      ...(blocks.get(match.file) ?? []),
+      ...linesOf(match, typeof mode === 'boolean' ? '|' : ':'),
+    ])
   const text = [...blocks].map(([file, lines]) => [...headOf(file, mode), ...lines].join('\n')).join('\n\n')
-  return [text, ...(limitReached ? ['', 'Result limit reached; narrow paths or increase limit.'] : []), ...listed].join('\n')
+  return [text, ...(limitReached ? ['', 'Result limit reached; narrow paths or increase limit.'] : []), ...listed].join(
+    '\n',
+  )
 }
 
 /** Nodes of a list hold its commas too. */
-const readable = (nodes: readonly { text: string }[]): string => nodes.map(({ text }) => text).filter((text) => text !== ',').join(', ')
+const readable = (nodes: readonly { text: string }[]): string =>
+  nodes
+    .map(({ text }) => text)
+    .filter((text) => text !== ',')
+    .join(', ')
 
 const headOf = (file: string, mode: boolean | ReadonlyMap<string, string>): string[] =>
   typeof mode === 'boolean' ? (mode ? [] : [`# ${file}`]) : [`¶${file}#${mode.get(file)!}`]
@@ -126,7 +179,14 @@ const headOf = (file: string, mode: boolean | ReadonlyMap<string, string>): stri
 function linesOf({ line_number, text, metaVariables = {} }: Match, mark: string): string[] {
   const [first = '', ...more] = text.split(/\r?\n/)
   const single = Object.entries(metaVariables.single ?? {}).map(([name, { text }]): [string, string] => [name, text])
-  const multi = Object.entries(metaVariables.multi ?? {}).map(([name, nodes]): [string, string] => [name, readable(nodes)])
+  const multi = Object.entries(metaVariables.multi ?? {}).map(([name, nodes]): [string, string] => [
+    name,
+    readable(nodes),
+  ])
   const captures = [...single, ...multi].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, value]) => `${name}=${value}`)
-  return [`*${line_number}${mark}${first}`, ...more.map((line, at) => ` ${line_number + at + 1}${mark}${line}`), ...(captures.length > 0 ? [`  meta: ${captures.join(', ')}`] : [])]
+  return [
+    `*${line_number}${mark}${first}`,
+    ...more.map((line, at) => ` ${line_number + at + 1}${mark}${line}`),
+    ...(captures.length > 0 ? [`  meta: ${captures.join(', ')}`] : []),
+  ]
 }

@@ -11,8 +11,16 @@ interface Match {
 /** Matches as `file:line:text`, the lines around them as `file-line-text`, each line once. */
 export default function searchText(result: Result): Result {
   if (!result.ok) return result
-  const { matches, total_matches: total, truncated } = result.output as unknown as { matches: Match[]; total_matches: number; truncated: boolean }
-  const output: JsonObject = { matches: matches.map(({ file, line_number, text }) => ({ file, line_number, text })), total, truncated }
+  const {
+    matches,
+    total_matches: total,
+    truncated,
+  } = result.output as unknown as { matches: Match[]; total_matches: number; truncated: boolean }
+  const output: JsonObject = {
+    matches: matches.map(({ file, line_number, text }) => ({ file, line_number, text })),
+    total,
+    truncated,
+  }
   const more = truncated ? [`${total} matches in all; narrow the search.`] : []
   return { ...result, output, text: matches.length === 0 ? 'No matches.' : [...linesOf(matches), ...more].join('\n') }
 }

@@ -12,7 +12,10 @@ export function scorer(pattern: string, threshold: number, case_sensitive: boole
   const length = wanted.length
   const reachable = threshold - weight.adjacent - weight.wordStart
   // No longer span can reach the threshold.
-  const longest = Math.min(widest * length, reachable > 0 ? Math.floor((weight.dense * length) / reachable + 1e-9) : Infinity)
+  const longest = Math.min(
+    widest * length,
+    reachable > 0 ? Math.floor((weight.dense * length) / reachable + 1e-9) : Infinity,
+  )
   const pair = weight.adjacent / Math.max(1, length - 1)
   const startBonus = (text: string, at: number) => (startsWord(text, at) ? weight.wordStart / length : 0)
   return (line) => {
@@ -55,5 +58,7 @@ export function scorer(pattern: string, threshold: number, case_sensitive: boole
 /** Behind what is no letter or digit, or a capital behind what is none. */
 function startsWord(text: string, at: number): boolean {
   const [before = ' ', char = ''] = [text[at - 1], text[at]]
-  return (!/[\p{L}\p{N}]/u.test(before) && /[\p{L}\p{N}]/u.test(char)) || (/\p{Lu}/u.test(char) && !/\p{Lu}/u.test(before))
+  return (
+    (!/[\p{L}\p{N}]/u.test(before) && /[\p{L}\p{N}]/u.test(char)) || (/\p{Lu}/u.test(char) && !/\p{Lu}/u.test(before))
+  )
 }

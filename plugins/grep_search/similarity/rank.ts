@@ -18,7 +18,11 @@ export interface Ranked {
 }
 
 /** The files of a directory by how many of the names stand in them as whole words. Throws VT_PATH_*, VT_SEARCH_ENGINE_MISSING. */
-export async function rankFiles(context: Context, names: string[], { path, ...discovery }: WalkOptions & { path: string }): Promise<Ranked> {
+export async function rankFiles(
+  context: Context,
+  names: string[],
+  { path, ...discovery }: WalkOptions & { path: string },
+): Promise<Ranked> {
   await using directory = await context.workspace.openDirectory(path)
   const prefix = path === '.' ? '' : `${path}/`
   const found = new Map<string, Map<string, number>>()
@@ -33,14 +37,31 @@ export async function rankFiles(context: Context, names: string[], { path, ...di
     found.set(file, held)
   })
   const patterns = names.flatMap((name) => ['-e', name])
-  const asked = await withWalk(context.workspace, directory, discovery, (flags) => ripgrep(
-    directory,
-    [...flags, '--only-matching', '--line-number', '--null', '--with-filename', '--no-heading', '--case-sensitive', '--fixed-strings', '--word-regexp',
-      '--max-filesize', String(largestSearched), ...patterns, '--', './'],
-    { signal: context.signal, seconds },
-    stream.take,
-  ))
-  if (!asked) throw slotRefusal('VT_SEARCH_ENGINE_MISSING', 'ripgrep is not installed here, or did not come to its end.')
+  const asked = await withWalk(context.workspace, directory, discovery, (flags) =>
+    ripgrep(
+      directory,
+      [
+        ...flags,
+        '--only-matching',
+        '--line-number',
+        '--null',
+        '--with-filename',
+        '--no-heading',
+        '--case-sensitive',
+        '--fixed-strings',
+        '--word-regexp',
+        '--max-filesize',
+        String(largestSearched),
+        ...patterns,
+        '--',
+        './',
+      ],
+      { signal: context.signal, seconds },
+      stream.take,
+    ),
+  )
+  if (!asked)
+    throw slotRefusal('VT_SEARCH_ENGINE_MISSING', 'ripgrep is not installed here, or did not come to its end.')
   const there = new Set(await existing(context, [...found.keys()]))
   const files = [...found].filter(([file]) => there.has(file)).map(([file, held]) => ({ file, lines: held }))
   files.sort((a, b) => b.lines.size - a.lines.size || byPath(a.file, b.file))

@@ -1,5 +1,9 @@
 /** What `work` makes of each item, in their order; up to `most` are under way while one is used. Whoever stops early waits for none of them. */
-export async function* ahead<T, R>(items: AsyncIterable<T>, most: number, work: (item: T) => Promise<R>): AsyncGenerator<R> {
+export async function* ahead<T, R>(
+  items: AsyncIterable<T>,
+  most: number,
+  work: (item: T) => Promise<R>,
+): AsyncGenerator<R> {
   const under: Promise<R>[] = []
   for await (const item of items) {
     const made = work(item)

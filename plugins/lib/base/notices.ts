@@ -5,8 +5,11 @@ import { visibleLine } from '../../../core/text/index.js'
 export const largestOutput = 2 * 1024 * 1024
 
 /** A failure to throw, with a code of the slot; the manifest of the slot has its hint. */
-export const slotRefusal = (code: string, message: string, extra: { hint?: string; retryable?: boolean; details?: JsonObject; next?: Next } = {}): VtError =>
-  new VtError(fail(code, message, extra).error)
+export const slotRefusal = (
+  code: string,
+  message: string,
+  extra: { hint?: string; retryable?: boolean; details?: JsonObject; next?: Next } = {},
+): VtError => new VtError(fail(code, message, extra).error)
 
 /** Items whose size is taken at once. */
 const measured = 64
@@ -33,7 +36,8 @@ function whileFitting<T>(items: T[], bytes: number): T[] {
 export const notice = (code: string, message: string): Notice => ({ code, message })
 
 /** `1 match`, `2 matches`. */
-export const pluralized = (number: number, one: string, many = `${one}s`): string => `${number} ${number === 1 ? one : many}`
+export const pluralized = (number: number, one: string, many = `${one}s`): string =>
+  `${number} ${number === 1 ? one : many}`
 
 /** The first names, and how many more there are. */
 export function some(names: string[], limit = 20): string {
@@ -42,14 +46,42 @@ export function some(names: string[], limit = 20): string {
 }
 
 /** What happened besides, as notices. */
-export function remarks(found: { incomplete: boolean; complaints: string[]; skipped?: string[]; gone?: number; fallback?: boolean }): Notice[] {
+export function remarks(found: {
+  incomplete: boolean
+  complaints: string[]
+  skipped?: string[]
+  gone?: number
+  fallback?: boolean
+}): Notice[] {
   const { incomplete, complaints, skipped = [], gone = 0 } = found
   const all: Notice[] = []
-  if (found.fallback) all.push(notice('VT_SEARCH_FALLBACK', 'ripgrep is missing here, or did not come to its end; a slower search of our own answered.'))
-  if (incomplete) all.push(notice('VT_SEARCH_INCOMPLETE', 'The search stopped at its limit; the totals are lower bounds. Narrow path or globs.'))
-  if (complaints.length > 0) all.push(notice('VT_SEARCH_PARTIAL', `Not everything could be searched: ${complaints.slice(0, 5).join('; ')}`))
+  if (found.fallback)
+    all.push(
+      notice(
+        'VT_SEARCH_FALLBACK',
+        'ripgrep is missing here, or did not come to its end; a slower search of our own answered.',
+      ),
+    )
+  if (incomplete)
+    all.push(
+      notice(
+        'VT_SEARCH_INCOMPLETE',
+        'The search stopped at its limit; the totals are lower bounds. Narrow path or globs.',
+      ),
+    )
+  if (complaints.length > 0)
+    all.push(notice('VT_SEARCH_PARTIAL', `Not everything could be searched: ${complaints.slice(0, 5).join('; ')}`))
   // Without names: what is gone may never have been inside.
-  if (gone > 0) all.push(notice('VT_SEARCH_PARTIAL', `${pluralized(gone, 'file')} changed or vanished during the search and ${gone === 1 ? 'is' : 'are'} left out.`))
-  if (skipped.length > 0) all.push(notice('VT_SEARCH_SKIPPED', `${pluralized(skipped.length, 'file')} over 256 MiB not opened: ${some(skipped)}`))
+  if (gone > 0)
+    all.push(
+      notice(
+        'VT_SEARCH_PARTIAL',
+        `${pluralized(gone, 'file')} changed or vanished during the search and ${gone === 1 ? 'is' : 'are'} left out.`,
+      ),
+    )
+  if (skipped.length > 0)
+    all.push(
+      notice('VT_SEARCH_SKIPPED', `${pluralized(skipped.length, 'file')} over 256 MiB not opened: ${some(skipped)}`),
+    )
   return all
 }

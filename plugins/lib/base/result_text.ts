@@ -13,7 +13,8 @@ export function successText(result: Success): string {
 }
 
 /** One line each, behind the text that they belong to. */
-export const noticeLines = ({ notices = [] }: Success | Failure): string => notices.map(({ code, message }) => `\n[${code}] ${message}`).join('')
+export const noticeLines = ({ notices = [] }: Success | Failure): string =>
+  notices.map(({ code, message }) => `\n[${code}] ${message}`).join('')
 
 /** The next call that an error names, as its last line. */
 export const nextLine = ({ next }: Problem): string[] => (next ? [`Next: ${callText(next)}`] : [])

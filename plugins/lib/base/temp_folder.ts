@@ -32,7 +32,8 @@ function sweep(place: string, here: string): void {
     if (realm !== here || isProcessRunning(Number(pid))) continue
     try {
       const stat = lstatSync(join(place, name))
-      if (stat.isDirectory() && stat.uid === (process.getuid?.() ?? stat.uid)) rmSync(join(place, name), { recursive: true, force: true })
+      if (stat.isDirectory() && stat.uid === (process.getuid?.() ?? stat.uid))
+        rmSync(join(place, name), { recursive: true, force: true })
     } catch {
       // Somebody else removes it, or may.
     }

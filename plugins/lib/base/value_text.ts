@@ -12,11 +12,14 @@ const PUT_ASIDE = /\n… \d+ of \d+ bytes left out; the whole text is in /
  * aside, else enough for all that the text shows.
  */
 export function valueLimit(text: string): number {
-  return PUT_ASIDE.test(text) ? Buffer.byteLength(text) : Math.max(SMALL, Buffer.byteLength(JSON.stringify(text)) + 1024)
+  return PUT_ASIDE.test(text)
+    ? Buffer.byteLength(text)
+    : Math.max(SMALL, Buffer.byteLength(JSON.stringify(text)) + 1024)
 }
 
 /** A value as a model reads it in place of its text: all of it, or as much as the text showed. */
-export const valueText = (value: JsonObject, limit = Infinity): string => visibleJson(JSON.stringify(withinBytes(value, limit)))
+export const valueText = (value: JsonObject, limit = Infinity): string =>
+  visibleJson(JSON.stringify(withinBytes(value, limit)))
 
 /** A value in at most so many bytes of JSON: its long lists end earlier, its long texts are cut, and say so; the value itself where it is short enough. */
 export function withinBytes(value: JsonObject, limit: number): JsonObject {
@@ -55,7 +58,9 @@ function firstItems(items: readonly unknown[], room: number): unknown[] {
 
 /** The small members whole, the large ones with an equal share of what is left. */
 function sharing(value: JsonObject, room: number): JsonObject {
-  const sizes = Object.entries(value).map(([name, member]) => ({ name, size: jsonSize(member) })).sort((a, b) => a.size - b.size)
+  const sizes = Object.entries(value)
+    .map(([name, member]) => ({ name, size: jsonSize(member) }))
+    .sort((a, b) => a.size - b.size)
   const rooms = new Map<string, number>()
   let left = room - 2
   for (const [at, { name, size }] of sizes.entries()) {

@@ -15,7 +15,10 @@ export type Work<Job, Answer> = (job: Job, signal: AbortSignal, seconds?: number
 
 /** Why a job was not done; the words of the job itself where it failed. */
 export class ThreadProblem extends Error {
-  constructor(readonly why: 'slow' | 'heavy' | 'ended' | 'failed', message: string = why) {
+  constructor(
+    readonly why: 'slow' | 'heavy' | 'ended' | 'failed',
+    message: string = why,
+  ) {
     super(message)
   }
 }
@@ -69,7 +72,14 @@ class Jobs<Job, Answer> {
     return new Promise<Answer>((resolve, reject) => this.run(thread, job, signal, seconds, resolve, reject))
   }
 
-  private run(thread: Thread, job: Job, signal: AbortSignal, seconds: number, resolve: (answer: Answer) => void, reject: (error: Error) => void): void {
+  private run(
+    thread: Thread,
+    job: Job,
+    signal: AbortSignal,
+    seconds: number,
+    resolve: (answer: Answer) => void,
+    reject: (error: Error) => void,
+  ): void {
     const { worker } = thread
     const { growth_mb = Infinity } = this.limits
     const id = ++this.count
@@ -111,7 +121,10 @@ class Jobs<Job, Answer> {
     const worker = new Worker(this.script, { resourceLimits, stdout: true, stderr: true })
     const ready = new Promise<void>((resolve, reject) => {
       const ended = () => reject(new ThreadProblem('ended'))
-      worker.once('message', () => (this.rest(thread), resolve())).once('error', ended).once('exit', ended)
+      worker
+        .once('message', () => (this.rest(thread), resolve()))
+        .once('error', ended)
+        .once('exit', ended)
     })
     const thread = { worker, ready }
     // Between two jobs nobody listens, and its end is no error of the program.

@@ -21,17 +21,23 @@ export function diffOf(path: string, changes: Changes, room: DiffRoom): string {
 export function diffTexts(path: string, before: Buffer, after: Buffer, room: DiffRoom): string | undefined {
   if (Math.max(before.length, after.length) > mostCompared) return undefined
   const hunks = structuredPatch('', '', before.toString(), after.toString(), '', '', { context, timeout: 500 })?.hunks
-  return hunks && unified(before.length === 0 ? '/dev/null' : path, after.length === 0 ? '/dev/null' : path, hunks, room)
+  return (
+    hunks && unified(before.length === 0 ? '/dev/null' : path, after.length === 0 ? '/dev/null' : path, hunks, room)
+  )
 }
 
 /** How many lines were added and how many taken away; `undefined` under the conditions of `diffTexts`. */
 export function linesChanged(before: Buffer, after: Buffer): { added: number; removed: number } | undefined {
   if (Math.max(before.length, after.length) > mostCompared) return undefined
-  const hunks = structuredPatch('', '', before.toString(), after.toString(), '', '', { context: 0, timeout: 500 })?.hunks
+  const hunks = structuredPatch('', '', before.toString(), after.toString(), '', '', {
+    context: 0,
+    timeout: 500,
+  })?.hunks
   return hunks && { added: total(hunks, 'newLines'), removed: total(hunks, 'oldLines') }
 }
 
-const total = (hunks: readonly StructuredPatchHunk[], side: 'newLines' | 'oldLines'): number => hunks.reduce((sum, hunk) => sum + hunk[side], 0)
+const total = (hunks: readonly StructuredPatchHunk[], side: 'newLines' | 'oldLines'): number =>
+  hunks.reduce((sum, hunk) => sum + hunk[side], 0)
 
 interface Window {
   before: Buffer
@@ -68,7 +74,8 @@ function linesBack(bytes: Buffer, offset: number): number {
   return at
 }
 
-const startOfLine = (bytes: Buffer, offset: number): number => (offset === 0 ? 0 : bytes.lastIndexOf(10, offset - 1) + 1)
+const startOfLine = (bytes: Buffer, offset: number): number =>
+  offset === 0 ? 0 : bytes.lastIndexOf(10, offset - 1) + 1
 
 /** Where the third line after the one of `offset` ends. */
 function linesOn(bytes: Buffer, offset: number): number {
@@ -83,7 +90,11 @@ function linesOn(bytes: Buffer, offset: number): number {
 
 function hunksOf(before: Buffer, after: Buffer, line: number, newLine: number): StructuredPatchHunk[] {
   const patch = structuredPatch('', '', before.toString(), after.toString(), '', '', { context, timeout: 500 })
-  return (patch?.hunks ?? []).map((hunk) => ({ ...hunk, oldStart: hunk.oldStart + line - 1, newStart: hunk.newStart + newLine - 1 }))
+  return (patch?.hunks ?? []).map((hunk) => ({
+    ...hunk,
+    oldStart: hunk.oldStart + line - 1,
+    newStart: hunk.newStart + newLine - 1,
+  }))
 }
 
 function unified(oldPath: string, newPath: string, hunks: StructuredPatchHunk[], room: DiffRoom): string {
@@ -98,7 +109,12 @@ export function clip(diff: string, room: DiffRoom): string {
   const lines = diff.replace(/\n$/, '').split('\n')
   let bytes = 0
   let count = 0
-  while (count < lines.length && count < room.lines - 1 && (bytes += Buffer.byteLength(lines[count]!) + 1) <= room.bytes - 40) count++
+  while (
+    count < lines.length &&
+    count < room.lines - 1 &&
+    (bytes += Buffer.byteLength(lines[count]!) + 1) <= room.bytes - 40
+  )
+    count++
   if (count >= lines.length - 1 && Buffer.byteLength(diff) <= room.bytes) return `${lines.join('\n')}\n`
   return `${lines.slice(0, count).join('\n')}\n[${lines.length - count} more lines of the diff]\n`
 }

@@ -19,7 +19,11 @@ export interface MovableEntry {
 const kinds = { file: 'file', directory: 'dir', link: 'symlink' } as const
 
 /** What lies at `path`, if anything, checked against what this session knows of it. Throws VT_FILE_STALE, VT_PATH_SPECIAL. */
-export async function entryAt(path: string, expected: string | undefined, context: Context): Promise<MovableEntry | undefined> {
+export async function entryAt(
+  path: string,
+  expected: string | undefined,
+  context: Context,
+): Promise<MovableEntry | undefined> {
   refuseRoot(path)
   const { workspace } = context
   const stat = await workspace.stat(path)
@@ -40,31 +44,49 @@ export async function entryAt(path: string, expected: string | undefined, contex
 export const entryPlace = (path: string, { workspace }: Context): string => workspace.resolve(path, { follow: false })
 
 /** The entry that must be there. Throws VT_PATH_NOT_FOUND with what is similar. */
-export async function requiredEntry(path: string, expected: string | undefined, context: Context): Promise<MovableEntry> {
+export async function requiredEntry(
+  path: string,
+  expected: string | undefined,
+  context: Context,
+): Promise<MovableEntry> {
   const entry = await entryAt(path, expected, context)
   if (!entry) throw await missingPath(path, context)
   return entry
 }
 
 /** What is in the way of a new name: nothing, or a file that may be replaced. Throws VT_PATH_EXISTS, VT_INPUT_CONFLICT and the like. */
-export async function freeName(from: MovableEntry, to: string, overwrite: boolean, context: Context): Promise<MovableEntry | undefined> {
+export async function freeName(
+  from: MovableEntry,
+  to: string,
+  overwrite: boolean,
+  context: Context,
+): Promise<MovableEntry | undefined> {
   const place = entryPlace(to, context)
   if (from.at === place || (from.kind === 'dir' && place.startsWith(`${from.at}/`))) {
     const fields = `path '${from.path}' and destination '${to}'`
-    throw problem('VT_INPUT_CONFLICT', { fields }, { hint: 'Nothing can be put into itself; name another destination.' })
+    throw problem(
+      'VT_INPUT_CONFLICT',
+      { fields },
+      { hint: 'Nothing can be put into itself; name another destination.' },
+    )
   }
   const there = await entryAt(to, undefined, context)
   if (!there) return undefined
   if (there.kind === 'dir')
-    throw taken(to, `'${to}' is a directory: give the full new name, for example '${to}/${from.path.split('/').at(-1)}'.`)
-  if (from.kind === 'dir' || there.kind === 'symlink') throw taken(to, 'Choose another name, or delete what is there first.')
+    throw taken(
+      to,
+      `'${to}' is a directory: give the full new name, for example '${to}/${from.path.split('/').at(-1)}'.`,
+    )
+  if (from.kind === 'dir' || there.kind === 'symlink')
+    throw taken(to, 'Choose another name, or delete what is there first.')
   if (!overwrite) throw taken(to, 'Choose another name, or give overwrite: true to replace the file.')
   if (!there.content) throw tooLargeToChange(to, there.stat.bytes)
   return there
 }
 
 export function refuseRoot(path: string): void {
-  if (path === '.') throw problem('VT_INPUT_INVALID', { problem: "'.' is the workspace itself; name something inside it." })
+  if (path === '.')
+    throw problem('VT_INPUT_INVALID', { problem: "'.' is the workspace itself; name something inside it." })
 }
 
 const taken = (path: string, hint: string): VtError => problem('VT_PATH_EXISTS', { path }, { hint })

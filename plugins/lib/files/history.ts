@@ -52,7 +52,13 @@ export const historyOf = (session: string): string => `${historyFolder}/${sessio
  * Runs `change` with what it replaces kept for undo. If it fails the checkpoint goes again. `folder` is where a step may move things.
  * What was kept already, because the change could not wait, is named by `kept`, the file for each step.
  */
-export async function recorded<T>({ slot, id }: Author, { workspace, session }: Place, steps: Step[], change: (folder: string) => Promise<T>, kept?: string[]): Promise<T> {
+export async function recorded<T>(
+  { slot, id }: Author,
+  { workspace, session }: Place,
+  steps: Step[],
+  change: (folder: string) => Promise<T>,
+  kept?: string[],
+): Promise<T> {
   const bytes = steps.reduce((sum, step) => sum + bytesKept(step), 0)
   const name = `${String(Date.now()).padStart(14, '0')}-${randomBytes(3).toString('hex')}-${bytes}`
   const home = historyOf(session.id)
@@ -61,9 +67,15 @@ export async function recorded<T>({ slot, id }: Author, { workspace, session }: 
   try {
     await ignored(workspace)
     for (const [index, step] of steps.entries()) {
-      if ('before' in step && step.before) await workspace.keep(kept?.[index] ?? ('to' in step ? step.to : step.path), `${folder}/${index}`)
+      if ('before' in step && step.before)
+        await workspace.keep(kept?.[index] ?? ('to' in step ? step.to : step.path), `${folder}/${index}`)
     }
-    await workspace.write(`${folder}/record.json`, Buffer.from(workspace.seal.write('checkpoint', folder, record)), 'nothing', { mode: 0o600 })
+    await workspace.write(
+      `${folder}/record.json`,
+      Buffer.from(workspace.seal.write('checkpoint', folder, record)),
+      'nothing',
+      { mode: 0o600 },
+    )
     return await change(folder)
   } catch (error) {
     await workspace.remove(folder, { recursive: true }).catch(() => {})
@@ -73,7 +85,8 @@ export async function recorded<T>({ slot, id }: Author, { workspace, session }: 
   }
 }
 
-const bytesKept = (step: Step): number => (step.op === 'take' ? step.bytes : 'before' in step && step.before ? step.before.bytes : 0)
+const bytesKept = (step: Step): number =>
+  step.op === 'take' ? step.bytes : 'before' in step && step.before ? step.before.bytes : 0
 
 /** The directories that a file at `path` would need and that are not there, outermost first. */
 export async function missingParents(path: string, workspace: Workspace): Promise<string[]> {
@@ -97,7 +110,8 @@ export interface CheckpointFolder {
 export async function checkpoints(workspace: Workspace): Promise<CheckpointFolder[]> {
   const found: CheckpointFolder[] = []
   for (const session of await workspace.names(historyFolder).catch(() => [])) {
-    if (session.kind === 'directory') found.push(...(await checkpointsIn(workspace, `${historyFolder}/${session.name}`)))
+    if (session.kind === 'directory')
+      found.push(...(await checkpointsIn(workspace, `${historyFolder}/${session.name}`)))
   }
   return found.sort(byAge)
 }
@@ -108,7 +122,9 @@ export async function checkpointsIn(workspace: Workspace, folder: string): Promi
   const found = names.flatMap(({ name }): CheckpointFolder[] => {
     const [, own, time, bytes, mark] = /^((\d{14})-[0-9a-f]{6}-(\d+))-([0-9a-f]{12})$/.exec(name) ?? []
     // What is not ours is neither undone nor removed: a repository may have brought it.
-    return time && mark === workspace.seal.nameMark('checkpoint', `${folder}/${own}`) ? [{ path: `${folder}/${name}`, time: Number(time), bytes: Number(bytes) }] : []
+    return time && mark === workspace.seal.nameMark('checkpoint', `${folder}/${own}`)
+      ? [{ path: `${folder}/${name}`, time: Number(time), bytes: Number(bytes) }]
+      : []
   })
   return found.sort(byAge)
 }
@@ -119,7 +135,9 @@ export async function dropForeign(workspace: Workspace): Promise<void> {
     if (kind !== 'directory') continue
     const home = `${historyFolder}/${session}`
     const ours = new Set((await checkpointsIn(workspace, home)).map(({ path }) => path))
-    const others = (await workspace.names(home).catch(() => [])).filter(({ name }) => name !== 'copies' && !ours.has(`${home}/${name}`))
+    const others = (await workspace.names(home).catch(() => [])).filter(
+      ({ name }) => name !== 'copies' && !ours.has(`${home}/${name}`),
+    )
     const foreign = ours.size === 0 && others.length > 0 ? [home] : others.map(({ name }) => `${home}/${name}`)
     for (const path of foreign) await workspace.setAside(path)
   }

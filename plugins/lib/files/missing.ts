@@ -18,7 +18,15 @@ export async function missingPath(path: string, { workspace }: Pick<Context, 'wo
     const similar = [...new Set([...(await sameName(name, workspace)), ...beside])].slice(0, 3)
     const named = similar.length > 0 ? `; similar: ${similar.join(', ')}` : ''
     const details = { path, ...(similar.length > 0 && { similar }) }
-    return problem('VT_PATH_NOT_FOUND', { path, similar: named }, { details, next: await nearestListing(path, workspace), ...(similar.length > 0 && { hint: 'Use one of these, or see what is there.' }) })
+    return problem(
+      'VT_PATH_NOT_FOUND',
+      { path, similar: named },
+      {
+        details,
+        next: await nearestListing(path, workspace),
+        ...(similar.length > 0 && { hint: 'Use one of these, or see what is there.' }),
+      },
+    )
   }
   // It came back meanwhile.
   return problem('VT_FILE_STALE', { path })

@@ -46,11 +46,17 @@ export function nearTo(text: string, wanted: string): Near[] {
     // Numbers in front come from a listing: only what was looked for may have them.
     if (index > 0) folded = folded.map(forgive)
     target = target.map(forgive)
-    for (let at = folded.indexOf(target[0]!); at !== -1 && found.length < most; at = folded.indexOf(target[0]!, at + 1)) {
-      if (target.every((line, offset) => folded[at + offset] === line)) add(at, Math.round((1 - (index + 1) / 100) * 100) / 100, name)
+    for (
+      let at = folded.indexOf(target[0]!);
+      at !== -1 && found.length < most;
+      at = folded.indexOf(target[0]!, at + 1)
+    ) {
+      if (target.every((line, offset) => folded[at + offset] === line))
+        add(at, Math.round((1 - (index + 1) / 100) * 100) / 100, name)
     }
   }
-  if (found.length < most && text.length <= searched) for (const [at, similarity] of alike(folded, target)) add(at, similarity, 'text')
+  if (found.length < most && text.length <= searched)
+    for (const [at, similarity] of alike(folded, target)) add(at, similarity, 'text')
   return found
 }
 

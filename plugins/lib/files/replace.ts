@@ -26,7 +26,9 @@ export async function replace(
   const made = target ? [] : await missingParents(at, workspace)
   const step = { op: 'write' as const, path: at, ...(before && { before }), after, made }
   try {
-    const written = await recorded(call, context, [step], () => workspace.write(path, bytes, target?.version ?? 'nothing'))
+    const written = await recorded(call, context, [step], () =>
+      workspace.write(path, bytes, target?.version ?? 'nothing'),
+    )
     const { resolved, stat, lost } = written
     readsOf(session).remember(resolved, { hash: short(after), stat, bytes })
     return { resolved, hash: short(after), notices: lossNotices(path, lost) }

@@ -36,16 +36,30 @@ export async function loadTarget(path: string, { workspace }: Context): Promise<
  * Refuses a change to a file that is not what the caller believes: `expected` is the start of the hash that the call names; without
  * it the file must be as this session last saw it, if it did. Throws VT_FILE_STALE.
  */
-export function refuseStale(path: string, target: FileTarget | undefined, expected: string | undefined, { session }: Context): void {
+export function refuseStale(
+  path: string,
+  target: FileTarget | undefined,
+  expected: string | undefined,
+  { session }: Context,
+): void {
   const disk = target && short(target.version.sha256)
   if (expected !== undefined) {
     if (target?.version.sha256.startsWith(expected.toLowerCase())) return
     throw stale(path, { path, expected_hash: expected, disk_hash: disk ?? null })
   }
   const lastRead = target && readsOf(session).get(target.resolved)
-  if (!lastRead || (lastRead.hash ? lastRead.hash === disk : !lastRead.stat || sameVersion(lastRead.stat, target.version.stat))) return
+  if (
+    !lastRead ||
+    (lastRead.hash ? lastRead.hash === disk : !lastRead.stat || sameVersion(lastRead.stat, target.version.stat))
+  )
+    return
   const diff = lastRead.bytes && diffTexts(path, lastRead.bytes, target.bytes, { lines: 40, bytes: 8192 })
-  throw stale(path, { path, ...(lastRead.hash && { read_hash: lastRead.hash }), disk_hash: disk, ...(diff && { diff }) })
+  throw stale(path, {
+    path,
+    ...(lastRead.hash && { read_hash: lastRead.hash }),
+    disk_hash: disk,
+    ...(diff && { diff }),
+  })
 }
 
 /** The same for a file whose content is not looked at. */
@@ -57,14 +71,24 @@ export function refuseOther(path: string, stat: EntryStat, { session, workspace 
 const stale = (path: string, details: Record<string, unknown>): VtError =>
   problem('VT_FILE_STALE', { path }, { details, next: readOf(path) })
 
-export const readOf = (path: string, fields: Record<string, unknown> = {}): Next => nextCall('read', { path, ...fields })
+export const readOf = (path: string, fields: Record<string, unknown> = {}): Next =>
+  nextCall('read', { path, ...fields })
 
 /** What of the old file the new one could not keep, as remarks. */
 export function lossNotices(path: string, lost: readonly string[]): Notice[] {
   const texts: Record<string, Notice> = {
-    hardlinks: { code: 'VT_FILE_HARDLINK', message: `'${path}' had other names (hard links); they keep the old content.` },
-    attributes: { code: 'VT_FILE_ATTRIBUTES', message: `Not all extended attributes or the access list of '${path}' could be kept.` },
-    owner: { code: 'VT_FILE_OWNER', message: `'${path}' belongs to this user now; its former owner could not be kept.` },
+    hardlinks: {
+      code: 'VT_FILE_HARDLINK',
+      message: `'${path}' had other names (hard links); they keep the old content.`,
+    },
+    attributes: {
+      code: 'VT_FILE_ATTRIBUTES',
+      message: `Not all extended attributes or the access list of '${path}' could be kept.`,
+    },
+    owner: {
+      code: 'VT_FILE_OWNER',
+      message: `'${path}' belongs to this user now; its former owner could not be kept.`,
+    },
   }
   return lost.flatMap((loss) => texts[loss] ?? [])
 }

@@ -2,7 +2,15 @@ import { problem, VtError } from '../../../core/shapes/index.js'
 import { plainly } from '../../../core/input/index.js'
 import type { OpenWorkspace, Operation, Version, Workspace } from '../../../core/workspace/index.js'
 import { contentHash } from '../base/index.js'
-import { checkpointAt, checkpoints, checkpointsIn, historyOf, type Checkpoint, type Kept, type Step } from './history.js'
+import {
+  checkpointAt,
+  checkpoints,
+  checkpointsIn,
+  historyOf,
+  type Checkpoint,
+  type Kept,
+  type Step,
+} from './history.js'
 
 /** A checkpoint with the folder that keeps it. */
 export interface Undoable {
@@ -44,7 +52,8 @@ export async function undo(whole: OpenWorkspace, { folder, checkpoint }: Undoabl
     if (operation) operations.push(operation)
   }
   if (operations.length > 0) await workspace.transact(operations)
-  for (const made of steps.flatMap((step) => ('made' in step ? step.made : [])).reverse()) await workspace.remove(made).catch(() => {})
+  for (const made of steps.flatMap((step) => ('made' in step ? step.made : [])).reverse())
+    await workspace.remove(made).catch(() => {})
   await workspace.remove(folder, { recursive: true })
 }
 
@@ -60,7 +69,8 @@ async function putBack(workspace: Workspace, step: Step, kept: string): Promise<
     }
     case 'take':
       if (await workspace.stat(kept)) await workspace.rename(kept, step.path)
-      else if (!(await workspace.stat(step.path))) throw problem('VT_FILE_IO', { path: step.path, reason: 'what was kept of it is gone' })
+      else if (!(await workspace.stat(step.path)))
+        throw problem('VT_FILE_IO', { path: step.path, reason: 'what was kept of it is gone' })
       return undefined
     case 'rename':
       return putBackRenamed(workspace, step, kept)

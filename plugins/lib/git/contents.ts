@@ -15,7 +15,8 @@ export function misplaced({ top, path, common }: Repository, root: string): stri
   if (!inside(root, top)) return 'its repository lies above the workspace'
   const own = gitFolderAt(top)
   const dotGit = join(top, '.git')
-  if (own?.path !== path || own.common !== common || lstatSync(dotGit).isSymbolicLink()) return 'its repository lies elsewhere'
+  if (own?.path !== path || own.common !== common || lstatSync(dotGit).isSymbolicLink())
+    return 'its repository lies elsewhere'
   const isWorktree = path !== common
   if (isWorktree && dirname(path) !== join(common, 'worktrees')) return 'its repository shares the folder of another'
   if (inside(root, path) && inside(root, common)) return undefined
@@ -60,9 +61,11 @@ function borrowed(objects: string, depth: number): string[] {
   const file = join(objects, 'info/alternates')
   if (depth === 0 || fileState(file) === '-') return []
   const lines = smallText(file, 65_536)?.split('\n') ?? ['/']
-  return lines.filter((line) => line !== '' && !line.startsWith('#')).flatMap((line) => {
-    // A name in quotes may spell any other: it is taken for one that leads out.
-    const folder = line.startsWith('"') ? '/' : resolve(objects, line)
-    return [folder, ...borrowed(folder, depth - 1)]
-  })
+  return lines
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .flatMap((line) => {
+      // A name in quotes may spell any other: it is taken for one that leads out.
+      const folder = line.startsWith('"') ? '/' : resolve(objects, line)
+      return [folder, ...borrowed(folder, depth - 1)]
+    })
 }

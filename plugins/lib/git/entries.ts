@@ -17,9 +17,14 @@ export function entriesOf(folder: string): readonly FolderEntry[] {
     if (!stat.isDirectory()) return []
     const before = known.get(folder)
     if (before?.changed === stat.ctimeNs && before.ino === stat.ino) return before.entries
-    const entries = readdirSync(folder, { withFileTypes: true }).map((entry) => ({ name: entry.name, isFolder: entry.isDirectory(), isLink: entry.isSymbolicLink() }))
+    const entries = readdirSync(folder, { withFileTypes: true }).map((entry) => ({
+      name: entry.name,
+      isFolder: entry.isDirectory(),
+      isLink: entry.isSymbolicLink(),
+    }))
     if (known.size >= mostKnown) known.clear()
-    if (BigInt(Date.now()) * 1_000_000n - stat.ctimeNs > tick_ns) known.set(folder, { changed: stat.ctimeNs, ino: stat.ino, entries })
+    if (BigInt(Date.now()) * 1_000_000n - stat.ctimeNs > tick_ns)
+      known.set(folder, { changed: stat.ctimeNs, ino: stat.ino, entries })
     return entries
   } catch {
     return []

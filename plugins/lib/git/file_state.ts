@@ -15,5 +15,7 @@ export function bigStat(file: string): BigIntStats | undefined {
 export function fileState(file: string): string {
   const stat = bigStat(file)
   if (!stat) return '-'
-  return stat.isDirectory() ? `${stat.dev}.${stat.ino}` : `${stat.dev}.${stat.ino}.${stat.size}.${stat.mtimeNs}.${stat.ctimeNs}`
+  return stat.isDirectory()
+    ? `${stat.dev}.${stat.ino}`
+    : `${stat.dev}.${stat.ino}.${stat.size}.${stat.mtimeNs}.${stat.ctimeNs}`
 }

@@ -40,15 +40,23 @@ export function foldersWithin(start: GitFolder): GitFolder[] {
   const found = new Map([[start.path, start]])
   for (const { path, common } of found.values()) {
     for (const folder of new Set([path, common])) {
-      const inner = [...foldersIn(join(folder, 'worktrees')).map((name) => [join(folder, 'worktrees', name)]), gitFoldersBelow(join(folder, 'modules'), 5)].flat()
-      for (const one of inner.filter((one) => isGitFolder(one)).map((one) => named(one))) if (!found.has(one.path)) found.set(one.path, one)
+      const inner = [
+        ...foldersIn(join(folder, 'worktrees')).map((name) => [join(folder, 'worktrees', name)]),
+        gitFoldersBelow(join(folder, 'modules'), 5),
+      ].flat()
+      for (const one of inner.filter((one) => isGitFolder(one)).map((one) => named(one)))
+        if (!found.has(one.path)) found.set(one.path, one)
     }
   }
   return [...found.values()].slice(1)
 }
 
 const gitFoldersBelow = (folder: string, depth: number): string[] =>
-  isGitFolder(folder) ? [folder] : depth === 0 ? [] : foldersIn(folder).flatMap((name) => gitFoldersBelow(join(folder, name), depth - 1))
+  isGitFolder(folder)
+    ? [folder]
+    : depth === 0
+      ? []
+      : foldersIn(folder).flatMap((name) => gitFoldersBelow(join(folder, name), depth - 1))
 
 /** The git folder that a place lies in: the nearest one upwards, down to `root`; none where a working tree comes first. `has` as for `isGitFolder`. */
 export function gitFolderAbove(path: string, root: string, has?: (path: string) => boolean): string | undefined {
@@ -59,7 +67,11 @@ export function gitFolderAbove(path: string, root: string, has?: (path: string) 
 }
 
 const mostNames = 1000
-const foldersIn = (folder: string): string[] => entriesOf(folder).filter(({ isFolder }) => isFolder).slice(0, mostNames).map(({ name }) => name)
+const foldersIn = (folder: string): string[] =>
+  entriesOf(folder)
+    .filter(({ isFolder }) => isFolder)
+    .slice(0, mostNames)
+    .map(({ name }) => name)
 
 /** Whether a name is borne by anything, be it a link that leads nowhere. */
 export function isThere(path: string): boolean {

@@ -2,7 +2,16 @@ export { askGit } from './ask.js'
 export { leadsOut, linksIn, misplaced } from './contents.js'
 export { entriesOf, type FolderEntry } from './entries.js'
 export { bigStat, tick_ns } from './file_state.js'
-export { foldersWithin, gitFolderAbove, gitFolderAt, isGitFolder, isThere, named, smallText, type GitFolder } from './folders.js'
+export {
+  foldersWithin,
+  gitFolderAbove,
+  gitFolderAt,
+  isGitFolder,
+  isThere,
+  named,
+  smallText,
+  type GitFolder,
+} from './folders.js'
 export { filtersOff, gitAlone } from './hardened.js'
 export { indexFacts } from './index_entries.js'
 export { innerRepositories } from './inner.js'

@@ -17,15 +17,22 @@ const known = new Map<string, { facts: IndexFacts; state: string }>()
 const mostKnown = 500
 
 /** The index as git lists it, kept for as long as its file stays the same. */
-export async function indexFacts({ path, top }: Pick<Repository, 'path' | 'top'>, workspace: string): Promise<IndexFacts> {
+export async function indexFacts(
+  { path, top }: Pick<Repository, 'path' | 'top'>,
+  workspace: string,
+): Promise<IndexFacts> {
   const file = join(path, 'index')
   const state = fileState(file)
   if (state === '-') return { submodules: [] }
   // A split index takes its entries from a further file, and a later format is one that was not tried.
-  if (entriesOf(path).some(({ name }) => name.startsWith('sharedindex.'))) return { submodules: [], odd: 'the index of the repository is in several files' }
+  if (entriesOf(path).some(({ name }) => name.startsWith('sharedindex.')))
+    return { submodules: [], odd: 'the index of the repository is in several files' }
   const before = known.get(file)
   if (before?.state === state) return before.facts
-  const facts = formatOf(file) > 3 ? { submodules: [], odd: 'the index of the repository has a format of its own' } : await listed(top, workspace)
+  const facts =
+    formatOf(file) > 3
+      ? { submodules: [], odd: 'the index of the repository has a format of its own' }
+      : await listed(top, workspace)
   if (known.size >= mostKnown) known.clear()
   if (fileState(file) === state) known.set(file, { facts, state })
   return facts
@@ -37,7 +44,8 @@ async function listed(top: string, workspace: string): Promise<IndexFacts> {
   if ('refused' in answer) return { submodules, odd: `git cannot read the index of the repository (${answer.refused})` }
   for (const line of answer.output.split('\0')) {
     const name = line.slice(line.indexOf('\t') + 1)
-    if (leavesTree(name)) return { submodules, odd: `the index of the repository names '${name.slice(0, 80)}', which is not in it` }
+    if (leavesTree(name))
+      return { submodules, odd: `the index of the repository names '${name.slice(0, 80)}', which is not in it` }
     if (line.startsWith('040000')) return { submodules, odd: 'the index of the repository leaves out folders' }
     if (line.startsWith('160000')) submodules.push(name)
   }
@@ -45,7 +53,8 @@ async function listed(top: string, workspace: string): Promise<IndexFacts> {
 }
 
 /** Git follows such a name from an index of somebody else's making; it writes none itself. */
-const leavesTree = (name: string): boolean => name.startsWith('/') || (name.includes('..') && name.split('/').includes('..'))
+const leavesTree = (name: string): boolean =>
+  name.startsWith('/') || (name.includes('..') && name.split('/').includes('..'))
 
 /** What is no plain file has the format of none. */
 function formatOf(file: string): number {

@@ -8,14 +8,20 @@ import { keptSettings, specialFile, type Repository } from './repository.js'
  * The repositories of these folders as git takes them when it goes into them from an outer one: it is told there that `.git` is the folder
  * to take, and looks no further. One git says what is set in all of them. A text: why one of them is not to be taken.
  */
-export async function innerRepositories(folders: readonly string[], workspace: string): Promise<(Repository | string)[] | { refused: string }> {
+export async function innerRepositories(
+  folders: readonly string[],
+  workspace: string,
+): Promise<(Repository | string)[] | { refused: string }> {
   const found = folders.map((top) => {
     const folder = gitFolderAt(top)
     const special = specialFile(top)
     if (special !== undefined) return `'${special}' is no plain file`
     return folder ? { ...folder, top, files: filesOf(folder.path, folder.common) } : "its '.git' names no folder"
   })
-  const settings = await keptSettings([...new Set(found.flatMap((one) => (typeof one === 'string' ? [] : one.files)))], workspace)
+  const settings = await keptSettings(
+    [...new Set(found.flatMap((one) => (typeof one === 'string' ? [] : one.files)))],
+    workspace,
+  )
   if ('refused' in settings) return settings
   return found.map((one) => {
     if (typeof one === 'string') return one
@@ -28,4 +34,6 @@ export async function innerRepositories(folders: readonly string[], workspace: s
 
 /** Git reads the second one only where the first one says so; it is judged all the same. */
 const filesOf = (path: string, common: string): string[] =>
-  [...new Set([join(common, 'config'), join(path, 'config.worktree'), join(common, 'config.worktree')])].filter((file) => isThere(file) && fileState(file) !== '-')
+  [...new Set([join(common, 'config'), join(path, 'config.worktree'), join(common, 'config.worktree')])].filter(
+    (file) => isThere(file) && fileState(file) !== '-',
+  )

@@ -26,7 +26,10 @@ const quiet: Record<string, RegExp> = {
 
 /** Whether a setting is known to start nothing. */
 export function startsNothing(key: string, value: string): boolean {
-  const [section, name] = [key.slice(0, key.indexOf('.')).toLowerCase(), key.slice(key.lastIndexOf('.') + 1).toLowerCase()]
+  const [section, name] = [
+    key.slice(0, key.indexOf('.')).toLowerCase(),
+    key.slice(key.lastIndexOf('.') + 1).toLowerCase(),
+  ]
   // `ext::` and its kin start programs, and so does an address that looks like a flag.
   return Object.hasOwn(quiet, section) && quiet[section]!.test(name) && !/^(\w+::|-)/.test(value)
 }

@@ -55,8 +55,14 @@ export async function repositoryAt(folder: string, workspace: string): Promise<F
   if ('refused' in places) return places
   if ('refused' in settings) return settings
   const [path, common, top, ...rest] = places.output.split('\n')
-  if (!path || !common || !top || rest.join('') !== '') return { refused: 'the name of its folder has more than one line' }
-  const repository: Repository = { path, common: realPathOf(resolve(folder, common)), top, settings: settingsIn(settings.output, top) }
+  if (!path || !common || !top || rest.join('') !== '')
+    return { refused: 'the name of its folder has more than one line' }
+  const repository: Repository = {
+    path,
+    common: realPathOf(resolve(folder, common)),
+    top,
+    settings: settingsIn(settings.output, top),
+  }
   const found = { repository }
   keep(known, folder, found, filesOf(folder, repository), began)
   return found
@@ -81,27 +87,39 @@ export async function settingsAt(folder: string, workspace: string): Promise<rea
 export async function settingsInFile(file: string, workspace: string): Promise<readonly GitSetting[] | undefined> {
   if (fileState(file) === '-') return []
   const answer = await askGit(['config', '--file', file, ...listing], dirname(file), workspace)
-  return 'refused' in answer ? undefined : settingsIn(answer.output, dirname(file)).map((setting) => ({ ...setting, scope: 'local' }))
+  return 'refused' in answer
+    ? undefined
+    : settingsIn(answer.output, dirname(file)).map((setting) => ({ ...setting, scope: 'local' }))
 }
 
 const knownFiles = new Map<string, { settings: GitSetting[]; state: string }>()
 const mostKnownFiles = 5000
 
 /** The same of many files, which one git reads at once; each is kept for as long as it stays the same. What one includes stands there as that. */
-export async function keptSettings(files: readonly string[], workspace: string): Promise<Map<string, readonly GitSetting[]> | { refused: string }> {
+export async function keptSettings(
+  files: readonly string[],
+  workspace: string,
+): Promise<Map<string, readonly GitSetting[]> | { refused: string }> {
   const began = BigInt(Date.now()) * 1_000_000n
   const states = new Map(files.map((file) => [file, fileState(file)]))
   const fresh = files.filter((file) => knownFiles.get(file)?.state !== states.get(file))
   const read = new Map<string, GitSetting[]>(fresh.map((file) => [file, []]))
   if (fresh.length > 0) {
-    const answer = await askGit([...fresh.flatMap((file) => ['-c', `include.path=${file}`]), 'config', ...listing], workspace, workspace)
+    const answer = await askGit(
+      [...fresh.flatMap((file) => ['-c', `include.path=${file}`]), 'config', ...listing],
+      workspace,
+      workspace,
+    )
     if ('refused' in answer) return answer
-    for (const setting of settingsIn(answer.output, workspace)) if (setting.scope === 'command' && setting.file !== undefined) read.get(setting.file)?.push({ ...setting, scope: 'local' })
+    for (const setting of settingsIn(answer.output, workspace))
+      if (setting.scope === 'command' && setting.file !== undefined)
+        read.get(setting.file)?.push({ ...setting, scope: 'local' })
   }
   if (knownFiles.size + fresh.length > mostKnownFiles) knownFiles.clear()
   for (const [file, settings] of read) {
     const stat = bigStat(file)
-    if (stat && began - stat.ctimeNs > tick_ns && fileState(file) === states.get(file)) knownFiles.set(file, { settings, state: states.get(file)! })
+    if (stat && began - stat.ctimeNs > tick_ns && fileState(file) === states.get(file))
+      knownFiles.set(file, { settings, state: states.get(file)! })
   }
   return new Map(files.map((file) => [file, read.get(file) ?? knownFiles.get(file)?.settings ?? []]))
 }
@@ -115,12 +133,20 @@ function nearestTo(folder: string): string | undefined {
 /** What git would wait at when it opens it: a pipe or a device among the files that it reads first, by its name. */
 export function specialFile(folder: string): string | undefined {
   const { path, common } = isGitFolder(folder) ? named(folder) : (gitFolderAt(folder) ?? named(join(folder, '.git')))
-  const files = [join(folder, '.git'), ...new Set([path, common].flatMap((place) => ['HEAD', 'commondir', 'config', 'config.worktree', 'packed-refs'].map((name) => join(place, name))))]
+  const files = [
+    join(folder, '.git'),
+    ...new Set(
+      [path, common].flatMap((place) =>
+        ['HEAD', 'commondir', 'config', 'config.worktree', 'packed-refs'].map((name) => join(place, name)),
+      ),
+    ),
+  ]
   const special = files.find((file) => isSpecial(bigStat(file)))
   return special && relative(folder, special)
 }
 
-const isSpecial = (stat: ReturnType<typeof bigStat>): boolean => stat !== undefined && !stat.isFile() && !stat.isDirectory()
+const isSpecial = (stat: ReturnType<typeof bigStat>): boolean =>
+  stat !== undefined && !stat.isFile() && !stat.isDirectory()
 
 /** Of each: scope, origin, and name with value. A name of a file stands on the working tree. */
 function settingsIn(output: string, top: string): GitSetting[] {
@@ -130,7 +156,12 @@ function settingsIn(output: string, top: string): GitSetting[] {
     const [scope, origin, text] = [parts[at]!, parts[at + 1]!, parts[at + 2]!]
     const end = text.indexOf('\n')
     const file = origin.startsWith('file:') ? resolve(top, origin.slice(5)) : undefined
-    settings.push({ scope, file, key: end < 0 ? text : text.slice(0, end), value: end < 0 ? 'true' : text.slice(end + 1) })
+    settings.push({
+      scope,
+      file,
+      key: end < 0 ? text : text.slice(0, end),
+      value: end < 0 ? 'true' : text.slice(end + 1),
+    })
   }
   return settings
 }
@@ -142,14 +173,27 @@ function filesOf(folder: string, { path, common, top, settings }: Repository): s
     way.push(join(at, '.git'))
     if (at === top || dirname(at) === at) break
   }
-  const own = ['HEAD', 'commondir', 'config', 'config.worktree', 'gitdir'].flatMap((name) => [join(path, name), join(common, name)])
+  const own = ['HEAD', 'commondir', 'config', 'config.worktree', 'gitdir'].flatMap((name) => [
+    join(path, name),
+    join(common, name),
+  ])
   return [...new Set([...way, ...own, ...settingFiles(settings)])]
 }
 
 /** The files of settings outside of the repository, and those that git names. */
 function settingFiles(settings: readonly GitSetting[]): string[] {
-  const users = [join(homedir(), '.gitconfig'), join(process.env['XDG_CONFIG_HOME'] || join(homedir(), '.config'), 'git/config')]
-  return [...new Set([...users, '/etc/gitconfig', ...settings.flatMap(({ file }) => file ?? []), ...settings.flatMap(includedFile)])]
+  const users = [
+    join(homedir(), '.gitconfig'),
+    join(process.env['XDG_CONFIG_HOME'] || join(homedir(), '.config'), 'git/config'),
+  ]
+  return [
+    ...new Set([
+      ...users,
+      '/etc/gitconfig',
+      ...settings.flatMap(({ file }) => file ?? []),
+      ...settings.flatMap(includedFile),
+    ]),
+  ]
 }
 
 /** The file that a setting includes; git names one without settings nowhere else. */
@@ -165,7 +209,9 @@ function keptIn<T>(answers: Map<string, Kept<T>>, key: string): Kept<T> | undefi
 }
 
 function keep<T>(answers: Map<string, Kept<T>>, key: string, value: T, files: string[], began: bigint): void {
-  const newest = files.map((file) => bigStat(file)).reduce((latest, stat) => (stat && !stat.isDirectory() && stat.ctimeNs > latest ? stat.ctimeNs : latest), 0n)
+  const newest = files
+    .map((file) => bigStat(file))
+    .reduce((latest, stat) => (stat && !stat.isDirectory() && stat.ctimeNs > latest ? stat.ctimeNs : latest), 0n)
   answers.delete(key)
   if (answers.size >= mostKnown) answers.clear()
   if (began - newest > tick_ns) answers.set(key, { value, files, state: stateOf(files) })

@@ -25,7 +25,10 @@ export interface GitEnd {
 }
 
 /** Runs git, hardened, to its end; a text says why it could not be started. Throws VT_CALL_ABORTED. */
-export async function runGit(args: readonly string[], { folder, workspace, env, input, signal, seconds = 5, most = 64 * 1024 * 1024 }: GitRun): Promise<GitEnd | string> {
+export async function runGit(
+  args: readonly string[],
+  { folder, workspace, env, input, signal, seconds = 5, most = 64 * 1024 * 1024 }: GitRun,
+): Promise<GitEnd | string> {
   const file = findProgram('git', searchPath(process.env.PATH, workspace))
   if (!file) return 'git is not installed'
   const chunks: Buffer[] = []
@@ -38,10 +41,22 @@ export async function runGit(args: readonly string[], { folder, workspace, env, 
   const hear = (chunk: Buffer): void => {
     if (message.length < 1000) message += chunk.toString()
   }
-  const launch = { file, args: ['--no-pager', ...args], cwd: folder, env: { ...gitHardened, ...env, LC_ALL: 'C' }, ...(input && { input }) }
+  const launch = {
+    file,
+    args: ['--no-pager', ...args],
+    cwd: folder,
+    env: { ...gitHardened, ...env, LC_ALL: 'C' },
+    ...(input && { input }),
+  }
   const ended = await runProgram(launch, { signal: signal ?? new AbortController().signal, seconds }, take, hear)
   if (!ended) return 'git cannot be started there'
   const { exit_code, stopped, timed_out } = ended
   const whole = !stopped && !timed_out && exit_code !== undefined
-  return { ...(whole && { exit_code }), output: Buffer.concat(chunks), message: message || (timed_out ? `git took more than ${seconds} seconds` : stopped ? `git printed more than ${most} bytes` : '') }
+  return {
+    ...(whole && { exit_code }),
+    output: Buffer.concat(chunks),
+    message:
+      message ||
+      (timed_out ? `git took more than ${seconds} seconds` : stopped ? `git printed more than ${most} bytes` : ''),
+  }
 }

@@ -12,9 +12,16 @@ export interface Chosen {
 export const choose = (globs: string[] = []): boolean => globs.some((glob) => !glob.startsWith('!'))
 
 /** What globs and extensions leave: the last glob that matches decides. */
-export function globFilter(base: string, { globs = [], file_extensions = [] }: Chosen): (path: string, directory: boolean) => boolean {
+export function globFilter(
+  base: string,
+  { globs = [], file_extensions = [] }: Chosen,
+): (path: string, directory: boolean) => boolean {
   if (globs.length === 0 && file_extensions.length === 0) return () => true
-  const tests = globs.map((text) => ({ not: text.startsWith('!'), folders: text.endsWith('/'), matches: glob(text.replace(/^!/, '').replace(/\/$/, ''), true) }))
+  const tests = globs.map((text) => ({
+    not: text.startsWith('!'),
+    folders: text.endsWith('/'),
+    matches: glob(text.replace(/^!/, '').replace(/\/$/, ''), true),
+  }))
   const endings = file_extensions.map((extension) => `.${extension.replace(/^\./, '')}`)
   const chosen = choose(globs)
   return (path, directory) => {

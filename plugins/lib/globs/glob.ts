@@ -2,7 +2,11 @@ import { matchSequence } from '../../../core/text/index.js'
 
 /** Globs as ripgrep's `-g` reads them, matched in time linear in pattern times text: user input never meets a backtracking regex. */
 
-type Token = { kind: 'char'; char: string } | { kind: 'any' } | { kind: 'star' } | { kind: 'class'; not: boolean; ranges: [string, string][] }
+type Token =
+  | { kind: 'char'; char: string }
+  | { kind: 'any' }
+  | { kind: 'star' }
+  | { kind: 'class'; not: boolean; ranges: [string, string][] }
 type Segment = ((name: string) => boolean) | '**'
 
 const mostAlternatives = 1000
@@ -23,7 +27,13 @@ export function glob(pattern: string, case_sensitive: boolean): (path: string) =
   }
   const alternatives = expand(fold(bare)).map(parse)
   // The last name alone decides where any folders may stand before it.
-  const lasts = alternatives.map((segments) => (byName && segments.length === 1 ? segments[0]! : segments.length === 2 && segments[0] === '**' ? segments[1]! : '**'))
+  const lasts = alternatives.map((segments) =>
+    byName && segments.length === 1
+      ? segments[0]!
+      : segments.length === 2 && segments[0] === '**'
+        ? segments[1]!
+        : '**',
+  )
   const tests = lasts.filter((last) => last !== '**')
   if (tests.length === lasts.length) {
     return (path) => {
@@ -96,7 +106,10 @@ function unescaped(text: string, wanted: string, from: number): number {
 
 /** `**` at the end means what is inside, not the folder itself. */
 const parse = (pattern: string): Segment[] =>
-  pattern.replace(/\/\*\*$/, '/**/*').split('/').map((part) => (part === '**' ? part : testOf(tokens(part))))
+  pattern
+    .replace(/\/\*\*$/, '/**/*')
+    .split('/')
+    .map((part) => (part === '**' ? part : testOf(tokens(part))))
 
 /** A test of one name. Of most there is one star at most, with text around it. */
 function testOf(part: Token[]): (name: string) => boolean {
@@ -139,7 +152,12 @@ function classOf(chars: string[]): Token {
 }
 
 const matchPath = (segments: Segment[], names: string[]): boolean =>
-  matchSequence(segments, names, (segment) => segment === '**', (segment, name) => segment !== '**' && segment(name))
+  matchSequence(
+    segments,
+    names,
+    (segment) => segment === '**',
+    (segment, name) => segment !== '**' && segment(name),
+  )
 
 const matchName = (part: Token[], name: string): boolean =>
   matchSequence(part, Array.from(name), (token) => token.kind === 'star', matchChar)

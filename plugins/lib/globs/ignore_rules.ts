@@ -39,11 +39,16 @@ export class Ignoring {
   }
 
   /** With what the files of rules in `folder` say, `read` by their kinds. */
-  async with(folder: string, kinds: readonly Layer['kind'][], read: (kind: string) => Promise<string | undefined>): Promise<Ignoring> {
+  async with(
+    folder: string,
+    kinds: readonly Layer['kind'][],
+    read: (kind: string) => Promise<string | undefined>,
+  ): Promise<Ignoring> {
     const own: Layer[] = []
     for (const kind of kinds) {
       const text = await read(kind)
-      if (text !== undefined) own.push({ kind, below: folder === '.' ? 0 : folder.length + 1, rules: ignoreRules(text) })
+      if (text !== undefined)
+        own.push({ kind, below: folder === '.' ? 0 : folder.length + 1, rules: ignoreRules(text) })
     }
     return own.length === 0 ? this : new Ignoring([...own, ...this.layers].sort(byKind))
   }
@@ -70,13 +75,17 @@ function textOf(path: string): string | undefined {
 }
 
 export function ignoreRules(text: string): Rules {
-  const rules = text.replace(/^\uFEFF/, '').split(/\r?\n/).flatMap((line) => ruleOf(line) ?? [])
+  const rules = text
+    .replace(/^\uFEFF/, '')
+    .split(/\r?\n/)
+    .flatMap((line) => ruleOf(line) ?? [])
   return (path, name, directory) => {
     // One after the other, as there may be a hundred thousand.
     for (let at = rules.length - 1; at >= 0; at--) {
       const { by_name, begin, ending, only_directories, matches, verdict } = rules[at]!
       const told = by_name ? name : path
-      if (told.startsWith(begin) && told.endsWith(ending) && (directory || !only_directories) && matches(told)) return verdict
+      if (told.startsWith(begin) && told.endsWith(ending) && (directory || !only_directories) && matches(told))
+        return verdict
     }
     return undefined
   }
@@ -104,7 +113,13 @@ function ruleOf(line: string): Rule | undefined {
   const body = pattern.replace(/\/$/, '')
   // Of very many rules most are about what few names begin or end with: a glob is read when one does. One that cannot be read says nothing.
   let known: ((told: string) => boolean) | undefined
-  return { verdict, only_directories, by_name: !body.includes('/'), ...plainEnds(body.replace(/^\//, '')), matches: (told) => (known ??= globOrNone(body))(told) }
+  return {
+    verdict,
+    only_directories,
+    by_name: !body.includes('/'),
+    ...plainEnds(body.replace(/^\//, '')),
+    matches: (told) => (known ??= globOrNone(body))(told),
+  }
 }
 
 /** The text before the first special character of a glob, and of its last name that behind the last one. */

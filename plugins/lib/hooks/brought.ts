@@ -15,9 +15,23 @@ export interface Ready {
 }
 
 /** Looks up what a hook waits for, now that it is used. Throws VT_SECRET_MISSING, VT_SECRET_REFUSED, VT_CONFIG_ENV. */
-export async function ready({ command = '', args, url = '', headers = {} }: HookEntry, { by, env, cwd, layer = 'user' }: HookGroup, { root, env: known, settings, signal }: HookEnvironment): Promise<Ready> {
-  const adapterContext: ValueScope['adapterContext'] = { settings, env: known, workspace: root, optionsOf: (one) => optionsOf(settings, one) }
-  const asking = (field: string): ValueScope => ({ contribution: by ?? { id: 'hooks', plugin: layer, layer, file: root, manifest: {} }, adapterContext, field: `hooks.${field}`, signal })
+export async function ready(
+  { command = '', args, url = '', headers = {} }: HookEntry,
+  { by, env, cwd, layer = 'user' }: HookGroup,
+  { root, env: known, settings, signal }: HookEnvironment,
+): Promise<Ready> {
+  const adapterContext: ValueScope['adapterContext'] = {
+    settings,
+    env: known,
+    workspace: root,
+    optionsOf: (one) => optionsOf(settings, one),
+  }
+  const asking = (field: string): ValueScope => ({
+    contribution: by ?? { id: 'hooks', plugin: layer, layer, file: root, manifest: {} },
+    adapterContext,
+    field: `hooks.${field}`,
+    signal,
+  })
   const words = await resolveWords(args ?? [], asking('args'))
   // In the settings `${NAME}` is a variable; a package has said what its texts mean.
   const expanded = by ? words : words.map((word) => expandVariables(word, asking('args')))
@@ -34,4 +48,9 @@ export async function ready({ command = '', args, url = '', headers = {} }: Hook
 }
 
 /** Returns the blocks of the settings that hooks read. */
-export const hookBlocks = ({ web, secrets, plugins, trust }: HookSettings): HookSettings => ({ web, secrets, plugins, trust })
+export const hookBlocks = ({ web, secrets, plugins, trust }: HookSettings): HookSettings => ({
+  web,
+  secrets,
+  plugins,
+  trust,
+})

@@ -1,6 +1,14 @@
 import type { Call, JsonObject } from '../../../core/shapes/index.js'
 import type { Context } from '../../../core/contract/index.js'
-import { groupsFor, matches, type HookEnvironment, type HookBlock, type HookEntry, type HookEvent, type HookGroup } from './entries.js'
+import {
+  groupsFor,
+  matches,
+  type HookEnvironment,
+  type HookBlock,
+  type HookEntry,
+  type HookEvent,
+  type HookGroup,
+} from './entries.js'
 import { hookInput, runHook, type HookOutput } from './run.js'
 import { hookWordsFor, type HookWord } from './words.js'
 
@@ -26,7 +34,8 @@ export async function hooksFor(event: HookEvent, call: Call, context: Context): 
     for (const word of hookWordsFor(call, context.slot, group.dialect ?? 'unified', context.workspace.root)) {
       if (!(await matches(group.matcher, word.names))) continue
       for (const entry of group.hooks ?? []) {
-        if (await concerned(entry, call, context)) found.set(JSON.stringify([group.by?.id, entry, word.tool_name, word.tool_input]), { entry, group, word })
+        if (await concerned(entry, call, context))
+          found.set(JSON.stringify([group.by?.id, entry, word.tool_name, word.tool_input]), { entry, group, word })
       }
     }
   }
@@ -36,20 +45,47 @@ export async function hooksFor(event: HookEvent, call: Call, context: Context): 
 /** Whether the rule of the entry speaks about the call. A rule or a command that cannot be read does: a guard is not lost to a slip. */
 async function concerned({ if: text }: HookEntry, call: Call, context: Context): Promise<boolean> {
   if (text === undefined) return true
-  const [{ factsOf, hit, parseRule }, { readCommand }] = await Promise.all([import('../rules/index.js'), import('../shell/index.js')])
+  const [{ factsOf, hit, parseRule }, { readCommand }] = await Promise.all([
+    import('../rules/index.js'),
+    import('../shell/index.js'),
+  ])
   const rule = parseRule(text, 'ask', context.workspace)
   if (!rule) return true
   const facts = factsOf(call, context)
-  if (rule.command && rule.applies(facts) && facts.commands().some((command) => readCommand(command).hidden !== undefined)) return true
+  if (
+    rule.command &&
+    rule.applies(facts) &&
+    facts.commands().some((command) => readCommand(command).hidden !== undefined)
+  )
+    return true
   return (await hit(facts, [rule])) !== undefined
 }
 
 /** Runs hooks side by side with the event as their input; answers in their order. Those that are `async` are started and not waited for. */
-export function runHooks(event: HookEvent, chosen: readonly ChosenHook[], call: Call, context: Context, extra: JsonObject): Promise<Ran[]> {
-  const environment: HookEnvironment = { root: context.workspace.root, home: context.host.home, env: context.host.env, session: call.session, mode: call.mode, settings: context.settings, signal: context.signal }
+export function runHooks(
+  event: HookEvent,
+  chosen: readonly ChosenHook[],
+  call: Call,
+  context: Context,
+  extra: JsonObject,
+): Promise<Ran[]> {
+  const environment: HookEnvironment = {
+    root: context.workspace.root,
+    home: context.host.home,
+    env: context.host.env,
+    session: call.session,
+    mode: call.mode,
+    settings: context.settings,
+    signal: context.signal,
+  }
   const waiting = chosen.flatMap((one) => {
     const { tool_name, tool_input } = one.word
-    const work = runHook(one.entry, one.group, hookInput(event, environment, { tool_name, tool_input, tool_use_id: call.id, ...extra }), environment).then((output) => ({ ...one, output }))
+    const work = runHook(
+      one.entry,
+      one.group,
+      hookInput(event, environment, { tool_name, tool_input, tool_use_id: call.id, ...extra }),
+      environment,
+    ).then((output) => ({ ...one, output }))
     if (one.entry.async !== true || event === 'PreToolUse' || event === 'PermissionRequest') return [work]
     work.catch(() => undefined)
     return []

@@ -40,14 +40,33 @@ export interface HookGroup {
 export type HookBlock = Readonly<Record<string, readonly HookGroup[]>>
 
 const events = [
-  'PreToolUse', 'PermissionRequest', 'PostToolUse', 'PostToolUseFailure', 'Notification', 'SessionStart', 'SessionEnd',
-  'UserPromptSubmit', 'Stop', 'SubagentStart', 'SubagentStop', 'PreCompact', 'PostCompact',
+  'PreToolUse',
+  'PermissionRequest',
+  'PostToolUse',
+  'PostToolUseFailure',
+  'Notification',
+  'SessionStart',
+  'SessionEnd',
+  'UserPromptSubmit',
+  'Stop',
+  'SubagentStart',
+  'SubagentStop',
+  'PreCompact',
+  'PostCompact',
 ] as const
 export type HookEvent = (typeof events)[number]
 
 /** Words of Gemini for events of ours. */
-const gemini: Partial<Record<HookEvent, string>> = { PreToolUse: 'BeforeTool', PostToolUse: 'AfterTool', UserPromptSubmit: 'BeforeAgent', Stop: 'AfterAgent', PreCompact: 'PreCompress' }
-const known = Object.fromEntries(Object.entries(gemini).map(([event, name]) => [name.toLowerCase(), event.toLowerCase()]))
+const gemini: Partial<Record<HookEvent, string>> = {
+  PreToolUse: 'BeforeTool',
+  PostToolUse: 'AfterTool',
+  UserPromptSubmit: 'BeforeAgent',
+  Stop: 'AfterAgent',
+  PreCompact: 'PreCompress',
+}
+const known = Object.fromEntries(
+  Object.entries(gemini).map(([event, name]) => [name.toLowerCase(), event.toLowerCase()]),
+)
 
 // `PreToolUse` and `pre_tool_use` are one event.
 const folded = (event: string): string => {

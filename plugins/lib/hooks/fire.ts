@@ -2,7 +2,15 @@ import { toText } from '../../../core/text/index.js'
 import type { JsonObject, Mode } from '../../../core/shapes/index.js'
 import type { Kernel } from '../../../core/contract/index.js'
 import { hookBlocks } from './brought.js'
-import { groupsFor, matches, type HookEnvironment, type HookBlock, type HookEntry, type HookEvent, type HookGroup } from './entries.js'
+import {
+  groupsFor,
+  matches,
+  type HookEnvironment,
+  type HookBlock,
+  type HookEntry,
+  type HookEvent,
+  type HookGroup,
+} from './entries.js'
 import { cutHookText, hookInput, runHook, specific, type HookOutput } from './run.js'
 
 /** Events that are no part of a call; surfaces and the agent fire them. */
@@ -34,15 +42,34 @@ const informative: readonly Occasion[] = ['SessionStart', 'UserPromptSubmit', 'S
  * Tells the hooks of the settings of an event, all side by side, and waits for those that are not `async`. A hook that fails changes
  * nothing unless its `on_error` says so. Contract: never rejects; with no hooks it costs a look at the settings.
  */
-export async function fire(kernel: Kernel, event: Occasion, { session, matched = '', extra = {}, signal = new AbortController().signal, mode = kernel.inspection.resolveMode() }: EventInput): Promise<HookAnswer> {
+export async function fire(
+  kernel: Kernel,
+  event: Occasion,
+  {
+    session,
+    matched = '',
+    extra = {},
+    signal = new AbortController().signal,
+    mode = kernel.inspection.resolveMode(),
+  }: EventInput,
+): Promise<HookAnswer> {
   const answer: HookAnswer = { context: [], remarks: [] }
   const groups = groupsFor(kernel.inspection.hooks as HookBlock, event)
   if (groups.length === 0) return answer
-  const environment: HookEnvironment = { root: kernel.workspace, home: kernel.inspection.home, env: kernel.inspection.env, session, mode, settings: hookBlocks(kernel.settings), signal }
+  const environment: HookEnvironment = {
+    root: kernel.workspace,
+    home: kernel.inspection.home,
+    env: kernel.inspection.env,
+    session,
+    mode,
+    settings: hookBlocks(kernel.settings),
+    signal,
+  }
   const entries = new Map<string, { entry: HookEntry; group: HookGroup }>()
   for (const group of groups) {
     const { matcher, hooks = [], by } = group
-    if (matched === '' || (await matches(matcher, [matched]))) for (const entry of hooks) entries.set(JSON.stringify([by?.id, entry]), { entry, group })
+    if (matched === '' || (await matches(matcher, [matched])))
+      for (const entry of hooks) entries.set(JSON.stringify([by?.id, entry]), { entry, group })
   }
   const input = hookInput(event, environment, extra)
   const waiting = [...entries.values()].flatMap(({ entry, group }) => {
@@ -72,10 +99,21 @@ function hear(answer: HookAnswer, event: Occasion, entry: HookEntry, output: Hoo
   else if (json['continue'] === false) block(json['stopReason'])
   const known = [text, additionalContext].filter((one): one is string => typeof one === 'string' && one !== '')
   if (informative.includes(event)) answer.context.push(...known.map(cutHookText))
-  if (typeof json['systemMessage'] === 'string') answer.remarks.push({ code: 'VT_HOOK_CONTEXT', message: cutHookText(json['systemMessage']) })
+  if (typeof json['systemMessage'] === 'string')
+    answer.remarks.push({ code: 'VT_HOOK_CONTEXT', message: cutHookText(json['systemMessage']) })
 }
 
 /** Tells hooks that the user is waited for. Nobody waits for them. */
-export function notify(kernel: Kernel, session: string, notification_type: string, message: string, title?: string): void {
-  void fire(kernel, 'Notification', { session, matched: notification_type, extra: { notification_type, message, ...(title !== undefined && { title }) } })
+export function notify(
+  kernel: Kernel,
+  session: string,
+  notification_type: string,
+  message: string,
+  title?: string,
+): void {
+  void fire(kernel, 'Notification', {
+    session,
+    matched: notification_type,
+    extra: { notification_type, message, ...(title !== undefined && { title }) },
+  })
 }

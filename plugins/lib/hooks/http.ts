@@ -6,11 +6,17 @@ import type { HookEnvironment, HookEntry } from './entries.js'
  * Posts an event through the fetcher that everything else goes through; a host that is not public is one the user has named in
  * `web.private_hosts`. Answers the JSON that came, or what is wrong.
  */
-export async function post(entry: HookEntry, body: string, { env, settings, signal }: HookEnvironment, limits: { seconds: number; max_bytes: number }): Promise<{ text: string; wrong?: string }> {
+export async function post(
+  entry: HookEntry,
+  body: string,
+  { env, settings, signal }: HookEnvironment,
+  limits: { seconds: number; max_bytes: number },
+): Promise<{ text: string; wrong?: string }> {
   const wrong = (reason: string) => ({ text: '', wrong: reason })
   if (!URL.canParse(entry.url!)) return wrong('has an invalid address')
   const url = new URL(entry.url!)
-  if (url.protocol === 'http:' && !/^(?:localhost|127(?:\.\d+){3}|::1)$/.test(hostOf(url))) return wrong('would send what happens here over plain http')
+  if (url.protocol === 'http:' && !/^(?:localhost|127(?:\.\d+){3}|::1)$/.test(hostOf(url)))
+    return wrong('would send what happens here over plain http')
   const page = await fetchPage(
     {
       url: url.href,
@@ -33,7 +39,10 @@ export async function post(entry: HookEntry, body: string, { env, settings, sign
 }
 
 /** `$NAME` and `${NAME}` of a header stand for the variables that the entry lists; others are empty. */
-function headersOf({ headers = {}, allowedEnvVars: allowed = [] }: HookEntry, env: HookEnvironment['env']): Record<string, string> {
+function headersOf(
+  { headers = {}, allowedEnvVars: allowed = [] }: HookEntry,
+  env: HookEnvironment['env'],
+): Record<string, string> {
   const filled = (text: string): string =>
     text.replace(/\$(?:\{(\w+)\}|(\w+))/g, (_, braced: string | undefined, bare: string | undefined) => {
       const name = (braced ?? bare)!
@@ -41,5 +50,7 @@ function headersOf({ headers = {}, allowedEnvVars: allowed = [] }: HookEntry, en
       keepSecret(value, name)
       return value
     })
-  return Object.fromEntries(Object.entries(headers).map(([name, text]) => [name.toLowerCase(), filled(toText(text)).replace(/[\r\n\0]/g, '')]))
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, text]) => [name.toLowerCase(), filled(toText(text)).replace(/[\r\n\0]/g, '')]),
+  )
 }

@@ -20,15 +20,31 @@ const largest = { answer: 1024 * 1024, text: 10_000 }
 
 /** The event as every hook gets it: one JSON object. */
 export function hookInput(event: HookEvent, { root, session, mode }: HookEnvironment, extra: JsonObject): JsonObject {
-  return { session_id: session, cwd: root, hook_event_name: event, transcript_path: join(root, transcriptOf(session)), permission_mode: permissionModes[mode], ...extra }
+  return {
+    session_id: session,
+    cwd: root,
+    hook_event_name: event,
+    transcript_path: join(root, transcriptOf(session)),
+    permission_mode: permissionModes[mode],
+    ...extra,
+  }
 }
 
 /** Tells one hook of an event and reads what it says. Contract: rejects only when it was aborted. */
-export async function runHook(entry: HookEntry, group: HookGroup, payload: JsonObject, environment: HookEnvironment): Promise<HookOutput> {
+export async function runHook(
+  entry: HookEntry,
+  group: HookGroup,
+  payload: JsonObject,
+  environment: HookEnvironment,
+): Promise<HookOutput> {
   const event = payload['hook_event_name'] as HookEvent
   const input = group.dialect === 'gemini' ? { ...payload, hook_event_name: inGemini(event) } : payload
   const seconds = secondsOf(entry, event)
-  const failed = (reason: string, how: { exited?: true } = {}): HookOutput => ({ kind: 'failed', reason: `The hook \`${shownHook(entry)}\` ${reason}.`, ...how })
+  const failed = (reason: string, how: { exited?: true } = {}): HookOutput => ({
+    kind: 'failed',
+    reason: `The hook \`${shownHook(entry)}\` ${reason}.`,
+    ...how,
+  })
   const type = entry.type ?? 'command'
   if (entry.withheld !== undefined) return { kind: 'failed', reason: entry.withheld }
   try {
@@ -36,11 +52,15 @@ export async function runHook(entry: HookEntry, group: HookGroup, payload: JsonO
       await haveTranscript(environment.root, environment.home, environment.session)
       requireAgreed(group, environment.root)
     }
-    if (type === 'command' && entry.command) return await command(await ready(entry, group, environment), input, environment, seconds, failed)
+    if (type === 'command' && entry.command)
+      return await command(await ready(entry, group, environment), input, environment, seconds, failed)
     if (type === 'http' && entry.url) {
       const { post } = await import('./http.js')
       const { url, headers } = await ready(entry, group, environment)
-      const answer = await post({ ...entry, url, headers }, JSON.stringify(input), environment, { seconds, max_bytes: largest.answer })
+      const answer = await post({ ...entry, url, headers }, JSON.stringify(input), environment, {
+        seconds,
+        max_bytes: largest.answer,
+      })
       return answer.wrong === undefined ? readAnswer(0, answer.text, '', failed) : failed(answer.wrong)
     }
     return failed(`is of the type ${JSON.stringify(type)}, which is not served`)
@@ -63,12 +83,32 @@ function requireAgreed({ by, layer = 'user' }: HookGroup, root: string): void {
 
 type Failed = (reason: string, how?: { exited?: true }) => HookOutput
 
-async function command({ command, args: declared, env, cwd, base }: Ready, input: JsonObject, { root, signal }: HookEnvironment, seconds: number, failed: Failed): Promise<HookOutput> {
+async function command(
+  { command, args: declared, env, cwd, base }: Ready,
+  input: JsonObject,
+  { root, signal }: HookEnvironment,
+  seconds: number,
+  failed: Failed,
+): Promise<HookOutput> {
   const [name, args] = declared ? [command, declared] : ['sh', ['-c', command]]
-  const file = isAbsolute(name) ? name : name.includes('/') ? join(base, name) : findProgram(name, searchPath(process.env.PATH, root))
+  const file = isAbsolute(name)
+    ? name
+    : name.includes('/')
+      ? join(base, name)
+      : findProgram(name, searchPath(process.env.PATH, root))
   if (file === undefined) return failed('is not found')
-  const own = { PROJECT_DIR: root, SESSION_ID: toText(input['session_id']), HOOK_EVENT: toText(input['hook_event_name']), TRANSCRIPT_PATH: toText(input['transcript_path']) }
-  const named = Object.fromEntries(Object.entries(own).flatMap(([name, value]) => [[`VTCODE_${name}`, value], [`CLAUDE_${name}`, value]]))
+  const own = {
+    PROJECT_DIR: root,
+    SESSION_ID: toText(input['session_id']),
+    HOOK_EVENT: toText(input['hook_event_name']),
+    TRANSCRIPT_PATH: toText(input['transcript_path']),
+  }
+  const named = Object.fromEntries(
+    Object.entries(own).flatMap(([name, value]) => [
+      [`VTCODE_${name}`, value],
+      [`CLAUDE_${name}`, value],
+    ]),
+  )
   const program = { file, args, cwd, env: { ...env, ...named }, input: Buffer.from(`${JSON.stringify(input)}\n`) }
   const ended = await runShort(program, { signal, seconds, most: largest.answer, goesOn: saysAsync })
   if (!ended) return failed('cannot be started')
@@ -98,14 +138,24 @@ function readAnswer(code: number | undefined, stdout: string, stderr: string, fa
       if (code !== 2) return failed('prints invalid JSON')
     }
   }
-  if (code === 2) return { kind: 'block', reason: cutHookText(toText(json['reason'] ?? (stderr || 'A lifecycle hook blocks this.'))), json }
+  if (code === 2)
+    return {
+      kind: 'block',
+      reason: cutHookText(toText(json['reason'] ?? (stderr || 'A lifecycle hook blocks this.'))),
+      json,
+    }
   if (code === undefined) return failed('was ended by a signal')
   if (code !== 0) return failed(`ended with the exit code ${code}`, { exited: true })
   return { kind: 'said', json, text: stdout.startsWith('{') ? '' : cutHookText(stdout) }
 }
 
 /** What a hook says about the event itself. */
-export const specific = (json: JsonObject): JsonObject => (typeof json['hookSpecificOutput'] === 'object' && json['hookSpecificOutput'] !== null ? (json['hookSpecificOutput'] as JsonObject) : {})
+export const specific = (json: JsonObject): JsonObject =>
+  typeof json['hookSpecificOutput'] === 'object' && json['hookSpecificOutput'] !== null
+    ? (json['hookSpecificOutput'] as JsonObject)
+    : {}
 /** Texts of a hook are cut, not believed to be short. */
-export const cutHookText = (text: string): string => (text.length > largest.text ? `${text.slice(0, largest.text - 1)}…` : text)
-export const shownHook = ({ command = '', args = [], url = '' }: HookEntry): string => ([command, ...args].map(spoken).join(' ') || url).slice(0, 120)
+export const cutHookText = (text: string): string =>
+  text.length > largest.text ? `${text.slice(0, largest.text - 1)}…` : text
+export const shownHook = ({ command = '', args = [], url = '' }: HookEntry): string =>
+  ([command, ...args].map(spoken).join(' ') || url).slice(0, 120)

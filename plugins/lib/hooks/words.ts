@@ -16,7 +16,8 @@ export interface HookWord {
 
 /** The call in the words of a dialect; slots that the other program has no word for keep theirs. */
 export function hookWordsFor(call: Call, slot: SlotInfo, dialect: Dialect, root: string): HookWord[] {
-  if (dialect === 'unified') return [{ ...ours(call, slot), names: [...ours(call, slot).names, ...foreignNames(call.slot)] }]
+  if (dialect === 'unified')
+    return [{ ...ours(call, slot), names: [...ours(call, slot).names, ...foreignNames(call.slot)] }]
   const tool = Object.hasOwn(tools, call.slot) ? tools[call.slot]! : undefined
   const calls = tool?.(call.given, (path) => join(root, path)) ?? []
   if (calls.length === 0) return [ours(call, slot)]
@@ -38,7 +39,11 @@ type Said = [name: string, input: JsonObject, back?: (input: JsonObject) => Json
 type Teller = (given: Readonly<JsonObject>, absolute: (path: string) => string) => Said[]
 
 /** Fields by their name there; what was not said stays unsaid. */
-function renamed(name: string, fields: Record<string, string>, convert: Record<string, { to: (value: any) => unknown; back: (value: any) => unknown }> = {}): Teller {
+function renamed(
+  name: string,
+  fields: Record<string, string>,
+  convert: Record<string, { to: (value: any) => unknown; back: (value: any) => unknown }> = {},
+): Teller {
   return (given, absolute) => {
     const entries = Object.entries(fields).flatMap(([own, theirs]) => {
       const value = given[own]
@@ -49,7 +54,11 @@ function renamed(name: string, fields: Record<string, string>, convert: Record<s
     const kept = Object.fromEntries(Object.entries(given).filter(([field]) => !Object.hasOwn(fields, field)))
     const back = (input: JsonObject): JsonObject => ({
       ...kept,
-      ...Object.fromEntries(Object.entries(fields).flatMap(([own, theirs]) => (input[theirs] === undefined ? [] : [[own, convert[own] ? convert[own].back(input[theirs]) : input[theirs]]]))),
+      ...Object.fromEntries(
+        Object.entries(fields).flatMap(([own, theirs]) =>
+          input[theirs] === undefined ? [] : [[own, convert[own] ? convert[own].back(input[theirs]) : input[theirs]]],
+        ),
+      ),
     })
     return [[name, Object.fromEntries(entries) as JsonObject, back]]
   }
@@ -58,26 +67,44 @@ function renamed(name: string, fields: Record<string, string>, convert: Record<s
 const edit: Teller = (given, absolute) => {
   const one = { path: 'file_path', old_str: 'old_string', new_str: 'new_string', replace_all: 'replace_all' }
   if (!Array.isArray(given['edits'])) return renamed('Edit', one)(given, absolute)
-  return (given['edits'] as JsonObject[]).map(({ old_str: old_string, new_str: new_string, replace_all = false }) => ['Edit', { file_path: absolute(toText(given['path'])), old_string, new_string, replace_all }])
+  return (given['edits'] as JsonObject[]).map(({ old_str: old_string, new_str: new_string, replace_all = false }) => [
+    'Edit',
+    { file_path: absolute(toText(given['path'])), old_string, new_string, replace_all },
+  ])
 }
 
 /** One event for each path: a new one is written, one that changes or goes is edited. */
-const touched = (paths: (given: Readonly<JsonObject>) => { path: string; is_new: boolean }[]): Teller => (given, absolute) =>
-  [...new Map(paths(given).map((one) => [one.path, one])).values()].map(({ path, is_new }) => [is_new ? 'Write' : 'Edit', { file_path: absolute(path) }])
+const touched =
+  (paths: (given: Readonly<JsonObject>) => { path: string; is_new: boolean }[]): Teller =>
+  (given, absolute) =>
+    [...new Map(paths(given).map((one) => [one.path, one])).values()].map(({ path, is_new }) => [
+      is_new ? 'Write' : 'Edit',
+      { file_path: absolute(path) },
+    ])
 
 const patch = touched(patchedPaths)
 const text = (value: unknown): string[] => (typeof value === 'string' ? [value] : [])
-const shell = { to: (value: unknown) => (Array.isArray(value) ? value.join(' ') : value), back: (value: unknown) => value }
+const shell = {
+  to: (value: unknown) => (Array.isArray(value) ? value.join(' ') : value),
+  back: (value: unknown) => value,
+}
 const milliseconds = { to: (value: number) => value * 1000, back: (value: number) => Math.ceil(value / 1000) }
 
 const tools: Record<string, Teller> = {
-  'unified_exec/run': renamed('Bash', { command: 'command', timeout_secs: 'timeout', background: 'run_in_background' }, { command: shell, timeout_secs: milliseconds }),
+  'unified_exec/run': renamed(
+    'Bash',
+    { command: 'command', timeout_secs: 'timeout', background: 'run_in_background' },
+    { command: shell, timeout_secs: milliseconds },
+  ),
   'unified_file/read': renamed('Read', { path: 'file_path', offset_lines: 'offset', page_size_lines: 'limit' }),
   'unified_file/write': renamed('Write', { path: 'file_path', content: 'content' }),
   'unified_file/edit': edit,
   apply_patch: patch,
   'unified_file/patch': patch,
-  'unified_file/move': touched(({ path, destination }) => [...text(path).map((one) => ({ path: one, is_new: false })), ...text(destination).map((one) => ({ path: one, is_new: true }))]),
+  'unified_file/move': touched(({ path, destination }) => [
+    ...text(path).map((one) => ({ path: one, is_new: false })),
+    ...text(destination).map((one) => ({ path: one, is_new: true })),
+  ]),
   'unified_file/copy': touched(({ destination }) => text(destination).map((path) => ({ path, is_new: true }))),
   'unified_file/delete': touched(({ path }) => text(path).map((one) => ({ path: one, is_new: false }))),
   'unified_search/grep': renamed('Grep', { pattern: 'pattern', path: 'path', globs: 'glob' }),
@@ -89,7 +116,14 @@ const tools: Record<string, Teller> = {
   'unified_search/skill': renamed('Skill', { name: 'skill' }),
 }
 const gemini: Record<string, string> = {
-  Bash: 'run_shell_command', Read: 'read_file', Write: 'write_file', Edit: 'replace', Grep: 'search_file_content', Glob: 'glob', WebFetch: 'web_fetch', WebSearch: 'google_web_search',
+  Bash: 'run_shell_command',
+  Read: 'read_file',
+  Write: 'write_file',
+  Edit: 'replace',
+  Grep: 'search_file_content',
+  Glob: 'glob',
+  WebFetch: 'web_fetch',
+  WebSearch: 'google_web_search',
 }
 
 /** Names of Claude Code that a matcher among our own words may use. */

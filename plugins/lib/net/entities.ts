@@ -1,7 +1,24 @@
-const named = new Map(Object.entries({
-  amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ', hellip: '…', mdash: '—', ndash: '–', middot: '·', copy: '©',
-  rsquo: '’', lsquo: '‘', rdquo: '”', ldquo: '“', laquo: '«', raquo: '»',
-}))
+const named = new Map(
+  Object.entries({
+    amp: '&',
+    lt: '<',
+    gt: '>',
+    quot: '"',
+    apos: "'",
+    nbsp: ' ',
+    hellip: '…',
+    mdash: '—',
+    ndash: '–',
+    middot: '·',
+    copy: '©',
+    rsquo: '’',
+    lsquo: '‘',
+    rdquo: '”',
+    ldquo: '“',
+    laquo: '«',
+    raquo: '»',
+  }),
+)
 
 /** Character references of HTML, numbers and the common names, as characters. */
 export function decodeEntities(text: string): string {
@@ -26,4 +43,7 @@ export function withoutMarkup(html: string, instead: (tag: string) => string): s
 }
 
 /** Markup as the text in it, on one line. */
-export const markupText = (html: string): string => decodeEntities(withoutMarkup(html, () => '')).replace(/\s+/g, ' ').trim()
+export const markupText = (html: string): string =>
+  decodeEntities(withoutMarkup(html, () => ''))
+    .replace(/\s+/g, ' ')
+    .trim()

@@ -55,32 +55,51 @@ export interface FetchedPage {
  * address; no cookies, no credentials but those given, no cache, no proxy of the environment, one deadline.
  * Throws VT_WEB_URL, VT_WEB_BLOCKED, VT_WEB_HTTP, VT_WEB_TYPE, VT_WEB_TOO_LARGE, VT_WEB_REDIRECTS, VT_WEB_NETWORK, VT_WEB_TIMEOUT.
  */
-export async function fetchPage(request: PageRequest, settings: WebSettings, signal: AbortSignal): Promise<FetchedPage> {
+export async function fetchPage(
+  request: PageRequest,
+  settings: WebSettings,
+  signal: AbortSignal,
+): Promise<FetchedPage> {
   using limit = deadline(request.timeout_secs * 1000, signal)
   let url = readUrl(request.url)
   try {
     // A look-up of a name goes on after it was given up.
-    return await unlessAborted(limit.signal, follow(request, url, settings, limit.signal, (next) => (url = next)))
+    return await unlessAborted(
+      limit.signal,
+      follow(request, url, settings, limit.signal, (next) => (url = next)),
+    )
   } catch (error) {
     if (signal.aborted) throw problem('VT_CALL_ABORTED')
-    if (limit.expired) throw webFailure('VT_WEB_TIMEOUT', `${hostOf(url)} did not answer in full within ${request.timeout_secs} s.`)
+    if (limit.expired)
+      throw webFailure('VT_WEB_TIMEOUT', `${hostOf(url)} did not answer in full within ${request.timeout_secs} s.`)
     throw networkFailure(error, hostOf(url))
   }
 }
 
-async function follow(request: PageRequest, first: URL, settings: WebSettings, signal: AbortSignal, now: (url: URL) => void): Promise<FetchedPage> {
+async function follow(
+  request: PageRequest,
+  first: URL,
+  settings: WebSettings,
+  signal: AbortSignal,
+  now: (url: URL) => void,
+): Promise<FetchedPage> {
   const redirects: string[] = []
   let { method = 'GET', headers = {}, body } = request
-  for (let url = first; ; ) {
+  for (let url = first; ;) {
     const page = await numbered(redirects.length, () => hop(url))
     if (!page.location || (request.follow && !request.follow(page.location, url))) return page
     redirects.push(url.href)
-    if (redirects.length > request.max_redirects) throw webFailure('VT_WEB_REDIRECTS', `${brief(first.href)} redirects more than ${request.max_redirects} times.`)
-    if (redirects.includes(page.location.href)) throw webFailure('VT_WEB_REDIRECTS', `${brief(first.href)} redirects in a circle.`)
+    if (redirects.length > request.max_redirects)
+      throw webFailure('VT_WEB_REDIRECTS', `${brief(first.href)} redirects more than ${request.max_redirects} times.`)
+    if (redirects.includes(page.location.href))
+      throw webFailure('VT_WEB_REDIRECTS', `${brief(first.href)} redirects in a circle.`)
     if (page.location.origin !== url.origin) headers = {}
     if (page.status !== 307 && page.status !== 308) [method, body] = ['GET', undefined]
     else if (body !== undefined && page.location.origin !== url.origin) {
-      throw webFailure('VT_WEB_REDIRECTS', `${url.host} wants what was sent to it sent to ${page.location.host} as well.`)
+      throw webFailure(
+        'VT_WEB_REDIRECTS',
+        `${url.host} wants what was sent to it sent to ${page.location.host} as well.`,
+      )
     }
     now((url = page.location))
   }
@@ -89,7 +108,11 @@ async function follow(request: PageRequest, first: URL, settings: WebSettings, s
     checkHost(url, settings)
     return politely(hostOf(url), signal, async () => {
       const sent = { ...common(settings), ...headers }
-      await using answer = await sendRequest(url, { method, headers: sent, signal, ...(body !== undefined && { body }) }, settings)
+      await using answer = await sendRequest(
+        url,
+        { method, headers: sent, signal, ...(body !== undefined && { body }) },
+        settings,
+      )
       request.answered?.()
       return await read(answer, url, redirects, request)
     })
@@ -102,7 +125,8 @@ async function numbered<T>(hop: number, work: () => Promise<T>): Promise<T> {
     return await work()
   } catch (error) {
     const { problem: refused } = error as { problem?: { code: string; details?: object } }
-    if (refused?.code === 'VT_WEB_BLOCKED' || refused?.code === 'VT_WEB_URL') refused.details = { ...refused.details, hop }
+    if (refused?.code === 'VT_WEB_BLOCKED' || refused?.code === 'VT_WEB_URL')
+      refused.details = { ...refused.details, hop }
     throw error
   }
 }
@@ -114,30 +138,56 @@ const common = ({ user_agent }: WebSettings): Record<string, string> => ({
   'accept-encoding': 'gzip, br',
 })
 
-async function read(answer: HttpAnswer, url: URL, redirects: string[], { max_bytes, accepts }: PageRequest): Promise<FetchedPage> {
+async function read(
+  answer: HttpAnswer,
+  url: URL,
+  redirects: string[],
+  { max_bytes, accepts }: PageRequest,
+): Promise<FetchedPage> {
   const { status, headers } = answer
   const retry_after = one(headers['retry-after'])
-  const page = { url, status, content_type: '', text: '', bytes: 0, truncated: false, redirects: [...redirects], ...(retry_after !== undefined && { retry_after }) }
+  const page = {
+    url,
+    status,
+    content_type: '',
+    text: '',
+    bytes: 0,
+    truncated: false,
+    redirects: [...redirects],
+    ...(retry_after !== undefined && { retry_after }),
+  }
   const location = one(headers['location'])
   if (status >= 300 && status < 400 && location !== undefined) return { ...page, location: readUrl(location, url.href) }
   if (status >= 400 && !accepts?.(status)) throw refused(status, url, retry_after)
   const declared = readContentType(one(headers['content-type']))
   if (declared.type && !isTextType(declared.type)) throw wrongType(url, declared.type, declared.type)
   const { bytes, truncated } = await readResponseBody(answer, max_bytes)
-  if (isBinaryBody(bytes, declared)) throw wrongType(url, isPdf(bytes) ? 'application/pdf' : declared.type ? `sent as ${declared.type} and binary` : 'binary', declared.type)
+  if (isBinaryBody(bytes, declared))
+    throw wrongType(
+      url,
+      isPdf(bytes) ? 'application/pdf' : declared.type ? `sent as ${declared.type} and binary` : 'binary',
+      declared.type,
+    )
   const text = decodeText(bytes, declared)
-  const content_type = declared.type || (/^\s*<(?:!doctype html|html|head|body)\b/i.test(text) ? 'text/html' : 'text/plain')
+  const content_type =
+    declared.type || (/^\s*<(?:!doctype html|html|head|body)\b/i.test(text) ? 'text/html' : 'text/plain')
   return { ...page, content_type, text, bytes: bytes.length, truncated }
 }
 
-const isTextType = (type: string): boolean => type.startsWith('text/') || /[/+](?:json|xml|xhtml|x?html|javascript|ecmascript|x-javascript|ndjson|json-seq|jsonl?|yaml|x-yaml|toml)$/.test(type)
+const isTextType = (type: string): boolean =>
+  type.startsWith('text/') ||
+  /[/+](?:json|xml|xhtml|x?html|javascript|ecmascript|x-javascript|ndjson|json-seq|jsonl?|yaml|x-yaml|toml)$/.test(type)
 
 function refused(status: number, url: URL, wait: string | undefined): Error {
   const seconds = wait === undefined ? undefined : /^\d{1,6}$/.test(wait) ? Number(wait) : undefined
   const later = [408, 425, 429].includes(status) || status >= 500
   const hint = later && seconds !== undefined ? { hint: `The server asks to wait ${seconds} s.` } : {}
   const details = { status, ...(seconds !== undefined && { retry_after_ms: seconds * 1000 }) }
-  return webFailure('VT_WEB_HTTP', `${url.host} answers ${status} to ${brief(url.href)}.`, { retryable: later, details, ...hint })
+  return webFailure('VT_WEB_HTTP', `${url.host} answers ${status} to ${brief(url.href)}.`, {
+    retryable: later,
+    details,
+    ...hint,
+  })
 }
 
 function wrongType(url: URL, is: string, content_type: string): Error {

@@ -9,7 +9,10 @@ export interface AllowedHere {
 }
 export function allowedHere(home: string, workspace: string): AllowedHere {
   const file = adoptedFile(home, workspace, { make: true })!
-  return { rules: read(file), write: (allow) => writeStateSync(file, `${JSON.stringify({ policy: { allow } }, null, 2)}\n`) }
+  return {
+    rules: read(file),
+    write: (allow) => writeStateSync(file, `${JSON.stringify({ policy: { allow } }, null, 2)}\n`),
+  }
 }
 
 function read(file: string): string[] {

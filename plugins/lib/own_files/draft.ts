@@ -33,7 +33,8 @@ export function ownText(file: string): string | undefined {
 export function requireWithin(workspace: string, file: string): void {
   let there = file
   while (!lstatSync(there, { throwIfNoEntry: false })) there = dirname(there)
-  if (inside(workspace, file) && !inside(realpathSync(workspace), realpathSync(there))) throw new Error('it leads out of the workspace')
+  if (inside(workspace, file) && !inside(realpathSync(workspace), realpathSync(there)))
+    throw new Error('it leads out of the workspace')
 }
 
 /** In one step, so that nobody finds half a file. A link of the user's stays a link, and a file keeps who may read it. Throws where the file is no longer what was shown. */

@@ -8,7 +8,10 @@ import { ownText, type FileDraft } from './draft.js'
 const stem = 'vtcode.config'
 
 /** The settings file in a folder: the one that is there, else the YAML file that would be. */
-export const settingsFile = (folder: string): string => ['yaml', 'yml', 'json', 'ts', 'mts', 'js', 'mjs'].map((end) => join(folder, `${stem}.${end}`)).find((file) => existsSync(file)) ?? join(folder, `${stem}.yaml`)
+export const settingsFile = (folder: string): string =>
+  ['yaml', 'yml', 'json', 'ts', 'mts', 'js', 'mjs']
+    .map((end) => join(folder, `${stem}.${end}`))
+    .find((file) => existsSync(file)) ?? join(folder, `${stem}.yaml`)
 
 /**
  * A settings file with other values at these paths, such as `agent.model`; `undefined` takes a value out. All else stays, comments too.
@@ -28,7 +31,8 @@ export async function settingsDraft(file: string, values: Readonly<Record<string
   const empty = Object.keys(wanted).length === 0 && !before?.includes('#')
   const text = file.endsWith('.json') ? `${JSON.stringify(wanted, null, 2)}\n` : tree.toString({ lineWidth: 0 })
   const after = empty && before !== undefined ? undefined : text
-  if (after !== undefined && !isDeepStrictEqual(parseDocument(after).toJS() ?? {}, wanted)) throw new Error('it cannot be changed without changing something else in it')
+  if (after !== undefined && !isDeepStrictEqual(parseDocument(after).toJS() ?? {}, wanted))
+    throw new Error('it cannot be changed without changing something else in it')
   return { file, before, after }
 }
 
@@ -44,7 +48,8 @@ function setValue(tree: Document, keys: readonly string[], value: unknown, isMap
   for (let at = keys.length - 1; at > 0 && emptyMap(nodeAt(at), isMap); at--) tree.deleteIn(keys.slice(0, at))
 }
 
-const emptyMap = (node: unknown, isMap: IsMap): boolean => isMap(node) && (node as { items: unknown[] }).items.length === 0
+const emptyMap = (node: unknown, isMap: IsMap): boolean =>
+  isMap(node) && (node as { items: unknown[] }).items.length === 0
 
 function changed(value: JsonObject, [key, ...rest]: string[], wanted: unknown): JsonObject {
   const { [key!]: before, ...others } = value

@@ -1,7 +1,17 @@
 import { ok, problem, VtError, type Call, type Notice, type Result } from '../../../core/shapes/index.js'
 import type { Context } from '../../../core/contract/index.js'
 import { contentHash, short } from '../base/index.js'
-import { Changes, clip, countLines, diffOf, diffTexts, lossNotices, missingParents, readsOf, recorded } from '../files/index.js'
+import {
+  Changes,
+  clip,
+  countLines,
+  diffOf,
+  diffTexts,
+  lossNotices,
+  missingParents,
+  readsOf,
+  recorded,
+} from '../files/index.js'
 import { parsePatch } from './parse.js'
 import { place } from './place.js'
 import { syntax } from './syntax.js'
@@ -32,7 +42,10 @@ export async function applyPatch(
 ): Promise<Result> {
   const { workspace, signal } = context
   if (Buffer.byteLength(text) > largestPatch)
-    throw problem('VT_INPUT_TOO_LARGE', { size: `${Buffer.byteLength(text)} bytes of patch`, limit: `${largestPatch} bytes` })
+    throw problem('VT_INPUT_TOO_LARGE', {
+      size: `${Buffer.byteLength(text)} bytes of patch`,
+      limit: `${largestPatch} bytes`,
+    })
   const sections = parsePatch(text)
   if (sections.length === 0)
     throw new VtError({
@@ -88,7 +101,10 @@ async function applySection(section: Section, view: View, notices: Notice[]): Pr
     const file = await view.free(path)
     const { lines, newline, executable } = section
     const content = lines.length === 0 ? '' : `${lines.join('\n')}${newline ? '\n' : ''}`
-    file.now = { changes: new Changes(file.target?.bytes ?? Buffer.alloc(0), Buffer.from(content)), ...(executable && { mode: 0o755 }) }
+    file.now = {
+      changes: new Changes(file.target?.bytes ?? Buffer.alloc(0), Buffer.from(content)),
+      ...(executable && { mode: 0o755 }),
+    }
     return { path, op: 'add', added: lines.length, removed: 0 }
   }
   if (section.op === 'delete') {
@@ -120,7 +136,8 @@ async function applySection(section: Section, view: View, notices: Notice[]): Pr
 }
 
 /** The mode with the right to execute for whoever may read, or for nobody. */
-const withExecution = (mode: number, executable: boolean): number => (executable ? mode | ((mode & 0o444) >> 2) : mode & ~0o111)
+const withExecution = (mode: number, executable: boolean): number =>
+  executable ? mode | ((mode & 0o444) >> 2) : mode & ~0o111
 
 /** Writes everything at once, kept for undo. */
 async function commit(call: Call<any>, context: Context, files: FileView[]): Promise<Notice[]> {
@@ -131,7 +148,12 @@ async function commit(call: Call<any>, context: Context, files: FileView[]): Pro
   const stats = new Map(written.map(({ resolved, stat }) => [resolved, stat]))
   for (const { path, now } of files) {
     const stat = stats.get(path)
-    if (now) reads.remember(path, { hash: short(contentHash(now.changes.bytes)), ...(stat && { stat }), bytes: now.changes.bytes })
+    if (now)
+      reads.remember(path, {
+        hash: short(contentHash(now.changes.bytes)),
+        ...(stat && { stat }),
+        bytes: now.changes.bytes,
+      })
     else reads.forget(path)
   }
   return written.flatMap(({ resolved, lost }) => lossNotices(resolved, lost))
@@ -140,7 +162,8 @@ async function commit(call: Call<any>, context: Context, files: FileView[]): Pro
 function diffOfFile({ path, target, now }: FileView): string {
   if (target && now && now.changes.before === target.bytes) return diffOf(path, now.changes, room)
   return (
-    diffTexts(path, target?.bytes ?? Buffer.alloc(0), now?.changes.bytes ?? Buffer.alloc(0), room) ?? `[${path} is too large for a diff]\n`
+    diffTexts(path, target?.bytes ?? Buffer.alloc(0), now?.changes.bytes ?? Buffer.alloc(0), room) ??
+    `[${path} is too large for a diff]\n`
   )
 }
 

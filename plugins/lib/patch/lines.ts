@@ -61,7 +61,7 @@ export class Lines {
   /** The lines that hold a piece of text, in order. */
   *holding(piece: string): Generator<number> {
     const sought = Buffer.from(piece, 'latin1')
-    for (let found = this.bytes.indexOf(sought); found !== -1; ) {
+    for (let found = this.bytes.indexOf(sought); found !== -1;) {
       const at = this.start(found)
       yield at
       const next = this.after(at)

@@ -15,7 +15,11 @@ export interface HunkPlace {
 const trimEnd = (text: string): string => withoutEnd(text, ' \t\r\f\v')
 const trim = (text: string): string => trimEnd(text).replace(/^[ \t\f\v]+/, '')
 const folded = (text: string): string =>
-  trim(/[\x80-\xff]/.test(text) ? Buffer.from(foldTypography(Buffer.from(text, 'latin1').toString())).toString('latin1') : text)
+  trim(
+    /[\x80-\xff]/.test(text)
+      ? Buffer.from(foldTypography(Buffer.from(text, 'latin1').toString())).toString('latin1')
+      : text,
+  )
 const passes: ((text: string) => string)[] = [(text) => text, trimEnd, trim, folded]
 
 /** Every place a hunk could go to by the strictest pass that finds one; anchors, the end of the file and the hint narrow them down. */
@@ -43,7 +47,12 @@ function* occurrences(block: readonly string[], pass: number, lines: Lines): Gen
 }
 
 /** The end of the lines that begin at a place, if they are those that are wanted. */
-function follow(at: number, wanted: readonly string[], seen: (text: string) => string, lines: Lines): number | undefined {
+function follow(
+  at: number,
+  wanted: readonly string[],
+  seen: (text: string) => string,
+  lines: Lines,
+): number | undefined {
   for (const text of wanted) {
     if (at >= lines.length || seen(lines.text(at)) !== text) return undefined
     at = lines.after(at)
@@ -55,9 +64,14 @@ function follow(at: number, wanted: readonly string[], seen: (text: string) => s
 export function anchored({ anchors }: Pick<Hunk, 'anchors'>, lines: Lines): number[] | undefined {
   if (anchors.length === 0) return undefined
   for (let pass = 1; pass <= passes.length; pass++) {
-    const [first, ...rest] = anchors.map((anchor) => [...occurrences([asBytes(anchor)], pass, lines)].map(({ at }) => at))
+    const [first, ...rest] = anchors.map((anchor) =>
+      [...occurrences([asBytes(anchor)], pass, lines)].map(({ at }) => at),
+    )
     const ends = first!.map((start) =>
-      rest.reduce<number | undefined>((at, places) => (at === undefined ? at : places.find((next) => next > at)), start),
+      rest.reduce<number | undefined>(
+        (at, places) => (at === undefined ? at : places.find((next) => next > at)),
+        start,
+      ),
     )
     const found = [...new Set(ends.filter((end) => end !== undefined))]
     if (found.length > 0) return found

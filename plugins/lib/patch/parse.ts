@@ -14,7 +14,7 @@ export function parsePatch(text: string): Section[] {
 
 /** Without white space around it, the heredoc it was wrapped in, or a Markdown fence. */
 function bare(text: string): string {
-  for (let whole = trimmed(text); ; ) {
+  for (let whole = trimmed(text); ;) {
     const inner = unwrapped(whole)
     if (inner === undefined) return whole
     whole = trimmed(inner)
@@ -33,7 +33,9 @@ function between(head: RegExp, text: string): string | undefined {
   const [first, mark] = head.exec(text) ?? []
   const whole = text.trimEnd()
   const last = whole.lastIndexOf('\n')
-  return first !== undefined && last >= first.length - 1 && whole.slice(last).trim() === mark ? text.slice(first.length, Math.max(first.length, last)) : undefined
+  return first !== undefined && last >= first.length - 1 && whole.slice(last).trim() === mark
+    ? text.slice(first.length, Math.max(first.length, last))
+    : undefined
 }
 
 /** An anchor may stand between two marks, as the numbers of a diff do. */
@@ -73,7 +75,9 @@ class Parser {
     this.at++
     const named = { path: path.trim(), line }
     if (word === 'Delete File') return { op: 'delete', ...named }
-    return word === 'Add File' ? { op: 'add', ...named, lines: this.added(), newline: true, executable: false } : this.update(named)
+    return word === 'Add File'
+      ? { op: 'add', ...named, lines: this.added(), newline: true, executable: false }
+      : this.update(named)
   }
 
   private added(): string[] {

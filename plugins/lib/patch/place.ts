@@ -151,7 +151,10 @@ function ambiguous(path: string, index: number, places: HunkPlace[], lines: Line
   const line_numbers = places.slice(0, 20).map(({ at }) => lines.number(at))
   const message = `Hunk ${index + 1} fits in ${places.length} places of '${path}': lines ${line_numbers.slice(0, 5).join(', ')}.`
   const first = Math.max(1, line_numbers[0]! - 3)
-  const next = readOf(path, { offset_lines: first, page_size_lines: Math.min(200, (line_numbers[1] ?? first) + 4 - first) })
+  const next = readOf(path, {
+    offset_lines: first,
+    page_size_lines: Math.min(200, (line_numbers[1] ?? first) + 4 - first),
+  })
   return new VtError({
     code: 'VT_PATCH_AMBIGUOUS',
     message,

@@ -5,13 +5,18 @@ import type { Hunk, HunkLine, Section } from './types.js'
 /** Whether a text is a unified diff, with or without git's headers. */
 export const looksUnified = (lines: string[]): boolean =>
   !lines.some((line) => line.trim() === '*** Begin Patch') &&
-  lines.some((line, index) => line.startsWith('diff --git ') || (line.startsWith('--- ') && lines[index + 1]?.startsWith('+++ ')))
+  lines.some(
+    (line, index) =>
+      line.startsWith('diff --git ') || (line.startsWith('--- ') && lines[index + 1]?.startsWith('+++ ')),
+  )
 
 const header = /^(?:--- |\+\+\+ |rename from |rename to )(.*?)(?:\t.*)?$/
 
 /** The sections of a unified diff. Line numbers become hints. Throws VT_PATCH_SYNTAX. */
 export function parseUnified(lines: string[]): Section[] {
-  const escaped = lines.findIndex((line) => /^(?:--- |\+\+\+ |rename |copy |diff --git )/.test(line) && /"|\\/.test(line))
+  const escaped = lines.findIndex(
+    (line) => /^(?:--- |\+\+\+ |rename |copy |diff --git )/.test(line) && /"|\\/.test(line),
+  )
   if (escaped !== -1) throw syntax(escaped + 1, lines[escaped]!, 'a path without quotes and escapes')
   let patches: StructuredPatch[]
   try {
@@ -29,7 +34,8 @@ function sectionOf(patch: StructuredPatch, lines: string[], named: Set<string>):
   const line = lines.findIndex((text) => text.includes(now === '/dev/null' ? old : now)) + 1
   const wrong = (expected: string) => syntax(line, lines[line - 1] ?? '', expected)
   if (isBinary || isCopy) throw wrong('a text diff; binary patches and copies are not applied')
-  if (!['100644', '100755', undefined].includes(newMode)) throw wrong('a regular file; links and submodules are not made')
+  if (!['100644', '100755', undefined].includes(newMode))
+    throw wrong('a regular file; links and submodules are not made')
   const [from, to] = isRename ? [old.replace(/^a\//, ''), now.replace(/^b\//, '')] : strip(old, now)
   const isNamed = (path: string) => [path, path.replace(/^[ab]\//, '')].some((name) => named.has(name))
   if (![old, now].every((path) => path === '/dev/null' || isNamed(path))) throw wrong("'--- a/path' and '+++ b/path'")
@@ -37,7 +43,14 @@ function sectionOf(patch: StructuredPatch, lines: string[], named: Set<string>):
   if (from === '/dev/null') return { op: 'add', path: to, ...addedText(hunks), executable: newMode === '100755', line }
   if (to === '/dev/null') return { op: 'delete', path: from, line }
   const executable = newMode && { executable: newMode === '100755' }
-  return { op: 'update', path: from, ...(from !== to && { to }), hunks: hunks.map((hunk) => hunkOf(hunk, line)), ...executable, line }
+  return {
+    op: 'update',
+    path: from,
+    ...(from !== to && { to }),
+    hunks: hunks.map((hunk) => hunkOf(hunk, line)),
+    ...executable,
+    line,
+  }
 }
 
 function addedText(hunks: readonly StructuredPatchHunk[]): { lines: string[]; newline: boolean } {

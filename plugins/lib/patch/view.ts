@@ -45,7 +45,10 @@ export class View {
   /** The text file that must be there. Throws VT_PATH_NOT_FOUND, VT_FILE_BINARY. */
   async text(path: string): Promise<Present> {
     const file = await this.at(path)
-    if (!file.now) throw file.target ? problem('VT_PATH_NOT_FOUND', { path }, { details: { path } }) : await missingPath(path, this.context)
+    if (!file.now)
+      throw file.target
+        ? problem('VT_PATH_NOT_FOUND', { path }, { details: { path } })
+        : await missingPath(path, this.context)
     const { binary, encoding } = recognise(file.now.changes.bytes)
     if (!binary && encoding === 'utf-8') return file as Present
     const hint = 'Use {slot:unified_file/edit} or {slot:unified_file/write} for a file that is not UTF-8 text.'
@@ -82,7 +85,13 @@ export function operationOf(file: FileView): Operation {
   const { path, target, now } = file
   if (!now) return { op: 'remove', path, over: target!.version }
   const mode = newMode(file)
-  return { op: 'write', path, bytes: now.changes.bytes, over: target?.version ?? 'nothing', ...(mode !== undefined && { mode }) }
+  return {
+    op: 'write',
+    path,
+    bytes: now.changes.bytes,
+    over: target?.version ?? 'nothing',
+    ...(mode !== undefined && { mode }),
+  }
 }
 
 /** What the record of it says. `made` are the directories it needs. */

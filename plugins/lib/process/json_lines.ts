@@ -8,7 +8,10 @@ export interface JsonLines {
 }
 
 /** A consumer of chunks that reads one JSON document a line, of `limit` bytes at most; empty lines are passed over. */
-export function jsonLines(limit: number, { value, other, tooLong, parse = JSON.parse }: JsonLines): (chunk: Buffer) => void {
+export function jsonLines(
+  limit: number,
+  { value, other, tooLong, parse = JSON.parse }: JsonLines,
+): (chunk: Buffer) => void {
   let parts: Buffer[] = []
   let size = 0
   let over = false

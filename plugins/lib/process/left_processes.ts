@@ -16,12 +16,15 @@ export interface LeftProcess {
  */
 export function leftProcesses(): LeftProcess[] {
   const parents = new Map<number, number>()
-  for (const pid of numbersIn('/proc')) if (systemText(`/proc/${pid}/environ`).includes(`${markName}=`)) parents.set(pid, parentOf(pid))
+  for (const pid of numbersIn('/proc'))
+    if (systemText(`/proc/${pid}/environ`).includes(`${markName}=`)) parents.set(pid, parentOf(pid))
   const isLeft = (pid: number, steps = 0): boolean => {
     const parent = parents.get(pid)
     return parent === 1 || (parent !== undefined && steps < 64 && isLeft(parent, steps + 1))
   }
-  return [...parents.keys()].filter((pid) => isLeft(pid)).map((pid) => ({ pid, command: systemText(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim().slice(0, 200) }))
+  return [...parents.keys()]
+    .filter((pid) => isLeft(pid))
+    .map((pid) => ({ pid, command: systemText(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim().slice(0, 200) }))
 }
 
 function parentOf(pid: number): number {
@@ -31,7 +34,9 @@ function parentOf(pid: number): number {
 
 function numbersIn(folder: string): number[] {
   try {
-    return readdirSync(folder).filter((name) => /^\d+$/.test(name)).map(Number)
+    return readdirSync(folder)
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number)
   } catch {
     return []
   }

@@ -25,7 +25,7 @@ class LineReader {
   ) {}
 
   read(chunk: Buffer): void | false {
-    for (let start = 0; start < chunk.length; ) {
+    for (let start = 0; start < chunk.length;) {
       const at = this.mark === '' ? chunk.indexOf(10, start) : -1
       if (this.mark !== '') start = this.passOver(chunk, start)
       else if (at < 0) return this.push(Buffer.from(chunk.subarray(start)))

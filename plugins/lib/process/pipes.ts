@@ -45,7 +45,9 @@ export class PipeMaker {
       if (pair) return pair
       this.waiting += 1
       // All who ask in this turn are counted before it begins.
-      this.making ??= Promise.resolve().then(() => this.make()).finally(() => (this.making = undefined))
+      this.making ??= Promise.resolve()
+        .then(() => this.make())
+        .finally(() => (this.making = undefined))
       const made = await this.making.finally(() => (this.waiting -= 1))
       if (!made) return undefined
     }
@@ -69,7 +71,8 @@ export class PipeMaker {
 /** Those of this process. */
 export const outputPipes = new PipeMaker()
 
-const closePipes = ({ stdout, stderr }: OutputPipes): void => [stdout, stderr].forEach(({ read, write }) => [read, write].forEach((fd) => closeSync(fd)))
+const closePipes = ({ stdout, stderr }: OutputPipes): void =>
+  [stdout, stderr].forEach(({ read, write }) => [read, write].forEach((fd) => closeSync(fd)))
 
 /** Pipes that hold 1 MiB and 512 KiB in turn, where the user may have as much (64 MiB in all), else the usual 64 KiB. */
 const script = `for (1 .. $ARGV[0]) {
@@ -86,7 +89,11 @@ print "@names\\n";
 async function wide(pairs: number, folders: readonly string[]): Promise<PipeEnds[] | undefined> {
   const file = findProgram('perl', folders)
   if (file === undefined) return undefined
-  const child = start({ file, args: ['-e', script, String(2 * pairs)], cwd: '/', env: {} }, ['pipe', 'pipe', 'ignore'], 'brief')
+  const child = start(
+    { file, args: ['-e', script, String(2 * pairs)], cwd: '/', env: {} },
+    ['pipe', 'pipe', 'ignore'],
+    'brief',
+  )
   const text = await firstWords(child)
   try {
     return opened([...text.matchAll(/\d+/g)].map(([number]) => `/proc/${child.pid}/fd/${number}`))
@@ -103,7 +110,9 @@ async function named(pairs: number, folders: readonly string[]): Promise<PipeEnd
   try {
     folder = tempFolder('pipes')
     const paths = Array.from({ length: 2 * pairs }, (_, index) => join(folder!, String(index)))
-    await firstWords(start({ file, args: ['-m', '600', ...paths], cwd: '/', env: {} }, ['pipe', 'pipe', 'ignore'], 'brief'))
+    await firstWords(
+      start({ file, args: ['-m', '600', ...paths], cwd: '/', env: {} }, ['pipe', 'pipe', 'ignore'], 'brief'),
+    )
     return opened(paths)
   } catch {
     return undefined
@@ -139,5 +148,7 @@ function opened(paths: readonly string[]): PipeEnds[] | undefined {
     for (const fd of fds) closeSync(fd)
     return undefined
   }
-  return paths.length === 0 ? undefined : paths.map((_, index) => ({ read: fds[2 * index]!, write: fds[2 * index + 1]! }))
+  return paths.length === 0
+    ? undefined
+    : paths.map((_, index) => ({ read: fds[2 * index]!, write: fds[2 * index + 1]! }))
 }

@@ -43,13 +43,29 @@ const grace = { term: 200, kill: 100 }
  * After the limit, an abort or enough output the whole group is gone within 300 ms, and a grandchild that holds a pipe
  * does not prolong the call. Errors: VT_CALL_ABORTED, VT_INPUT_INVALID for an argument with a NUL character.
  */
-export async function runProgram(program: Program, limits: ProcessLimits, onStdout: Consumer, onStderr?: Consumer): Promise<Ended | undefined> {
+export async function runProgram(
+  program: Program,
+  limits: ProcessLimits,
+  onStdout: Consumer,
+  onStderr?: Consumer,
+): Promise<Ended | undefined> {
   if (limits.signal.aborted) throw problem('VT_CALL_ABORTED')
   const unfit = program.args.find((arg) => arg.includes('\0'))
-  if (unfit !== undefined) throw problem('VT_INPUT_INVALID', { problem: `${JSON.stringify(unfit.replace(/^--[a-z-]+=/, '').slice(0, 80))} has a NUL character; no program can be given that.` }, { hint: 'Leave it out.' })
+  if (unfit !== undefined)
+    throw problem(
+      'VT_INPUT_INVALID',
+      {
+        problem: `${JSON.stringify(unfit.replace(/^--[a-z-]+=/, '').slice(0, 80))} has a NUL character; no program can be given that.`,
+      },
+      { hint: 'Leave it out.' },
+    )
   using messages = program.late_stderr ? scratch() : undefined
   const { file, args, cwd, env } = program
-  const child = start({ file, args, cwd, env: { ...environment(), ...env } }, [program.input ? 'pipe' : 'ignore', 'pipe', messages?.fd ?? 'pipe'], 'brief')
+  const child = start(
+    { file, args, cwd, env: { ...environment(), ...env } },
+    [program.input ? 'pipe' : 'ignore', 'pipe', messages?.fd ?? 'pipe'],
+    'brief',
+  )
   const exited = new Promise<number | undefined>((resolve) => {
     child.once('error', () => resolve(undefined))
     child.once('close', (code) => resolve(code ?? undefined))
@@ -70,10 +86,12 @@ export async function runProgram(program: Program, limits: ProcessLimits, onStdo
     void end()
   }, limits.seconds * 1000)
   limits.signal.addEventListener('abort', onAbort, { once: true })
-  const unwatch = limits.burden && watchBurden(child.pid, limits.burden, () => {
-    state.overburdened = true
-    void end()
-  })
+  const unwatch =
+    limits.burden &&
+    watchBurden(child.pid, limits.burden, () => {
+      state.overburdened = true
+      void end()
+    })
   const enough = () => {
     state.stopped = true
     void end()
@@ -107,7 +125,7 @@ function scratch(): Disposable & { fd: number; each(take: (chunk: Buffer) => voi
   const fd = openSync(path, 'wx+', 0o600)
   unlinkSync(path)
   const each = (take: (chunk: Buffer) => void) => {
-    for (let at = 0; at < 67_108_864; ) {
+    for (let at = 0; at < 67_108_864;) {
       const chunk = Buffer.allocUnsafe(65_536)
       const bytes = readSync(fd, chunk, 0, chunk.length, at)
       if (bytes === 0) return
@@ -121,7 +139,10 @@ function scratch(): Disposable & { fd: number; each(take: (chunk: Buffer) => voi
 /** Ends a program with all it started: SIGTERM to the group, 200 ms, SIGKILL, 100 ms, then our ends of the pipes are closed. */
 export async function terminate(child: ChildProcess): Promise<void> {
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
-  for (const [signal, ms] of [['SIGTERM', grace.term], ['SIGKILL', grace.kill]] as const) {
+  for (const [signal, ms] of [
+    ['SIGTERM', grace.term],
+    ['SIGKILL', grace.kill],
+  ] as const) {
     signalGroup(child.pid!, signal)
     if (await settles(closed, ms)) return
   }

@@ -4,7 +4,11 @@ import type { Call, Settings } from '../../../core/shapes/index.js'
 export type SandboxSettings = Omit<Settings['sandbox'], 'plugins'>
 
 /** Whether a command has to run in the sandbox, may, or runs outside: by the settings, by whoever calls, and where an escape was agreed to. */
-export function confinement(usual: SandboxSettings['mode'], caller: 'strict' | 'none' | undefined, escalated: boolean): SandboxSettings['mode'] {
+export function confinement(
+  usual: SandboxSettings['mode'],
+  caller: 'strict' | 'none' | undefined,
+  escalated: boolean,
+): SandboxSettings['mode'] {
   if (caller === 'strict') return 'required'
   return escalated || (caller === 'none' && usual !== 'required') ? 'off' : usual
 }
@@ -14,4 +18,8 @@ export const wantsStrict = (call: Pick<Call, 'input' | 'caller'>, usual: Sandbox
   call.input.sandbox_permissions === 'sandbox_or_ask' && confinement(usual, call.caller.sandbox, false) !== 'off'
 
 /** What the strict sandbox leaves of the settings: no network, and the workspace alone to write. */
-export const strictly = <T extends Pick<SandboxSettings, 'network' | 'writable'>>(settings: T): T => ({ ...settings, network: false, writable: [] })
+export const strictly = <T extends Pick<SandboxSettings, 'network' | 'writable'>>(settings: T): T => ({
+  ...settings,
+  network: false,
+  writable: [],
+})

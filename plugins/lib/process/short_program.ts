@@ -26,13 +26,23 @@ export interface Printed extends Ended {
  * its own, which is ended as a whole at the time limit, at an abort, when it prints too much and when this process ends; a grandchild
  * that holds a pipe does not prolong the call; nothing of our environment is passed on but what `environment` tells. Errors: VT_CALL_ABORTED.
  */
-export async function runShort({ file, args, cwd, env, input }: Omit<Program, 'late_stderr'>, { signal, seconds, most, goesOn, socket }: ShortLimits): Promise<Printed | undefined> {
+export async function runShort(
+  { file, args, cwd, env, input }: Omit<Program, 'late_stderr'>,
+  { signal, seconds, most, goesOn, socket }: ShortLimits,
+): Promise<Printed | undefined> {
   if (signal.aborted) throw problem('VT_CALL_ABORTED')
   // Most processes start no such program, and execa takes longer to load than most of these run.
   const { execa } = await import('execa')
   const whole = { ...environment(), ...env }
   const child = execa(file, args, {
-    cwd, env: whole, extendEnv: false, detached: true, cleanup: false, reject: false, buffer: false, windowsHide: true,
+    cwd,
+    env: whole,
+    extendEnv: false,
+    detached: true,
+    cleanup: false,
+    reject: false,
+    buffer: false,
+    windowsHide: true,
     ...(input === undefined ? { stdin: 'ignore' } : { input }),
     ...(socket && { stdin: undefined, stdio: ['ignore', 'pipe', 'pipe', 'pipe'] }),
   })
@@ -49,8 +59,16 @@ export async function runShort({ file, args, cwd, env, input }: Omit<Program, 'l
   const timer = setTimeout(end, seconds * 1000, 'timed_out')
   groups.add(pid)
   endWithUs(child, 'brief')
-  const [stdout, stderr, aside] = [child.stdout, child.stderr, socket && child.stdio[3]].map((stream) => collected(stream as Readable | undefined, most, () => end('stopped')))
-  const printed = (exit_code: number | undefined): Printed => ({ exit_code, ...state, stdout: stdout!(), stderr: stderr!(), aside: aside!() })
+  const [stdout, stderr, aside] = [child.stdout, child.stderr, socket && child.stdio[3]].map((stream) =>
+    collected(stream as Readable | undefined, most, () => end('stopped')),
+  )
+  const printed = (exit_code: number | undefined): Printed => ({
+    exit_code,
+    ...state,
+    stdout: stdout!(),
+    stderr: stderr!(),
+    aside: aside!(),
+  })
   const over = toItsEnd()
   if (!goesOn) return over
   const leaves = new Promise<Printed>((resolve) => {

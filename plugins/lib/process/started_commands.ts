@@ -9,4 +9,5 @@ export interface StartedCommand {
 }
 
 /** What runs under which id in the session of a caller, for whoever is asked about what is sent to it. */
-export const startedCommands = ({ session }: Pick<Context, 'session'>): Map<string, StartedCommand> => session.state('exec/commands', () => new Map<string, StartedCommand>())
+export const startedCommands = ({ session }: Pick<Context, 'session'>): Map<string, StartedCommand> =>
+  session.state('exec/commands', () => new Map<string, StartedCommand>())

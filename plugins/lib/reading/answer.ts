@@ -10,7 +10,12 @@ export function again({ given }: Call<ReadInput>, fields: JsonObject): Next {
 }
 
 /** What every answer says of its file, and the text for a model: the content, and where to read on if more follows. */
-export function fileAnswer(file: Handle, output: JsonObject & { content: string }, shown: string, next?: Next): Success {
+export function fileAnswer(
+  file: Handle,
+  output: JsonObject & { content: string },
+  shown: string,
+  next?: Next,
+): Success {
   const { content } = output
   const [field, value] = Object.entries(next?.input ?? {}).find(([name]) => name.startsWith('offset_')) ?? []
   const tail = next ? `${content === '' || content.endsWith('\n') ? '' : '\n'}[${shown}; next ${field}=${value}]` : ''

@@ -27,7 +27,9 @@ export async function sliceBytes(file: Handle, offset: number, size: number): Pr
   const range = end > start ? { start, end } : asked
   const slice = bytes.subarray(range.start, range.end)
   const place = { offset_bytes: offset - before + range.start, bytes_returned: slice.length }
-  return isUtf8(slice) && !slice.includes(0) ? { content: slice.toString(), encoding: 'utf-8', ...place } : { content: slice.toString('base64'), encoding: 'base64', ...place }
+  return isUtf8(slice) && !slice.includes(0)
+    ? { content: slice.toString(), encoding: 'utf-8', ...place }
+    : { content: slice.toString('base64'), encoding: 'base64', ...place }
 }
 
 /** The character that a border would cut in two. */

@@ -17,7 +17,11 @@ const starts = (bytes: Buffer, text: string, at = 0): boolean => bytes.toString(
 const kinds: readonly { mime_type: string; is(bytes: Buffer): boolean; size(bytes: Buffer): Size }[] = [
   { mime_type: 'image/png', is: (bytes) => starts(bytes, '\x89PNG\r\n\x1a\n'), size: pngSize },
   { mime_type: 'image/jpeg', is: (bytes) => starts(bytes, '\xff\xd8\xff'), size: jpegSize },
-  { mime_type: 'image/gif', is: (bytes) => starts(bytes, 'GIF87a') || starts(bytes, 'GIF89a'), size: (bytes) => [bytes.readUInt16LE(6), bytes.readUInt16LE(8)] },
+  {
+    mime_type: 'image/gif',
+    is: (bytes) => starts(bytes, 'GIF87a') || starts(bytes, 'GIF89a'),
+    size: (bytes) => [bytes.readUInt16LE(6), bytes.readUInt16LE(8)],
+  },
   { mime_type: 'image/webp', is: (bytes) => starts(bytes, 'RIFF') && starts(bytes, 'WEBP', 8), size: webpSize },
 ]
 
@@ -29,12 +33,15 @@ export const namesImage = (path: string): boolean => /\.(png|jpe?g|gif|webp)$/i.
 
 /** What an image is, or in words why it is none that can be shown. Nothing is decoded: a picture that is a bomb is told by its size. */
 export function lookAtImage(bytes: Buffer): ImageFacts | string {
-  if (bytes.length > mostOfImage.bytes) return `it has ${bytes.length} bytes, and at most ${mostOfImage.bytes} are shown`
+  if (bytes.length > mostOfImage.bytes)
+    return `it has ${bytes.length} bytes, and at most ${mostOfImage.bytes} are shown`
   const kind = kinds.find(({ is }) => is(bytes))
   if (!kind) return 'its first bytes are those of no PNG, JPEG, GIF or WebP'
   const [width, height] = sizeOf(kind, bytes) ?? []
-  if (!width || !height) return `it is a broken ${kind.mime_type}: what it says of its size cannot be read, or its end is missing`
-  if (Math.max(width, height) > mostOfImage.side) return `it is ${width} × ${height} points, and at most ${mostOfImage.side} a side are shown`
+  if (!width || !height)
+    return `it is a broken ${kind.mime_type}: what it says of its size cannot be read, or its end is missing`
+  if (Math.max(width, height) > mostOfImage.side)
+    return `it is ${width} × ${height} points, and at most ${mostOfImage.side} a side are shown`
   return { mime_type: kind.mime_type, width, height }
 }
 
@@ -49,7 +56,9 @@ function sizeOf({ size }: (typeof kinds)[number], bytes: Buffer): Size {
 }
 
 function pngSize(bytes: Buffer): Size {
-  return starts(bytes, 'IHDR', 12) && bytes.lastIndexOf('IEND', undefined, 'latin1') > 0 ? [bytes.readUInt32BE(16), bytes.readUInt32BE(20)] : undefined
+  return starts(bytes, 'IHDR', 12) && bytes.lastIndexOf('IEND', undefined, 'latin1') > 0
+    ? [bytes.readUInt32BE(16), bytes.readUInt32BE(20)]
+    : undefined
 }
 
 /** From the first frame header; every segment before it says its own length. */
@@ -57,7 +66,8 @@ function jpegSize(bytes: Buffer): Size {
   for (let at = 2; bytes[at] === 0xff; at += 2 + bytes.readUInt16BE(at + 2)) {
     while (bytes[at + 1] === 0xff) at++
     const marker = bytes[at + 1]!
-    if (marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)) return [bytes.readUInt16BE(at + 7), bytes.readUInt16BE(at + 5)]
+    if (marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker))
+      return [bytes.readUInt16BE(at + 7), bytes.readUInt16BE(at + 5)]
   }
   return undefined
 }

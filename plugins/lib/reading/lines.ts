@@ -75,7 +75,12 @@ export async function startOf(line: number, index: LineIndex, source: ByteSource
 const kept = new Map<string, LineIndex>()
 
 /** `indexLines` of a file, remembered for the 32 last used as long as the file is the same. */
-export async function keptIndex(stat: EntryStat, source: ByteSource, from: number, signal: AbortSignal): Promise<LineIndex> {
+export async function keptIndex(
+  stat: EntryStat,
+  source: ByteSource,
+  from: number,
+  signal: AbortSignal,
+): Promise<LineIndex> {
   const key = `${stat.dev}:${stat.ino}:${stat.bytes}:${stat.mtime_ns}`
   const index = kept.get(key) ?? (await indexLines(source, from, signal))
   kept.delete(key)

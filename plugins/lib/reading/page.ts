@@ -42,7 +42,13 @@ export async function fileText(file: Handle, { encoding, bom }: TextForm): Promi
 }
 
 /** Lines `first` to `last`, or as many whole ones of them as fit into `max` bytes. */
-export async function pageOf(source: ByteSource, index: LineIndex, first: number, last: number, max: number): Promise<LinePage> {
+export async function pageOf(
+  source: ByteSource,
+  index: LineIndex,
+  first: number,
+  last: number,
+  max: number,
+): Promise<LinePage> {
   const start = await startOf(first, index, source)
   const end = await startOf(last + 1, index, source)
   if (end - start <= max) return { bytes: await source.read(start, end - start), last, end, cut: false }
@@ -62,9 +68,13 @@ export async function fileOffset({ source }: FileText, { encoding, bom }: TextFo
 }
 
 /** Names a text's content; `undefined` for one so large that it is not read as a whole. */
-export const hashOfText = ({ whole }: FileText, index: LineIndex): string | undefined => (whole ? short(sha256(whole)) : index.hash)
+export const hashOfText = ({ whole }: FileText, index: LineIndex): string | undefined =>
+  whole ? short(sha256(whole)) : index.hash
 
-const memory = (bytes: Buffer): ByteSource => ({ bytes: bytes.length, read: async (offset, length) => bytes.subarray(offset, offset + length) })
+const memory = (bytes: Buffer): ByteSource => ({
+  bytes: bytes.length,
+  read: async (offset, length) => bytes.subarray(offset, offset + length),
+})
 
 function count(bytes: Buffer): number {
   let lines = 0

@@ -1,7 +1,16 @@
 import { definedOnly, fail, VtError, type Call, type JsonObject, type Result } from '../../../core/shapes/index.js'
 import { sha256 } from '../../../core/system/index.js'
 import type { Handle, Workspace } from '../../../core/workspace/index.js'
-import { cutAtCodePoint, decodeBytes, headBytes, nextCall, pluralized, recognise, short, type TextForm } from '../base/index.js'
+import {
+  cutAtCodePoint,
+  decodeBytes,
+  headBytes,
+  nextCall,
+  pluralized,
+  recognise,
+  short,
+  type TextForm,
+} from '../base/index.js'
 import { listing, missingPath, type Reads } from '../files/index.js'
 import { again, fileAnswer } from './answer.js'
 import { sliceBytes } from './bytes.js'
@@ -35,16 +44,25 @@ async function read(call: Call<ReadInput>, file: Handle, want: WantedPart, place
   if (want.by === 'bytes') return readBytes(call, file, want, place)
   const head = await file.read(0, headBytes)
   if (place.pdf && (want.by === 'pages' || want === everything) && holdsPdf(head)) return place.pdf(call, file)
-  if (want.by === 'pages') return fail('VT_FILE_PDF', `'${file.path}' has no pages: it is no PDF.`, { next: again(call, {}) })
+  if (want.by === 'pages')
+    return fail('VT_FILE_PDF', `'${file.path}' has no pages: it is no PDF.`, { next: again(call, {}) })
   const form = recognise(head)
   const looks = imageType(head) !== undefined && (form.binary || decodeBytes(head, 'utf-8').lossy)
   if (looks || (form.binary && namesImage(file.path))) return readImage(call, file, place)
   if (form.binary) return refuseBinary(call)
   if (want.by === 'lines') return readLines(call, file, form, want, place)
-  return file.stat.bytes > want.size ? readStart(call, file, form, want.size, place) : readLines(call, file, form, everything, place)
+  return file.stat.bytes > want.size
+    ? readStart(call, file, form, want.size, place)
+    : readLines(call, file, form, everything, place)
 }
 
-async function readLines(call: Call<ReadInput>, file: Handle, form: TextForm, want: Lines, { signal, reads }: ReadPlace): Promise<Result> {
+async function readLines(
+  call: Call<ReadInput>,
+  file: Handle,
+  form: TextForm,
+  want: Lines,
+  { signal, reads }: ReadPlace,
+): Promise<Result> {
   const text = await fileText(file, form)
   const { source, from, whole } = text
   const index = whole ? await indexLines(source, from, signal) : await keptIndex(file.stat, source, from, signal)
@@ -96,16 +114,34 @@ function linesAfter({ page_size_lines, end_line, max_bytes }: ReadInput, last: n
 }
 
 /** The first bytes of a text that is longer than asked for. */
-async function readStart(call: Call<ReadInput>, file: Handle, { encoding, bom }: TextForm, size: number, { reads }: ReadPlace): Promise<Result> {
+async function readStart(
+  call: Call<ReadInput>,
+  file: Handle,
+  { encoding, bom }: TextForm,
+  size: number,
+  { reads }: ReadPlace,
+): Promise<Result> {
   const bytes = await file.read(0, size + 4)
   const cut = cutAtCodePoint(bytes, size, encoding)
   const { text: content, lossy } = decodeBytes(cut.subarray(bom), encoding)
   reads.remember(file.resolved, { stat: file.stat })
-  const piece = { content, encoding, truncated: true, offset_bytes: 0, bytes_returned: cut.length, ...(lossy && { lossy }) }
+  const piece = {
+    content,
+    encoding,
+    truncated: true,
+    offset_bytes: 0,
+    bytes_returned: cut.length,
+    ...(lossy && { lossy }),
+  }
   return pieceAnswer(call, file, size, piece)
 }
 
-async function readBytes(call: Call<ReadInput>, file: Handle, { offset, size }: Bytes, { reads }: ReadPlace): Promise<Result> {
+async function readBytes(
+  call: Call<ReadInput>,
+  file: Handle,
+  { offset, size }: Bytes,
+  { reads }: ReadPlace,
+): Promise<Result> {
   const { bytes: total } = file.stat
   if (offset > 0 && offset >= total) {
     const next = again(call, { offset_bytes: Math.max(0, total - size), page_size_bytes: size })
@@ -130,19 +166,35 @@ interface Piece {
 
 function pieceAnswer(call: Call<ReadInput>, file: Handle, size: number, piece: Piece): Result {
   const end = piece.offset_bytes + piece.bytes_returned
-  const next = end < file.stat.bytes ? again(call, { offset_bytes: end, page_size_bytes: Math.min(size, 524_288) }) : undefined
+  const next =
+    end < file.stat.bytes ? again(call, { offset_bytes: end, page_size_bytes: Math.min(size, 524_288) }) : undefined
   return fileAnswer(file, piece, `bytes ${piece.offset_bytes}-${end - 1} of ${file.stat.bytes}`, next)
 }
 
 async function readImage(call: Call<ReadInput>, file: Handle, { reads }: ReadPlace): Promise<Result> {
   // One byte more than an image may have is enough to refuse it.
   const bytes = await file.read(0, Math.min(file.stat.bytes, mostOfImage.bytes + 1))
-  const facts = file.stat.bytes > mostOfImage.bytes ? `it has ${file.stat.bytes} bytes, and at most ${mostOfImage.bytes} are shown` : lookAtImage(bytes)
-  if (typeof facts === 'string') return fail('VT_FILE_IMAGE', `'${call.input.path}' cannot be shown as an image: ${facts}.`, { next: again(call, { offset_bytes: 0, page_size_bytes: headBytes }) })
+  const facts =
+    file.stat.bytes > mostOfImage.bytes
+      ? `it has ${file.stat.bytes} bytes, and at most ${mostOfImage.bytes} are shown`
+      : lookAtImage(bytes)
+  if (typeof facts === 'string')
+    return fail('VT_FILE_IMAGE', `'${call.input.path}' cannot be shown as an image: ${facts}.`, {
+      next: again(call, { offset_bytes: 0, page_size_bytes: headBytes }),
+    })
   const { mime_type, width, height } = facts
   const hash = short(sha256(bytes))
   reads.remember(file.resolved, { hash, stat: file.stat })
-  const output = { content: '', content_kind: 'image', encoding: 'base64', mime_type, width, height, truncated: false, hash }
+  const output = {
+    content: '',
+    content_kind: 'image',
+    encoding: 'base64',
+    mime_type,
+    width,
+    height,
+    truncated: false,
+    hash,
+  }
   return {
     ...fileAnswer(file, output, ''),
     text: `[${mime_type}, ${width} × ${height} points, ${bytes.length} bytes]`,
@@ -151,7 +203,9 @@ async function readImage(call: Call<ReadInput>, file: Handle, { reads }: ReadPla
 }
 
 const refuseBinary = (call: Call<ReadInput>): Result =>
-  fail('VT_FILE_BINARY', `'${call.input.path}' is not text.`, { next: again(call, { offset_bytes: 0, page_size_bytes: headBytes }) })
+  fail('VT_FILE_BINARY', `'${call.input.path}' is not text.`, {
+    next: again(call, { offset_bytes: 0, page_size_bytes: headBytes }),
+  })
 
 async function open({ input: { path } }: Call<ReadInput>, { workspace }: ReadPlace): Promise<Handle> {
   try {

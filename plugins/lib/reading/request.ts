@@ -43,7 +43,9 @@ function wantedLines(input: ReadInput, max: number): WantedPart {
   const { offset_lines: first, page_size_lines: page, end_line: end } = input
   const start = first ?? 1
   if (end !== undefined && end < start) {
-    throw problem('VT_INPUT_INVALID', { problem: `'end_line' is ${end}; it must be at least 'offset_lines', which is ${start}.` })
+    throw problem('VT_INPUT_INVALID', {
+      problem: `'end_line' is ${end}; it must be at least 'offset_lines', which is ${start}.`,
+    })
   }
   const size = end !== undefined ? end - start + 1 : (page ?? (first === undefined ? undefined : 400))
   return { by: 'lines', first: start, ...(size !== undefined && { size }), max }
@@ -51,4 +53,5 @@ function wantedLines(input: ReadInput, max: number): WantedPart {
 
 export const everything = { by: 'lines', first: 1, max: mostReadBytes } as const
 
-const conflict = (one: string, other: string): VtError => problem('VT_INPUT_CONFLICT', { fields: `'${one}' and '${other}'` })
+const conflict = (one: string, other: string): VtError =>
+  problem('VT_INPUT_CONFLICT', { fields: `'${one}' and '${other}'` })

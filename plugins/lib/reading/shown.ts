@@ -15,7 +15,7 @@ export interface ShownText {
 export function firstLines(bytes: Buffer, position: (byte: number) => number): ShownText {
   const shown: string[] = []
   let size = 0
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0; at < bytes.length;) {
     const end = bytes.indexOf(10, at) + 1 || bytes.length
     const line = shownLine(bytes.subarray(at, end), () => position(at))
     size += Buffer.byteLength(line)

@@ -17,15 +17,30 @@ export function commandPattern(spec: string): CommandPattern {
   const words = spec.replace(/:\*$/, ' *').trim().split(/\s+/)
   const elements = words.map((word): Element => (word === '*' ? '*' : wildcard(word)))
   const matches = (pattern: Element[], texts: string[]): boolean =>
-    matchSequence(pattern, texts, (element) => element === '*', (element, item) => element !== '*' && element(item))
+    matchSequence(
+      pattern,
+      texts,
+      (element) => element === '*',
+      (element, item) => element !== '*' && element(item),
+    )
   return {
     hits: (argv) => {
       const known = argv.findIndex(({ kind }) => kind !== 'static')
       const texts = (known < 0 ? argv : argv.slice(0, known)).map(named)
       if (known < 0) return matches(elements, texts)
-      return isBegunBy(elements, texts, (element) => element === '*', (element, text) => element !== '*' && element(text))
+      return isBegunBy(
+        elements,
+        texts,
+        (element) => element === '*',
+        (element, text) => element !== '*' && element(text),
+      )
     },
-    covers: (argv) => argv.every(({ kind }) => kind === 'static') && matches(elements, argv.map(({ text }) => text)),
+    covers: (argv) =>
+      argv.every(({ kind }) => kind === 'static') &&
+      matches(
+        elements,
+        argv.map(({ text }) => text),
+      ),
   }
 }
 

@@ -28,23 +28,51 @@ export async function commandHit(facts: CallFacts, rules: readonly Rule[]): Prom
     const programs = line.commands
     const hit =
       rules.find((rule) => rule.command && rule.applies(facts) && programs.some((argv) => rule.command!.hits(argv))) ??
-      fileHit(rules, 'write', [...line.writes, ...programs.flatMap(findTargets)].map(({ text }) => text), places) ??
-      fileHit(rules, 'read', [...line.inputs.map(({ text }) => text), ...line.commands.flatMap((argv) => filesOf(argv) ?? [])], places) ??
-      fileHit(rules.filter(({ anyWord }) => anyWord), 'read', programs.flatMap((argv) => argv.map(({ text }) => text.replace(/^-[^=]*=|^@/, ''))), places)
+      fileHit(
+        rules,
+        'write',
+        [...line.writes, ...programs.flatMap(findTargets)].map(({ text }) => text),
+        places,
+      ) ??
+      fileHit(
+        rules,
+        'read',
+        [...line.inputs.map(({ text }) => text), ...line.commands.flatMap((argv) => filesOf(argv) ?? [])],
+        places,
+      ) ??
+      fileHit(
+        rules.filter(({ anyWord }) => anyWord),
+        'read',
+        programs.flatMap((argv) => argv.map(({ text }) => text.replace(/^-[^=]*=|^@/, ''))),
+        places,
+      )
     if (hit) return hit
   }
   return undefined
 }
 
-function fileHit(rules: readonly Rule[], effect: 'read' | 'write', files: string[], places: WordPlace[]): Rule | undefined {
+function fileHit(
+  rules: readonly Rule[],
+  effect: 'read' | 'write',
+  files: string[],
+  places: WordPlace[],
+): Rule | undefined {
   const those = rules.filter(({ lifts, path }) => lifts === effect && path)
-  const names = [...new Set(those.length > 0 ? [...new Set(files)].flatMap((file) => places.flatMap((place) => namesOfWord(file, place))) : [])]
+  const names = [
+    ...new Set(
+      those.length > 0
+        ? [...new Set(files)].flatMap((file) => places.flatMap((place) => namesOfWord(file, place)))
+        : [],
+    ),
+  ]
   return those.find((rule) => names.some((name) => rule.path!(name)))
 }
 
 /** Returns what the command lines of a call are known to write: by a redirection, or because the words of a program name it. */
 export async function findCommandWrites(facts: CallFacts): Promise<Writes> {
-  const lines = await Promise.all(facts.lines().map(async (line) => findWrites(line, placeOf(facts), await placesIn(line, facts))))
+  const lines = await Promise.all(
+    facts.lines().map(async (line) => findWrites(line, placeOf(facts), await placesIn(line, facts))),
+  )
   const unclear = lines.find((line) => line.unclear !== undefined)?.unclear
   return { names: [...new Set(lines.flatMap(({ names }) => names))], ...(unclear !== undefined && { unclear }) }
 }
@@ -92,12 +120,14 @@ export async function judgeCommands(facts: CallFacts, rules: RuleSet): Promise<J
     const places = await placesIn(line, facts)
     for (const argv of line.commands) {
       const reads = await readsOnly(argv, places, facts, rules)
-      if (!reads && !(await coveringRule(argv, places, facts, rules.allow))) return { free: undefined, reason: await unknownUse(await culprit(argv, line, facts, rules), facts) }
+      if (!reads && !(await coveringRule(argv, places, facts, rules.allow)))
+        return { free: undefined, reason: await unknownUse(await culprit(argv, line, facts, rules), facts) }
       const loud = isGit(argv) ? await started(argv, places, facts, reads) : undefined
       if (loud) return { free: undefined, reason: loud }
       if (!reads) free = 'allowed'
     }
-    for (const { text } of line.inputs) if (!(await inAll(text, places))) return { free: undefined, reason: `it reads '${text}'` }
+    for (const { text } of line.inputs)
+      if (!(await inAll(text, places))) return { free: undefined, reason: `it reads '${text}'` }
   }
   return { free, reason: '' }
 }
@@ -107,7 +137,9 @@ function oddity({ call: { input } }: CallFacts): string | undefined {
   const set = Object.keys((input.env ?? {}) as object).find((name) => !harmless.test(name))
   if (set !== undefined) return `it sets ${set}`
   if (input.login === true) return 'a login shell reads a profile first'
-  return input.shell === undefined || input.shell === 'bash' || input.shell === 'sh' ? undefined : `its text is for ${toText(input.shell)}`
+  return input.shell === undefined || input.shell === 'bash' || input.shell === 'sh'
+    ? undefined
+    : `its text is for ${toText(input.shell)}`
 }
 
 export function objection(line: ParsedCommand): string | undefined {
@@ -116,32 +148,45 @@ export function objection(line: ParsedCommand): string | undefined {
   if (line.commands.length === 0) return 'no program was recognised in it'
   if (loud) return `it sets ${loud}`
   if (line.writes[0]) return `it writes to '${line.writes[0].text}'`
-  return line.inputs.some(({ kind }) => kind !== 'static') ? 'it reads a file whose name is only known when it runs' : undefined
+  return line.inputs.some(({ kind }) => kind !== 'static')
+    ? 'it reads a file whose name is only known when it runs'
+    : undefined
 }
 
 /** Git that looks is asked about because of what stands beside it: that is named. */
 async function culprit(argv: Argv, line: ParsedCommand, facts: CallFacts, { allow }: RuleSet): Promise<Argv> {
   if (filesOf(argv) === undefined) return argv
   const places = await placesIn(line, facts)
-  for (const other of line.commands) if (filesOf(other) === undefined && !(await coveringRule(other, places, facts, allow))) return other
+  for (const other of line.commands)
+    if (filesOf(other) === undefined && !(await coveringRule(other, places, facts, allow))) return other
   return argv
 }
 
 async function unknownUse(argv: Argv, { workspace }: CallFacts): Promise<string> {
   const program = await programOfUser(argv, workspace.root)
   const reason = `\`${shownCommand(argv)}\` is not known to only read`
-  return program === undefined ? reason : `${reason}: the user's own git configuration has differences shown by '${program.slice(0, 80)}'`
+  return program === undefined
+    ? reason
+    : `${reason}: the user's own git configuration has differences shown by '${program.slice(0, 80)}'`
 }
 
 /** Why git would start programs in one of the places, or be led elsewhere by its options. */
-async function started(argv: Argv, places: WordPlace[], { workspace }: CallFacts, reads: boolean): Promise<string | undefined> {
+async function started(
+  argv: Argv,
+  places: WordPlace[],
+  { workspace }: CallFacts,
+  reads: boolean,
+): Promise<string | undefined> {
   if (places.length === 0) return 'it changes to a folder that is not known before'
   const { folders, set, other } = gitOptions(argv)
   if (other !== undefined) return `git takes ${other} to work elsewhere or otherwise`
   const loud = set.find((one) => !startsNothing(one.split('=')[0]!, one.slice(one.indexOf('=') + 1)))
   if (loud !== undefined) return `it sets ${loud.split('=')[0]!.slice(0, 80)}`
   for (const place of places) {
-    const folder = folders.reduce<string | undefined>((at, name) => (at === undefined ? undefined : reached(name, { ...place, folder: at })), place.folder)
+    const folder = folders.reduce<string | undefined>(
+      (at, name) => (at === undefined ? undefined : reached(name, { ...place, folder: at })),
+      place.folder,
+    )
     if (folder === undefined) return 'git works in a folder outside of the workspace'
     const why = await configuredPrograms(folder, workspace, reads ? hooksOfLooking : undefined)
     if (why) return why
@@ -156,7 +201,12 @@ function filesOf(argv: Argv): string[] | undefined {
 
 export async function readsOnly(argv: Argv, places: WordPlace[], facts: CallFacts, rules: RuleSet): Promise<boolean> {
   const files = filesOf(argv)
-  if (!files || !isInstalled(argv[0]!.text, facts.workspace.root) || (isGit(argv) && !(await gitMayLook(argv, facts, rules)))) return false
+  if (
+    !files ||
+    !isInstalled(argv[0]!.text, facts.workspace.root) ||
+    (isGit(argv) && !(await gitMayLook(argv, facts, rules)))
+  )
+    return false
   for (const file of new Set(files)) if (!(await inAll(file, places))) return false
   const patterns = files.length > 0 ? argv.filter(({ kind }) => kind === 'glob') : []
   for (const { text } of patterns) for (const place of places) if (await meetsLinkOut(text, place)) return false
@@ -167,7 +217,11 @@ export async function readsOnly(argv: Argv, places: WordPlace[], facts: CallFact
  * Plan mode knows programs that cannot but read; elsewhere git may look where it will run with `gitAlone`, unless a rule keeps files
  * from being read: of a file's content git has more than one name.
  */
-async function gitMayLook(argv: Argv, { call, workspace, commands }: CallFacts, { deny, ask }: RuleSet): Promise<boolean> {
+async function gitMayLook(
+  argv: Argv,
+  { call, workspace, commands }: CallFacts,
+  { deny, ask }: RuleSet,
+): Promise<boolean> {
   if (call.slot !== 'unified_exec/run' || call.mode === 'plan') return false
   if (showsContents(argv) && [...deny, ...ask].some(({ lifts, path }) => lifts === 'read' && path)) return false
   for (const command of commands()) if (!(await looksWithGit(command, workspace.root))) return false
@@ -175,7 +229,12 @@ async function gitMayLook(argv: Argv, { call, workspace, commands }: CallFacts, 
 }
 
 /** The allow rule that answers for a command, and for the files it says have to lie inside. */
-export async function coveringRule(argv: Argv, places: WordPlace[], facts: CallFacts, allow: readonly Rule[]): Promise<Rule | undefined> {
+export async function coveringRule(
+  argv: Argv,
+  places: WordPlace[],
+  facts: CallFacts,
+  allow: readonly Rule[],
+): Promise<Rule | undefined> {
   if (argv[0]?.kind !== 'static' || !isInstalled(argv[0].text, facts.workspace.root)) return undefined
   for (const rule of allow) {
     if (!rule.command?.covers(argv) || !rule.applies(facts)) continue
@@ -198,7 +257,8 @@ function isInstalled(name: string, root: string): boolean {
 
 export const commandFolder = ({ call: { input } }: CallFacts): string => toText(input.workdir ?? input.cwd ?? '.')
 const placeOf = (facts: CallFacts): WordPlace => ({ folder: commandFolder(facts), workspace: facts.workspace })
-export const placesIn = (line: ParsedCommand, facts: CallFacts): Promise<WordPlace[]> => commandFolders(line, placeOf(facts))
+export const placesIn = (line: ParsedCommand, facts: CallFacts): Promise<WordPlace[]> =>
+  commandFolders(line, placeOf(facts))
 
 async function inAll(word: string, places: WordPlace[]): Promise<boolean> {
   for (const place of places) if (!(await isInside(word, place))) return false

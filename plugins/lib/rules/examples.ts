@@ -11,7 +11,11 @@ export interface Examples {
 }
 
 /** Tries a rule on its own examples. Throws VT_CONFIG_INVALID for the first one on which it says something else. */
-export function tryExamples(rule: Rule, verdict: 'deny' | 'ask' | 'allow', { match = [], not_match = [] }: Examples): void {
+export function tryExamples(
+  rule: Rule,
+  verdict: 'deny' | 'ask' | 'allow',
+  { match = [], not_match = [] }: Examples,
+): void {
   const wrong = match.find((example) => !applies(rule, verdict, example))
   if (wrong !== undefined) throw wrongExample(rule, 'match', wrong)
   const over = not_match.find((example) => applies(rule, verdict, example))
@@ -19,12 +23,15 @@ export function tryExamples(rule: Rule, verdict: 'deny' | 'ask' | 'allow', { mat
 }
 
 const wrongExample = (rule: Rule, list: string, example: unknown) =>
-  problem('VT_CONFIG_INVALID', { problem: `The rule '${rule.text}' ${list === 'match' ? 'does not match' : 'matches'} its example ${JSON.stringify(example)} under ${list}.` })
+  problem('VT_CONFIG_INVALID', {
+    problem: `The rule '${rule.text}' ${list === 'match' ? 'does not match' : 'matches'} its example ${JSON.stringify(example)} under ${list}.`,
+  })
 
 /** An example is a command line, a path, an address or the input of a call. */
 function applies(rule: Rule, verdict: 'deny' | 'ask' | 'allow', example: unknown): boolean {
   const text = typeof example === 'string' ? example : JSON.stringify(example)
-  if (rule.command) return verdict === 'allow' ? frees(rule, text) : readCommand(text).commands.some((argv) => rule.command!.hits(argv))
+  if (rule.command)
+    return verdict === 'allow' ? frees(rule, text) : readCommand(text).commands.some((argv) => rule.command!.hits(argv))
   if (rule.path) return rule.path(text.replace(/^\.\//, ''))
   if (rule.host) return rule.host(URL.canParse(text) ? new URL(text).hostname : text)
   if (rule.input) return rule.input({ input: inputOf(text) } as unknown as Call)
@@ -35,7 +42,10 @@ function applies(rule: Rule, verdict: 'deny' | 'ask' | 'allow', example: unknown
 function frees(rule: Rule, text: string): boolean {
   const line = readCommand(text)
   if (objection(line)) return false
-  return line.commands.every((argv) => rule.command!.covers(argv) || readOnlyFiles(argv) !== undefined) && line.commands.some((argv) => rule.command!.covers(argv))
+  return (
+    line.commands.every((argv) => rule.command!.covers(argv) || readOnlyFiles(argv) !== undefined) &&
+    line.commands.some((argv) => rule.command!.covers(argv))
+  )
 }
 
 function inputOf(text: string): object {

@@ -32,7 +32,8 @@ export function factsOf(call: Call, context: Context): CallFacts {
   }
 }
 
-const commandsOf = ({ input }: Call, names: string[]): (string | string[])[] => names.flatMap((name) => (input[name] === undefined ? [] : [withArguments(input, name)]))
+const commandsOf = ({ input }: Call, names: string[]): (string | string[])[] =>
+  names.flatMap((name) => (input[name] === undefined ? [] : [withArguments(input, name)]))
 
 /** Several policies look at the same call, which never changes. */
 const read = new WeakMap<Call, readonly ParsedCommand[]>()

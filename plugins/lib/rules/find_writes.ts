@@ -1,5 +1,16 @@
 import { startsNothing } from '../git/index.js'
-import { findFolders, findTargets, hasTargets, isOpenTarget, programName, readGitConfig, withText, type Argv, type ParsedCommand, type Word } from '../shell/index.js'
+import {
+  findFolders,
+  findTargets,
+  hasTargets,
+  isOpenTarget,
+  programName,
+  readGitConfig,
+  withText,
+  type Argv,
+  type ParsedCommand,
+  type Word,
+} from '../shell/index.js'
 import { changesFolder, targetOf } from './folders.js'
 import { namesOfWord, reached, type WordPlace } from './named.js'
 import { readOnlyFiles } from './read_only.js'
@@ -20,7 +31,8 @@ export function findWrites(line: ParsedCommand, start: WordPlace, places: readon
   const folders = targets.length > 0 ? [start, ...places, ...findEnteredFolders(commands, start)] : [start, ...places]
   const names = new Set<string>()
   for (const { text } of [...targets, ...commands.flatMap(findMentions)]) {
-    for (const place of folders) for (const name of namesOfWord(text, place)) if (names.size < MAX_NAMES) names.add(name)
+    for (const place of folders)
+      for (const name of namesOfWord(text, place)) if (names.size < MAX_NAMES) names.add(name)
   }
   const unclear = findUnclear(targets, line)
   return { names: [...names], ...(unclear !== undefined && { unclear }) }
@@ -37,11 +49,14 @@ function findUnclear(targets: readonly Word[], line: ParsedCommand): string | un
 }
 
 /** Names that a folder of git or of this program gives a meaning, whatever folder they are written in. */
-const INSIDE_GIT = /^(\.\/)?(config|config\.worktree|commondir|hooks|info|objects|alternates|attributes|tool-policy\.json|(pre|post)-[a-z-]+|[a-z]+-msg|fsmonitor-watchman)(\/|$)/
+const INSIDE_GIT =
+  /^(\.\/)?(config|config\.worktree|commondir|hooks|info|objects|alternates|attributes|tool-policy\.json|(pre|post)-[a-z-]+|[a-z]+-msg|fsmonitor-watchman)(\/|$)/
 
 /** Returns the folders that a `cd` or an option names, even where it is not certain that the line gets there. */
 function findEnteredFolders(commands: readonly Argv[], place: WordPlace): WordPlace[] {
-  const words = commands.flatMap((argv) => (changesFolder(argv) ? argv.slice(1).filter(({ text }) => !text.startsWith('-')) : findFolders(argv)))
+  const words = commands.flatMap((argv) =>
+    changesFolder(argv) ? argv.slice(1).filter(({ text }) => !text.startsWith('-')) : findFolders(argv),
+  )
   return words.flatMap(({ text }) => {
     const folder = reached(text, place)
     return folder === undefined ? [] : { ...place, folder }
@@ -51,10 +66,12 @@ function findEnteredFolders(commands: readonly Argv[], place: WordPlace): WordPl
 /** Programs whose script may write files by name. */
 const SCRIPTED = /^(awk|gawk|mawk|sed|perl|ruby|ex|vi|vim|nvim)$/
 /** Programs that read what they name, and those whose words are commands, which are judged by themselves. */
-const READERS = new RegExp(`^(${[
-  'e?grep|fgrep|rg|ag|fd|less|more|diff|sort|uniq|cut|tr|jq|strings|hexdump|xxd|od|nl|tac|column|md5sum|sha\\w+sum|gzip|zcat',
-  'tree|bat|test|\\[|export|declare|wc|find|env|xargs|sh|bash|sudo|eval|nohup|nice|timeout|time',
-].join('|')})$`)
+const READERS = new RegExp(
+  `^(${[
+    'e?grep|fgrep|rg|ag|fd|less|more|diff|sort|uniq|cut|tr|jq|strings|hexdump|xxd|od|nl|tac|column|md5sum|sha\\w+sum|gzip|zcat',
+    'tree|bat|test|\\[|export|declare|wc|find|env|xargs|sh|bash|sudo|eval|nohup|nice|timeout|time',
+  ].join('|')})$`,
+)
 /** A path in a folder of git or of this program, or the folder itself. */
 const IN_PROTECTED_FOLDER = /(^|\/)\.(git|vtcode)(\/|$)/i
 /** Programs that read the whole folder. */
@@ -67,7 +84,12 @@ function findMentions(argv: Argv): Word[] {
   if (name === undefined || READERS.test(name) || readOnlyFiles(argv) !== undefined || changesFolder(argv)) return []
   if (hasTargets(name) && !SCRIPTED.test(name)) return []
   const words = SCRIPTED.test(name) ? argv.slice(1).filter(({ text }) => /[\s>]/.test(text)) : argv.slice(1)
-  return words.flatMap((word) => word.text.split(/[\s"'`()<>,;:|&=]+/).filter((text) => IN_PROTECTED_FOLDER.test(text) && !(READS_FOLDER.test(name) && FOLDER.test(text))).map((text) => withText(word, text)))
+  return words.flatMap((word) =>
+    word.text
+      .split(/[\s"'`()<>,;:|&=]+/)
+      .filter((text) => IN_PROTECTED_FOLDER.test(text) && !(READS_FOLDER.test(name) && FOLDER.test(text)))
+      .map((text) => withText(word, text)),
+  )
 }
 
 /** Returns what git will start because a command writes a setting, as a clause. */
@@ -75,7 +97,12 @@ function findSetting(commands: readonly Argv[]): string | undefined {
   for (const [program, ...words] of commands) {
     const at = words.findIndex(({ text }) => text === 'config')
     const options = words.slice(at + 1)
-    if (program?.text !== 'git' || at < 0 || options.some(({ text }) => /^(-l|--list|--get.*|--unset.*|--remove-section|get|list|unset)$/.test(text))) continue
+    if (
+      program?.text !== 'git' ||
+      at < 0 ||
+      options.some(({ text }) => /^(-l|--list|--get.*|--unset.*|--remove-section|get|list|unset)$/.test(text))
+    )
+      continue
     if (options.some(({ text }) => /^(-e|--edit|edit)$/.test(text))) return 'what git will start'
     const setting = readGitConfig(options).find(({ key, value }) => !startsNothing(key, value.text))
     if (setting) return `what git starts by ${setting.key.slice(0, 80)}`

@@ -26,6 +26,11 @@ export async function commandFolders(line: ParsedCommand, start: WordPlace): Pro
 
 /** The one word of a `cd` that leads down and nowhere else, whatever was done before: the shell undoes `..` in its own way. */
 export function targetOf([program, word, ...more]: Argv): string | undefined {
-  const plain = program?.text === 'cd' && word?.kind === 'static' && more.length === 0 && !/^[-~+]|^$/.test(word.text) && !word.text.split('/').includes('..')
+  const plain =
+    program?.text === 'cd' &&
+    word?.kind === 'static' &&
+    more.length === 0 &&
+    !/^[-~+]|^$/.test(word.text) &&
+    !word.text.split('/').includes('..')
   return plain ? word.text : undefined
 }

@@ -4,7 +4,9 @@ import type { CallFacts } from './facts.js'
 import type { Rule } from './rule.js'
 
 /** Every name by which a rule may know the places of a call. */
-export const namesOfPlaces = ({ places }: Pick<Call, 'places'>): string[] => [...new Set(places.flatMap(({ given, resolved, entry }) => [given, resolved, entry]))]
+export const namesOfPlaces = ({ places }: Pick<Call, 'places'>): string[] => [
+  ...new Set(places.flatMap(({ given, resolved, entry }) => [given, resolved, entry])),
+]
 
 /** The first rule that speaks about this call and whose spec meets any part of it. */
 export async function hit(facts: CallFacts, rules: readonly Rule[]): Promise<Rule | undefined> {

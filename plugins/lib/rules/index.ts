@@ -1,4 +1,12 @@
-export { coveringRule, commandFolder, findCommandWrites, hiddenFrom, judgeCommands, placesIn, readsOnly } from './commands.js'
+export {
+  coveringRule,
+  commandFolder,
+  findCommandWrites,
+  hiddenFrom,
+  judgeCommands,
+  placesIn,
+  readsOnly,
+} from './commands.js'
 export { factsOf, type CallFacts } from './facts.js'
 export { looksWithGit } from './git.js'
 export { hit, namesOfPlaces } from './hit.js'

@@ -29,8 +29,11 @@ export async function meetsLinkOut(word: string, place: WordPlace): Promise<bool
   let folders = [names.slice(0, first).join('/') || '.']
   for (const name of names.slice(first)) {
     const matches = wildcard(name.replace(/\[[^\]]*\]|\?/g, '*'))
-    const inner = isPattern.test(name) ? (await Promise.all(folders.map((folder) => foldersIn(folder, matches, place)))).flat() : folders.map((folder) => `${folder}/${name}`)
-    if (inner.length > mostMet || (await Promise.all(inner.map((one) => isInside(one, place)))).includes(false)) return true
+    const inner = isPattern.test(name)
+      ? (await Promise.all(folders.map((folder) => foldersIn(folder, matches, place)))).flat()
+      : folders.map((folder) => `${folder}/${name}`)
+    if (inner.length > mostMet || (await Promise.all(inner.map((one) => isInside(one, place)))).includes(false))
+      return true
     folders = inner
   }
   return false
@@ -41,7 +44,9 @@ const isPattern = /[*?[]/
 async function foldersIn(folder: string, matches: (name: string) => boolean, place: WordPlace): Promise<string[]> {
   const path = reached(folder, place)
   const entries = path === undefined ? [] : await place.workspace.names(path).catch(() => [])
-  return entries.filter(({ name, kind }) => (kind === 'link' || kind === 'directory') && matches(name)).map(({ name }) => `${folder}/${name}`)
+  return entries
+    .filter(({ name, kind }) => (kind === 'link' || kind === 'directory') && matches(name))
+    .map(({ name }) => `${folder}/${name}`)
 }
 
 /** Every name by which a rule may know the file: as it is written, as it lies in the workspace, and where links lead. */

@@ -14,18 +14,43 @@ export interface ReadOnlyUse {
 const shapes: Record<string, ReadOnlyUse> = {
   ls: {
     short: 'aAbBcCdfFgGhHiklmnNopqQrRsStuUvxXZ1',
-    long: ['all', 'almost-all', 'color', 'directory', 'full-time', 'human-readable', 'inode', 'recursive', 'reverse', 'size', 'sort', 'time-style'],
+    long: [
+      'all',
+      'almost-all',
+      'color',
+      'directory',
+      'full-time',
+      'human-readable',
+      'inode',
+      'recursive',
+      'reverse',
+      'size',
+      'sort',
+      'time-style',
+    ],
     words: 'glob',
   },
   pwd: { short: 'LP', words: 'none' },
-  cat: { short: 'AbeEnstTuv', long: ['number', 'number-nonblank', 'show-all', 'show-ends', 'show-tabs', 'squeeze-blank'], words: 'files' },
+  cat: {
+    short: 'AbeEnstTuv',
+    long: ['number', 'number-nonblank', 'show-all', 'show-ends', 'show-tabs', 'squeeze-blank'],
+    words: 'files',
+  },
   head: { short: 'n:c:qv', long: ['lines', 'bytes', 'quiet', 'verbose'], words: 'files', count: true },
   tail: { short: 'n:c:qv', long: ['lines', 'bytes', 'quiet', 'verbose'], words: 'files', count: true },
   wc: { short: 'clLmw', long: ['bytes', 'chars', 'lines', 'words', 'max-line-length'], words: 'files' },
   stat: { short: 'c:fLt', long: ['format', 'printf', 'terse', 'file-system', 'dereference'], words: 'glob' },
   file: { short: 'biL0hN', long: ['brief', 'mime', 'mime-type', 'mime-encoding', 'no-dereference'], words: 'files' },
-  du: { short: 'abchkmsSxd:', long: ['all', 'apparent-size', 'bytes', 'human-readable', 'max-depth', 'summarize', 'total'], words: 'glob' },
-  df: { short: 'ahHiklPTt:', long: ['all', 'human-readable', 'inodes', 'portability', 'print-type', 'total'], words: 'files' },
+  du: {
+    short: 'abchkmsSxd:',
+    long: ['all', 'apparent-size', 'bytes', 'human-readable', 'max-depth', 'summarize', 'total'],
+    words: 'glob',
+  },
+  df: {
+    short: 'ahHiklPTt:',
+    long: ['all', 'human-readable', 'inodes', 'portability', 'print-type', 'total'],
+    words: 'files',
+  },
   date: { short: 'uI', long: ['utc', 'iso-8601', 'rfc-3339'], words: (text) => text.startsWith('+') },
   uname: { short: 'asnrvmpio', long: ['all'], words: 'none' },
   whoami: { words: 'none' },
@@ -53,7 +78,8 @@ export function readOnlyFiles(argv: Argv): string[] | undefined {
 }
 
 /** Whether a program is known to show what is in the files that its words name. */
-export const showsFiles = ([program]: Argv): boolean => program !== undefined && Object.hasOwn(shapes, program.text) && shapes[program.text]!.words === 'files'
+export const showsFiles = ([program]: Argv): boolean =>
+  program !== undefined && Object.hasOwn(shapes, program.text) && shapes[program.text]!.words === 'files'
 
 export function namedFiles(words: Argv, shape: ReadOnlyUse): string[] | undefined {
   const files: string[] = []
@@ -97,11 +123,14 @@ function wordFits(word: Word, shape: ReadOnlyUse): boolean {
   return word.kind === 'static' && shape.words !== 'none'
 }
 
-const literalPart = (word: Word): string => (word.kind === 'glob' ? word.text.slice(0, word.text.search(/[*?[]/)) : word.text)
+const literalPart = (word: Word): string =>
+  word.kind === 'glob' ? word.text.slice(0, word.text.search(/[*?[]/)) : word.text
 
 // `-v` and `-R` evaluate a subscript, which may hold a command.
 const tests = /^(-[abcdefghknprstuwxzGLNOS]|-n|-z|=|==|!=|-eq|-ne|-lt|-le|-gt|-ge|-nt|-ot|-ef|!|\(|\)|-o|\])$/
 function testFiles(words: Argv): string[] | undefined {
   if (words.some(({ kind, text }) => kind !== 'static' || (text.startsWith('-') && !tests.test(text)))) return undefined
-  return words.flatMap((word, index) => (/^-[abcdefghkprsuwxGLNOS]$/.test(words[index - 1]?.text ?? '') ? [word.text] : []))
+  return words.flatMap((word, index) =>
+    /^-[abcdefghkprsuwxGLNOS]$/.test(words[index - 1]?.text ?? '') ? [word.text] : [],
+  )
 }

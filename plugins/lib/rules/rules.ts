@@ -17,11 +17,15 @@ interface Family {
   applies(facts: CallFacts): boolean
 }
 
-const isOf = (family: keyof typeof families) => ({ slot }: CallFacts): boolean => slot.families.includes(family)
+const isOf =
+  (family: keyof typeof families) =>
+  ({ slot }: CallFacts): boolean =>
+    slot.families.includes(family)
 const reads: Family = {
   spec: 'path',
   lifts: 'read',
-  applies: (facts) => facts.slot.families.includes('Read') || (facts.hasPath && facts.call.effects.every((effect) => effect === 'read')),
+  applies: (facts) =>
+    facts.slot.families.includes('Read') || (facts.hasPath && facts.call.effects.every((effect) => effect === 'read')),
 }
 const edits: Family = { spec: 'path', lifts: 'write', applies: (facts) => facts.call.effects.includes('write') }
 const families: Record<(typeof ruleFamilies)[number], Family> = {
@@ -43,7 +47,11 @@ const families: Record<(typeof ruleFamilies)[number], Family> = {
 export type RulePlace = Pick<Workspace, 'root' | 'user'>
 
 /** Reads one rule; `undefined` when it is not of the form `Tool` or `Tool(spec)`. */
-export function parseRule(entry: RuleEntry, verdict: 'deny' | 'ask' | 'allow', { root, user: home }: RulePlace): Rule | undefined {
+export function parseRule(
+  entry: RuleEntry,
+  verdict: 'deny' | 'ask' | 'allow',
+  { root, user: home }: RulePlace,
+): Rule | undefined {
   const { rule: text, reason } = typeof entry === 'string' ? { rule: entry, reason: undefined } : entry
   const [, name, spec] = /^([^\s()]+)(?:\((.*)\))?$/s.exec(text.trim()) ?? []
   if (!name) return undefined
@@ -57,17 +65,24 @@ export function parseRule(entry: RuleEntry, verdict: 'deny' | 'ask' | 'allow', {
   if (spec === undefined || spec === '*') return { ...rule, applies }
   if (family?.spec === 'path') return { ...rule, applies, path: pathPattern(spec, { root, home }) }
   if (family?.spec === 'command') return { ...rule, applies, command: commandPattern(spec) }
-  if (family?.spec === 'host') return spec.startsWith('domain:') ? { ...rule, applies, host: hostPattern(spec.slice(7)) } : undefined
+  if (family?.spec === 'host')
+    return spec.startsWith('domain:') ? { ...rule, applies, host: hostPattern(spec.slice(7)) } : undefined
   if (family?.spec === 'name') return { ...rule, applies, input: property('name', spec) }
   const [parameter, value] = splitOnce(spec, ':')
-  return value === undefined || verdict === 'allow' ? undefined : { ...rule, applies, input: property(parameter, value) }
+  return value === undefined || verdict === 'allow'
+    ? undefined
+    : { ...rule, applies, input: property(parameter, value) }
 }
 
 /** `Except(a, b)`: whatever none of these names speaks about. Two such rules leave what both leave, so that each can only narrow. */
 function allBut(text: string, reason: string | undefined, spec: string): Rule | undefined {
   const names = spec.split(',').map((name) => name.trim())
   if (!names.every((name) => /^[^\s()]+$/.test(name))) return undefined
-  return { text, ...(reason !== undefined && { reason }), applies: ({ slot, call }) => !leaves(names, slot, call.caller.alias) }
+  return {
+    text,
+    ...(reason !== undefined && { reason }),
+    applies: ({ slot, call }) => !leaves(names, slot, call.caller.alias),
+  }
 }
 
 /** What takes away speaks about the slot under any of its names. What opens an alias opens calls by that name only: the alias may stand for a part of the slot. */
@@ -78,7 +93,8 @@ function byName(name: string, opens: boolean): (facts: CallFacts) => boolean {
 
 function property(name: string, pattern: string): (call: Call) => boolean {
   const matches = wildcard(pattern)
-  return (call) => ['string', 'number', 'boolean'].includes(typeof call.input[name]) && matches(toText(call.input[name]))
+  return (call) =>
+    ['string', 'number', 'boolean'].includes(typeof call.input[name]) && matches(toText(call.input[name]))
 }
 
 function splitOnce(text: string, separator: string): [string, string | undefined] {
@@ -93,7 +109,10 @@ export interface RuleSettings {
 }
 
 /** What no settings need say and no rule allows: a call that names what in the home of this program is the user's alone. */
-export const rulesOfHome = ({ isSecret }: Workspace): Rule[] => (isSecret ? [{ text: '(the home of this program)', lifts: 'read', applies: () => true, path: isSecret, anyWord: true }] : [])
+export const rulesOfHome = ({ isSecret }: Workspace): Rule[] =>
+  isSecret
+    ? [{ text: '(the home of this program)', lifts: 'read', applies: () => true, path: isSecret, anyWord: true }]
+    : []
 
 const compiled = new WeakMap<object, RuleSet>()
 
@@ -113,12 +132,20 @@ export function rulesOfSettings(settings: RuleSettings, mode: Mode, place: RuleP
 
 /** The entries of `policy.commands` that say `verdict`, as rules. */
 function programs(entries: CommandEntry[] | undefined, verdict: 'deny' | 'ask' | 'allow'): Rule[] {
-  return (entries ?? []).filter((entry) => entry.verdict === verdict).map((entry) => {
-    const { id, reason } = entry
-    const rule: Rule = { text: `commands.${id}`, ...(reason !== undefined && { reason }), lifts: 'exec', applies: (facts) => facts.hasCommand, command: commandEntry(entry) }
-    tryExamples(rule, verdict, entry)
-    return rule
-  })
+  return (entries ?? [])
+    .filter((entry) => entry.verdict === verdict)
+    .map((entry) => {
+      const { id, reason } = entry
+      const rule: Rule = {
+        text: `commands.${id}`,
+        ...(reason !== undefined && { reason }),
+        lifts: 'exec',
+        applies: (facts) => facts.hasCommand,
+        command: commandEntry(entry),
+      }
+      tryExamples(rule, verdict, entry)
+      return rule
+    })
 }
 
 // A deny or ask rule that cannot be read must not be lost: the policy fails, and with it every call. A lost allow only asks.
@@ -127,6 +154,8 @@ function parse(entries: RuleEntry[] | undefined, verdict: 'deny' | 'ask' | 'allo
     const rule = parseRule(entry, verdict, place)
     if (rule && typeof entry !== 'string') tryExamples(rule, verdict, entry)
     if (rule || verdict === 'allow') return rule ?? []
-    throw problem('VT_CONFIG_INVALID', { problem: `The rule ${JSON.stringify(entry)} of policy.${verdict} is not of the form Tool or Tool(spec).` })
+    throw problem('VT_CONFIG_INVALID', {
+      problem: `The rule ${JSON.stringify(entry)} of policy.${verdict} is not of the form Tool or Tool(spec).`,
+    })
   })
 }

@@ -3,7 +3,16 @@ import { propertiesOf } from '../../../core/registry/index.js'
 import { canonicalJson } from '../../../core/trust/index.js'
 
 /** What of a call that runs a command says how its answer is given and how long somebody waits, and nothing about what runs. */
-const presentation = ['action', 'timeout_secs', 'yield_time_ms', 'rows', 'cols', 'session_id', 'max_output_tokens', 'response_format']
+const presentation = [
+  'action',
+  'timeout_secs',
+  'yield_time_ms',
+  'rows',
+  'cols',
+  'session_id',
+  'max_output_tokens',
+  'response_format',
+]
 
 /**
  * Every property of a call that has a part in what it does, in one order whatever the spelling: what an answer of a person is about, and
@@ -13,7 +22,9 @@ export function whatRuns({ input }: Call, slot: SlotInfo): [name: string, value:
   const properties = (slot.input.properties ?? {}) as Record<string, JsonObject>
   const left = propertiesOf(slot, 'command').length > 0 ? presentation : []
   return Object.entries(input)
-    .filter(([name, value]) => !left.includes(name) && canonicalJson(value) !== canonicalJson(properties[name]?.default))
+    .filter(
+      ([name, value]) => !left.includes(name) && canonicalJson(value) !== canonicalJson(properties[name]?.default),
+    )
     .map(([name, value]): [string, unknown] => [name, value])
     .sort(([a], [b]) => (a < b ? -1 : 1))
 }

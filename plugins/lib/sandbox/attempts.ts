@@ -26,7 +26,10 @@ export const acts: readonly Act[] = [
   { name: 'making user namespaces', script: 'unshare -U true' },
   { name: 'capabilities', script: 'grep -q "^Cap\\(Eff\\|Prm\\|Bnd\\|Amb\\):.*[1-9a-f]" /proc/self/status' },
   { name: 'the network', script: 'sed 1,2d /proc/net/dev | grep -qv "^ *lo:"' },
-  { name: 'signalling processes outside', script: '[ "$(cat /proc/$OUTSIDE_PID/comm)" = "$OUTSIDE_COMM" ] && kill -0 "$OUTSIDE_PID"' },
+  {
+    name: 'signalling processes outside',
+    script: '[ "$(cat /proc/$OUTSIDE_PID/comm)" = "$OUTSIDE_COMM" ] && kill -0 "$OUTSIDE_PID"',
+  },
   {
     name: 'reading the home folder',
     script: `for path in "$OUTSIDE_HOME"/* "$OUTSIDE_HOME"/.[!.]*; do
@@ -52,14 +55,34 @@ done
 exit 1`,
   },
   { name: 'reading what only root may', script: '[ -s /etc/shadow ] && { : </etc/shadow; }' },
-  { name: 'reading what settings deny', script: 'cat denied/key || { mv denied elsewhere && cat elsewhere/key; } || cat single' },
-  { name: 'reading what this program keeps of sessions', script: 'cat .vtcode/spool/text || cat .vtcode/sessions/other/calls.jsonl || ls .vtcode/spool .vtcode/sessions | grep -q "^[^.]"' },
-  { name: 'reading the home of this program where it lies in the workspace', script: 'cat own/approvals.key || { mv own elsewhere && cat elsewhere/approvals.key; }' },
-  { name: "writing git's settings", script: '{ : >>.git/config; } || : >.git/hooks/pre-commit || mv .git aside || mv .git/hooks aside' },
-  { name: 'writing settings of this program', script: ': >.vtcode/tool-policy.json || mv .vtcode aside || { : >>vtcode.config.yaml; }' },
+  {
+    name: 'reading what settings deny',
+    script: 'cat denied/key || { mv denied elsewhere && cat elsewhere/key; } || cat single',
+  },
+  {
+    name: 'reading what this program keeps of sessions',
+    script:
+      'cat .vtcode/spool/text || cat .vtcode/sessions/other/calls.jsonl || ls .vtcode/spool .vtcode/sessions | grep -q "^[^.]"',
+  },
+  {
+    name: 'reading the home of this program where it lies in the workspace',
+    script: 'cat own/approvals.key || { mv own elsewhere && cat elsewhere/approvals.key; }',
+  },
+  {
+    name: "writing git's settings",
+    script: '{ : >>.git/config; } || : >.git/hooks/pre-commit || mv .git aside || mv .git/hooks aside',
+  },
+  {
+    name: 'writing settings of this program',
+    script: ': >.vtcode/tool-policy.json || mv .vtcode aside || { : >>vtcode.config.yaml; }',
+  },
   { name: 'dumping memory to a file', script: '[ "$(ulimit -c)" != 0 ]' },
   { name: 'files larger than a gibibyte', script: 'dd if=/dev/zero of=large bs=1 count=1 seek=1073741825', slow: true },
-  { name: 'a /tmp larger than 256 MiB', script: 'dd if=/dev/zero of=/tmp/large bs=1M count=300; code=$?; rm -f /tmp/large; exit $code', slow: true },
+  {
+    name: 'a /tmp larger than 256 MiB',
+    script: 'dd if=/dev/zero of=/tmp/large bs=1M count=300; code=$?; rm -f /tmp/large; exit $code',
+    slow: true,
+  },
   {
     name: `more than ${mostTasks} processes`,
     script: `mkfifo /tmp/gate && exec 5<>/tmp/gate
@@ -67,7 +90,10 @@ count=0
 while [ $count -lt ${mostTasks + 52} ]; do (read line <&5) & count=$((count + 1)); done
 exit 0`,
     slow: true,
-    known: () => (process.getuid?.() === 0 && taskGroup() === undefined ? 'the processes of root are bounded by a cgroup only, and here none can be made' : undefined),
+    known: () =>
+      process.getuid?.() === 0 && taskGroup() === undefined
+        ? 'the processes of root are bounded by a cgroup only, and here none can be made'
+        : undefined,
   },
 ]
 
@@ -89,18 +115,30 @@ const logins = [
 export const loginFiles = logins.map(([, path]) => path)
 
 /** In a workspace beside the home. */
-export const loginActs: readonly Act[] = logins.map(([who, path]) => ({ name: `reading the login of ${who}`, script: `cat "$OUTSIDE_HOME/${path}" || cat ~/${path}` }))
+export const loginActs: readonly Act[] = logins.map(([who, path]) => ({
+  name: `reading the login of ${who}`,
+  script: `cat "$OUTSIDE_HOME/${path}" || cat ~/${path}`,
+}))
 
 /** In a workspace that is the home. */
 export const homeActs: readonly Act[] = [
   ...logins.map(([who, path]) => {
     const [first, ...rest] = path.split('/')
-    return { name: `reading the login of ${who} where the home is the workspace`, script: `cat ${path} || { mv ${first} elsewhere && cat ${['elsewhere', ...rest].join('/')}; }` }
+    return {
+      name: `reading the login of ${who} where the home is the workspace`,
+      script: `cat ${path} || { mv ${first} elsewhere && cat ${['elsewhere', ...rest].join('/')}; }`,
+    }
   }),
-  { name: 'writing keys where the home is the workspace', script: ': >.ssh/authorized_keys && [ -s .ssh/id ] || mv .ssh elsewhere' },
+  {
+    name: 'writing keys where the home is the workspace',
+    script: ': >.ssh/authorized_keys && [ -s .ssh/id ] || mv .ssh elsewhere',
+  },
   { name: 'writing what starts with the shell', script: '{ : >>.bashrc; } || mv .bashrc elsewhere' },
 ]
 
 /** One shell text that tries all and prints a line for each that succeeds. */
 export const attempted = (some: readonly Act[]): string =>
-  [...some.map(({ script }, index) => `(${script}) >/dev/null 2>&1 </dev/null && echo "open ${index}"`), 'echo done'].join('\n')
+  [
+    ...some.map(({ script }, index) => `(${script}) >/dev/null 2>&1 </dev/null && echo "open ${index}"`),
+    'echo done',
+  ].join('\n')

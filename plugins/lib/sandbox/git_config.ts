@@ -6,13 +6,17 @@ const carried = new Set(
   user.name user.email author.name author.email committer.name committer.email user.useconfigonly user.signingkey commit.gpgsign tag.gpgsign gpg.format
   init.defaultbranch core.autocrlf core.eol core.safecrlf core.quotepath pull.rebase pull.ff merge.ff merge.conflictstyle rebase.autostash rebase.autosquash
   diff.algorithm diff.renames safe.directory
-`.trim().split(/\s+/),
+`
+    .trim()
+    .split(/\s+/),
 )
 const longest = 16_384
 
 /** Of the user's git configuration, as it holds in a folder, the lines that commands in the sandbox get; empty where there are none. */
 export async function gitConfigFor(folder: string, workspace: string): Promise<string> {
-  const lines = (await settingsAt(folder, workspace)).filter(({ scope, key }) => scope === 'global' && carried.has(key)).map(({ key, value }) => line(key, value))
+  const lines = (await settingsAt(folder, workspace))
+    .filter(({ scope, key }) => scope === 'global' && carried.has(key))
+    .map(({ key, value }) => line(key, value))
   const text = lines.join('\n')
   return text.length > longest ? '' : text
 }

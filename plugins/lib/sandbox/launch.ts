@@ -34,14 +34,35 @@ const signals = 'INT,QUIT,TSTP,TERM,HUP'
  * process must outlive the signals that are meant for the command; its own end would be a SIGKILL for everything inside.
  */
 export function confined(tools: SandboxTools, launch: Launch, where: Confinement): Launch {
-  const limits = [tools.prlimit, `--nproc=${most.processes}`, `--fsize=${most.bytes}`, `--nofile=${most.files}`, '--core=0']
-  return around(tools, launch, where, [...limits, tools.env, `--default-signal=${signals}`, launch.file, ...launch.args])
+  const limits = [
+    tools.prlimit,
+    `--nproc=${most.processes}`,
+    `--fsize=${most.bytes}`,
+    `--nofile=${most.files}`,
+    '--core=0',
+  ]
+  return around(tools, launch, where, [
+    ...limits,
+    tools.env,
+    `--default-signal=${signals}`,
+    launch.file,
+    ...launch.args,
+  ])
 }
 
 /** The same for a command whose end is told exactly: by a shell inside, for bubblewrap tells a signal as a code and of children nothing. */
 export function confinedCommand(tools: SandboxTools, launch: Launch, where: Confinement): ConfinedLaunch {
   const report = join((reports ??= tempFolder('sandbox')), randomUUID())
-  const inner = [tools.sh, '-c', supervisor, 'sh', tools.env, `--default-signal=${signals}`, launch.file, ...launch.args]
+  const inner = [
+    tools.sh,
+    '-c',
+    supervisor,
+    'sh',
+    tools.env,
+    `--default-signal=${signals}`,
+    launch.file,
+    ...launch.args,
+  ]
   return { ...around(tools, launch, where, inner, report), end: (exit_code) => endOf(report, exit_code) }
 }
 
@@ -49,8 +70,20 @@ let reports: string | undefined
 
 function around(tools: SandboxTools, launch: Launch, where: Confinement, inner: string[], report?: string): Launch {
   const { TMPDIR: _, ...env } = launch.env
-  const box = [tools.bwrap, ...profile(where, [process.execPath, tools.env, tools.prlimit]), '--chdir', where.cwd, '--', ...inner]
-  return { file: tools.sh, args: ['-c', outer, 'sh', taskGroup() ?? '', report ?? '', where.gitConfig ?? '', ...box], cwd: launch.cwd, env: { ...env, HOME: homeInside(where) } }
+  const box = [
+    tools.bwrap,
+    ...profile(where, [process.execPath, tools.env, tools.prlimit]),
+    '--chdir',
+    where.cwd,
+    '--',
+    ...inner,
+  ]
+  return {
+    file: tools.sh,
+    args: ['-c', outer, 'sh', taskGroup() ?? '', report ?? '', where.gitConfig ?? '', ...box],
+    cwd: launch.cwd,
+    env: { ...env, HOME: homeInside(where) },
+  }
 }
 
 const outer = `trap '' ${signals.replaceAll(',', ' ')}

@@ -26,7 +26,12 @@ let tried: SandboxTools | undefined
 
 /** bubblewrap, if it is here, is nothing of this workspace, and holds: on the first question acts that it has to prevent are attempted in it. */
 export async function sandbox(workspace: string): Promise<Sandbox> {
-  if (probed && lookedUp?.path === process.env.PATH && Object.values(lookedUp!.tools).every((tool) => isProgram(tool) && !inside(workspace, realPathOf(tool)))) return probed
+  if (
+    probed &&
+    lookedUp?.path === process.env.PATH &&
+    Object.values(lookedUp!.tools).every((tool) => isProgram(tool) && !inside(workspace, realPathOf(tool)))
+  )
+    return probed
   const found = programs(workspace)
   if ('missing' in found) return found
   // What was tried may be a program of this workspace: another kernel of this process took it.
@@ -48,24 +53,45 @@ function programs(workspace: string): Sandbox {
 }
 
 async function probe(tools: SandboxTools): Promise<Sandbox> {
-  const { attempts, problem } = await attemptIn(tools, acts.filter(({ slow }) => !slow), madeWorkspace)
+  const { attempts, problem } = await attemptIn(
+    tools,
+    acts.filter(({ slow }) => !slow),
+    madeWorkspace,
+  )
   const open = attempts.filter(({ held }) => !held).map(({ name }) => name)
   if (problem === undefined && open.length === 0) return { tools }
   return { missing: `bubblewrap does not hold here: ${problem ?? `open is ${open.join(', ')}`}` }
 }
 
 /** Every act attempted in the sandbox, and what of the machine is in sight in the workspace of a kernel under these settings. */
-export async function examineSandbox(kernel: Kernel, settings: Confinement['settings']): Promise<Attempt[] | { missing: string }> {
+export async function examineSandbox(
+  kernel: Kernel,
+  settings: Confinement['settings'],
+): Promise<Attempt[] | { missing: string }> {
   const found = programs(kernel.workspace)
   if ('missing' in found) return found
   const { tools } = found
-  const done = [await attemptIn(tools, acts, madeWorkspace), await attemptIn(tools, loginActs, madeBeside), await attemptIn(tools, homeActs, madeHome)]
+  const done = [
+    await attemptIn(tools, acts, madeWorkspace),
+    await attemptIn(tools, loginActs, madeBeside),
+    await attemptIn(tools, homeActs, madeHome),
+  ]
   const problem = done.find((one) => one.problem !== undefined)?.problem
   if (problem !== undefined) return { missing: `bubblewrap does not hold here: ${problem}` }
-  return [...done.flatMap(({ attempts }) => attempts), await outliving(tools), ...(await inSightOf(tools, kernel, settings))]
+  return [
+    ...done.flatMap(({ attempts }) => attempts),
+    await outliving(tools),
+    ...(await inSightOf(tools, kernel, settings)),
+  ]
 }
 
-const none: Confinement['settings'] = { network: false, deny_read: [], deny_write: [], writable: [], readable: [] } satisfies Omit<SandboxSettings, 'mode'>
+const none: Confinement['settings'] = {
+  network: false,
+  deny_read: [],
+  deny_write: [],
+  writable: [],
+  readable: [],
+} satisfies Omit<SandboxSettings, 'mode'>
 
 interface Attempted {
   attempts: Attempt[]
@@ -73,7 +99,11 @@ interface Attempted {
   problem?: string
 }
 
-async function attemptIn(tools: SandboxTools, some: readonly Act[], made: (folder: string) => Omit<Confinement, 'cwd' | 'shown'>): Promise<Attempted> {
+async function attemptIn(
+  tools: SandboxTools,
+  some: readonly Act[],
+  made: (folder: string) => Omit<Confinement, 'cwd' | 'shown'>,
+): Promise<Attempted> {
   const outside = tempFolder('probe')
   const folder = join(outside, 'workspace')
   try {
@@ -82,7 +112,8 @@ async function attemptIn(tools: SandboxTools, some: readonly Act[], made: (folde
     const where = await steered({ ...made(folder), cwd: folder, shown: [] })
     const { text, errors, timedOut } = await runIn(tools, where, attempted(some), { OUTSIDE: outside })
     if (timedOut) return { attempts: [], problem: `the attempts did not end within ${PROBE_SECONDS} s` }
-    if (!text.endsWith('done\n')) return { attempts: [], problem: (text + errors).trim().slice(0, 200) || 'it does not start' }
+    if (!text.endsWith('done\n'))
+      return { attempts: [], problem: (text + errors).trim().slice(0, 200) || 'it does not start' }
     const isDone = (leaves: string | undefined): boolean => leaves !== undefined && existsSync(join(outside, leaves))
     const attempts = some.map(({ name, leaves, known }, index) => {
       const held = !text.includes(`open ${index}\n`) && !isDone(leaves)
@@ -96,9 +127,28 @@ async function attemptIn(tools: SandboxTools, some: readonly Act[], made: (folde
 }
 
 function madeWorkspace(workspace: string): Omit<Confinement, 'cwd' | 'shown'> {
-  const ours = { '.vtcode/spool/text': 'secret', '.vtcode/sessions/other/calls.jsonl': 'secret', 'own/approvals.key': 'secret', 'vtcode.config.yaml': '' }
-  put(workspace, { '.git/HEAD': 'ref: refs/heads/main\n', '.git/config': '', '.git/hooks/sample': '', '.git/objects/x': '', '.git/refs/x': '', ...ours, 'denied/key': 'secret', single: 'secret' })
-  return { workspace, own: join(workspace, 'own'), writable: true, settings: { ...none, deny_read: ['denied', join(workspace, 'single')] } }
+  const ours = {
+    '.vtcode/spool/text': 'secret',
+    '.vtcode/sessions/other/calls.jsonl': 'secret',
+    'own/approvals.key': 'secret',
+    'vtcode.config.yaml': '',
+  }
+  put(workspace, {
+    '.git/HEAD': 'ref: refs/heads/main\n',
+    '.git/config': '',
+    '.git/hooks/sample': '',
+    '.git/objects/x': '',
+    '.git/refs/x': '',
+    ...ours,
+    'denied/key': 'secret',
+    single: 'secret',
+  })
+  return {
+    workspace,
+    own: join(workspace, 'own'),
+    writable: true,
+    settings: { ...none, deny_read: ['denied', join(workspace, 'single')] },
+  }
 }
 
 const filesOfHome = { ...Object.fromEntries(loginFiles.map((path) => [path, 'secret'])), '.bashrc': '' }
@@ -124,7 +174,12 @@ function put(folder: string, files: Record<string, string>): void {
 /** A loaded machine takes minutes for what an idle one does in two seconds. Attempts that were cut off prove nothing. */
 const PROBE_SECONDS = 180
 
-async function runIn(tools: SandboxTools, where: Confinement, script: string, more: Record<string, string> = {}): Promise<{ text: string; errors: string; timedOut: boolean }> {
+async function runIn(
+  tools: SandboxTools,
+  where: Confinement,
+  script: string,
+  more: Record<string, string> = {},
+): Promise<{ text: string; errors: string; timedOut: boolean }> {
   const env = {
     PATH: '/usr/bin:/bin:/usr/sbin:/sbin',
     OUTSIDE_PID: String(process.pid),
@@ -136,7 +191,12 @@ async function runIn(tools: SandboxTools, where: Confinement, script: string, mo
   }
   const launch = confinedCommand(tools, { file: '/bin/sh', args: ['-c', script], cwd: '/', env }, where)
   const output = { out: tail(65_536), err: tail() }
-  const ended = await runProgram(launch, { signal: new AbortController().signal, seconds: PROBE_SECONDS }, output.out.take, output.err.take)
+  const ended = await runProgram(
+    launch,
+    { signal: new AbortController().signal, seconds: PROBE_SECONDS },
+    output.out.take,
+    output.err.take,
+  )
   launch.end(ended?.exit_code ?? null)
   return { text: output.out.text(), errors: output.err.text(), timedOut: ended?.timed_out === true }
 }
@@ -146,20 +206,38 @@ async function outliving(tools: SandboxTools): Promise<Attempt> {
   const nap = `6${String(Math.random()).slice(2, 11)}`
   const folder = tempFolder('probe')
   try {
-    await runIn(tools, { workspace: folder, own: join(folder, '.vtcode'), writable: false, cwd: '/', shown: [], settings: none }, `setsid sleep ${nap} >/dev/null 2>&1 & sleep 0.1`)
+    await runIn(
+      tools,
+      { workspace: folder, own: join(folder, '.vtcode'), writable: false, cwd: '/', shown: [], settings: none },
+      `setsid sleep ${nap} >/dev/null 2>&1 & sleep 0.1`,
+    )
     await new Promise((resolve) => setTimeout(resolve, 300))
-    const left = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && systemText(`/proc/${name}/cmdline`).includes(`sleep\0${nap}`))
-    return { name: 'processes that outlive their command', held: left.length === 0, ...(left.length > 0 && { found: left }) }
+    const left = readdirSync('/proc').filter(
+      (name) => /^\d+$/.test(name) && systemText(`/proc/${name}/cmdline`).includes(`sleep\0${nap}`),
+    )
+    return {
+      name: 'processes that outlive their command',
+      held: left.length === 0,
+      ...(left.length > 0 && { found: left }),
+    }
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
 }
 
 /** What the settings leave open on purpose is named, not judged by: sockets that they name, all other ones where the network is on. */
-async function inSightOf(tools: SandboxTools, { workspace, inspection: { home } }: Kernel, settings: Confinement['settings']): Promise<Attempt[]> {
+async function inSightOf(
+  tools: SandboxTools,
+  { workspace, inspection: { home } }: Kernel,
+  settings: Confinement['settings'],
+): Promise<Attempt[]> {
   const sockets = socketsOfMachine()
   const where = { workspace, own: home, writable: false, cwd: '/', shown: [], settings }
-  const { text } = await runIn(tools, where, sockets.map((path, index) => `[ -S ${quoted(path)} ] && echo ${index}`).join('\n'))
+  const { text } = await runIn(
+    tools,
+    where,
+    sockets.map((path, index) => `[ -S ${quoted(path)} ] && echo ${index}`).join('\n'),
+  )
   const found = text.split('\n').flatMap((line) => (line === '' ? [] : [sockets[Number(line)]!]))
   if (settings.network) found.push('sockets without a file, since sandbox.network is on')
   return [{ name: 'sockets of the machine', held: found.length === 0, ...(found.length > 0 && { found }) }]

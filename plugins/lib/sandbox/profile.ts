@@ -7,7 +7,21 @@ import type { SandboxSettings } from '../process/index.js'
 import { homeWithin, liesIn, steeringPaths, type SteeringPaths } from '../steering/index.js'
 import { gitConfigFor } from './git_config.js'
 import { linkedRepositories } from './repositories.js'
-import { emptied, isOfSystem, isReachable, nodeMounts, present, secretsOf, secretsOfSystem, shown as visible, socketsOfMachine, startupPlaces, systemMounts, toolMounts, type Mount } from './sight.js'
+import {
+  emptied,
+  isOfSystem,
+  isReachable,
+  nodeMounts,
+  present,
+  secretsOf,
+  secretsOfSystem,
+  shown as visible,
+  socketsOfMachine,
+  startupPlaces,
+  systemMounts,
+  toolMounts,
+  type Mount,
+} from './sight.js'
 
 /** Where a command runs and what of the machine it may touch there. */
 export interface Confinement {
@@ -50,7 +64,10 @@ export async function steered(where: Confinement): Promise<Confinement> {
   }
   const place = { root: where.workspace, home: where.own }
   for (const home of homeWithin(place)) makeFolder(home, 0o700)
-  const [steering, gitConfig] = await Promise.all([steeringPaths(place, where.cwd), gitConfigFor(where.cwd, where.workspace)])
+  const [steering, gitConfig] = await Promise.all([
+    steeringPaths(place, where.cwd),
+    gitConfigFor(where.cwd, where.workspace),
+  ])
   return { ...where, steering, repositories: await linkedRepositories(steering.gitFolders, where.workspace), gitConfig }
 }
 
@@ -58,7 +75,9 @@ export async function steered(where: Confinement): Promise<Confinement> {
 export function profile(where: Confinement, files: readonly string[]): string[] {
   const { settings, shown } = where
   return [
-    ...['user', 'pid', 'ipc', 'uts', 'cgroup-try', ...(settings.network ? [] : ['net'])].map((name) => `--unshare-${name}`),
+    ...['user', 'pid', 'ipc', 'uts', 'cgroup-try', ...(settings.network ? [] : ['net'])].map(
+      (name) => `--unshare-${name}`,
+    ),
     ...['--disable-userns', '--cap-drop', 'ALL', '--die-with-parent'],
     ...sightOf(where, files).flatMap(({ args }) => args),
     ...shown.flatMap((path) => ['--ro-bind', path, path]),
@@ -74,15 +93,35 @@ function sightOf(where: Confinement, files: readonly string[]): Mount[] {
   const readable = programs ? settings.readable.map((path) => fromHome(path, home)) : []
   const opened = settings.writable.map((path) => fromHome(path, home))
   const system = programs
-    ? [...systemMounts(), ...(emptyHome(where) ? [emptied(home, mostBytes.home)] : []), ...toolMounts(home, workspace), ...nodeMounts(home)]
+    ? [
+        ...systemMounts(),
+        ...(emptyHome(where) ? [emptied(home, mostBytes.home)] : []),
+        ...toolMounts(home, workspace),
+        ...nodeMounts(home),
+      ]
     : [...essentials, ...files].map((path) => visible(path))
-  const open = [...system, ...fresh(), ...readable.map((path) => visible(path)), visible(workspace, writable ? 'bind' : 'ro-bind'), ...opened.map((path) => visible(path, 'bind'))]
+  const open = [
+    ...system,
+    ...fresh(),
+    ...readable.map((path) => visible(path)),
+    visible(workspace, writable ? 'bind' : 'ro-bind'),
+    ...opened.map((path) => visible(path, 'bind')),
+  ]
   const among = (roots: string[]) => (path: string) => roots.some((root) => inside(root, path))
   const inSight = among(open.filter(({ outside }) => outside).map(({ path }) => path))
-  const secret = [...secretsOf(home, own).filter(among([workspace, ...readable, ...opened])), ...secretsOfSystem().filter(inSight)]
-  const sockets = socketsOfMachine().filter((path) => inSight(path) && (where.strict || !among(readable)(path)) && isReachable(path))
+  const secret = [
+    ...secretsOf(home, own).filter(among([workspace, ...readable, ...opened])),
+    ...secretsOfSystem().filter(inSight),
+  ]
+  const sockets = socketsOfMachine().filter(
+    (path) => inSight(path) && (where.strict || !among(readable)(path)) && isReachable(path),
+  )
   const hidden = [...deniedOf(where, home).filter(inSight), ...stateOf(workspace).filter(isFolder), ...sockets]
-  const all = [...open, ...(writable ? guardsOf(where, home, hidden) : []), ...secret.filter((path) => ![...readable, ...opened].includes(path)).map(hiding)]
+  const all = [
+    ...open,
+    ...(writable ? guardsOf(where, home, hidden) : []),
+    ...secret.filter((path) => ![...readable, ...opened].includes(path)).map(hiding),
+  ]
   return [...all.sort((a, b) => depth(a) - depth(b)), ...hidden.map(hiding)]
 }
 
@@ -112,10 +151,20 @@ export const homeInside = (where: Confinement): string => (emptyHome(where) ? (w
  * What commands may not change in a workspace that they write, in folders that are mounts: as mounts they cannot be moved away and put up
  * anew without the guard, nor can those of what is hidden.
  */
-function guardsOf({ workspace, settings, steering, repositories = [] }: Confinement, home: string, hidden: string[]): Mount[] {
-  const kept = (steering?.readOnly ?? []).filter((path) => [workspace, ...repositories].some((root) => inside(root, path)))
+function guardsOf(
+  { workspace, settings, steering, repositories = [] }: Confinement,
+  home: string,
+  hidden: string[],
+): Mount[] {
+  const kept = (steering?.readOnly ?? []).filter((path) =>
+    [workspace, ...repositories].some((root) => inside(root, path)),
+  )
   const own = inside(workspace, home) ? startupPlaces(home) : []
-  const guarded = [...kept, ...own, ...settings.deny_write.map((path) => within(path, workspace)).filter((path) => existsSync(path))]
+  const guarded = [
+    ...kept,
+    ...own,
+    ...settings.deny_write.map((path) => within(path, workspace)).filter((path) => existsSync(path)),
+  ]
   const folders = [workspace, ...repositories].flatMap((root) => foldersOf([...guarded, ...hidden], root))
   const outer = new Set([...guarded, ...hidden])
   const free = folders.filter((folder) => !liesIn(folder, outer))
@@ -130,7 +179,12 @@ function guardsOf({ workspace, settings, steering, repositories = [] }: Confinem
 function foldersOf(paths: string[], root: string): string[] {
   const folders = new Set<string>()
   for (const path of paths) {
-    for (let at = path.indexOf('/', root.length + 1); path.startsWith(`${root}/`) && at !== -1; at = path.indexOf('/', at + 1)) folders.add(path.slice(0, at))
+    for (
+      let at = path.indexOf('/', root.length + 1);
+      path.startsWith(`${root}/`) && at !== -1;
+      at = path.indexOf('/', at + 1)
+    )
+      folders.add(path.slice(0, at))
   }
   return [...folders]
 }
@@ -141,23 +195,37 @@ const isFolder = (path: string): boolean => lstatSync(path, { throwIfNoEntry: fa
 
 /** Real places of `sandbox.deny_read`. What is relative is meant in the workspace and in the home. */
 function deniedOf({ workspace, settings }: Confinement, home: string): string[] {
-  return present(settings.deny_read.flatMap((path) => (isAbsolute(path) || path.startsWith('~/') ? [fromHome(path, home)] : [join(workspace, path), join(home, path)])))
+  return present(
+    settings.deny_read.flatMap((path) =>
+      isAbsolute(path) || path.startsWith('~/') ? [fromHome(path, home)] : [join(workspace, path), join(home, path)],
+    ),
+  )
 }
 
 /**
  * Why a sandbox around this workspace would not hold. A name that it has to keep and that is a link: what it leads to is kept, the link
  * itself could be put up anew. A file with a second name could be written by that one. Only git's own, our own and those the user names; of the others, commands may make such as are missing anyhow.
  */
-export function obstacle({ workspace, own: home, settings, steering }: Confinement): { path: string; why: string } | undefined {
-  if (['/usr', '/etc', '/proc', '/dev'].some((path) => inside(workspace, path))) return { path: workspace, why: 'it holds the system itself' }
+export function obstacle({
+  workspace,
+  own: home,
+  settings,
+  steering,
+}: Confinement): { path: string; why: string } | undefined {
+  if (['/usr', '/etc', '/proc', '/dev'].some((path) => inside(workspace, path)))
+    return { path: workspace, why: 'it holds the system itself' }
   const held = settings.deny_write.map((path) => within(path, workspace))
   const own = ['.git', '.vtcode'].map((name) => join(workspace, name))
   const ofGit = (steering?.links ?? []).filter((path) => /(^|\/)\.git(\/|$)/.test(path.slice(workspace.length)))
   const link = [...own, ...ofGit, ...foldersOf(held, workspace), ...held].find(isLink) ?? linkWithin(home, workspace)
   if (link !== undefined) return { path: link, why: 'it is a symbolic link, which a command could replace' }
-  const kept = (steering?.readOnly ?? []).filter((path) => own[1] === path || steering!.gitFolders.some((folder) => inside(folder, path)))
+  const kept = (steering?.readOnly ?? []).filter(
+    (path) => own[1] === path || steering!.gitFolders.some((folder) => inside(folder, path)),
+  )
   const doubled = kept.flatMap((path) => [path, ...filesIn(path)]).find(hasSecondName)
-  return doubled === undefined ? undefined : { path: doubled, why: 'it is a hard link: under its other name a command could write it' }
+  return doubled === undefined
+    ? undefined
+    : { path: doubled, why: 'it is a hard link: under its other name a command could write it' }
 }
 
 const filesIn = (path: string): string[] => (isFolder(path) ? readdirSync(path).map((name) => join(path, name)) : [])
@@ -191,9 +259,21 @@ function isLink(path: string): boolean {
 /** What Node needs: its libraries, how names are resolved, whom to trust, what time it is. */
 const essentials = [
   ...['/lib', '/lib64', '/usr/lib', '/usr/lib64', '/usr/local/lib', '/usr/share'],
-  ...['ld.so.cache', 'resolv.conf', 'hosts', 'nsswitch.conf', 'ssl', 'pki', 'ca-certificates', 'localtime', 'passwd', 'group'].map((name) => `/etc/${name}`),
+  ...[
+    'ld.so.cache',
+    'resolv.conf',
+    'hosts',
+    'nsswitch.conf',
+    'ssl',
+    'pki',
+    'ca-certificates',
+    'localtime',
+    'passwd',
+    'group',
+  ].map((name) => `/etc/${name}`),
 ]
-const fromHome = (path: string, home: string): string => (isAbsolute(path) ? path : path === '~' ? home : join(home, path.replace(/^~\//, '')))
+const fromHome = (path: string, home: string): string =>
+  isAbsolute(path) ? path : path === '~' ? home : join(home, path.replace(/^~\//, ''))
 const within = (path: string, workspace: string): string => (isAbsolute(path) ? path : join(workspace, path))
 
 function hiding(path: string): Mount {

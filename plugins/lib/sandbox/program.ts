@@ -2,7 +2,14 @@ import { existsSync, realpathSync } from 'node:fs'
 import { programFile } from '../../../core/system/index.js'
 
 /** What of this program its processes in a sandbox have to see: its files, and the packages that it imports. */
-export const programSight = (): string[] => [...new Set(['.', '../package.json', '../node_modules'].map((path) => programFile(path)).filter((path) => existsSync(path)).map(packagesAround))]
+export const programSight = (): string[] => [
+  ...new Set(
+    ['.', '../package.json', '../node_modules']
+      .map((path) => programFile(path))
+      .filter((path) => existsSync(path))
+      .map(packagesAround),
+  ),
+]
 
 /**
  * A folder with the packages that lie beside it: what is imported by name is looked for in the folders above. It is the outermost

@@ -9,9 +9,15 @@ import { realPlace } from './sight.js'
  */
 export async function linkedRepositories(gitFolders: string[], workspace: string): Promise<string[]> {
   const outside = gitFolders.filter((folder) => !inside(workspace, folder))
-  const answers = await Promise.all(outside.map(async (folder) => (await worktreesOf(folder, workspace)).some((path) => inside(workspace, realPlace(path) ?? '/'))))
+  const answers = await Promise.all(
+    outside.map(async (folder) =>
+      (await worktreesOf(folder, workspace)).some((path) => inside(workspace, realPlace(path) ?? '/')),
+    ),
+  )
   const roots = [...new Set(outside.filter((_, index) => answers[index]).map((folder) => named(folder).common))]
-  return roots.filter((root) => !roots.some((other) => other !== root && inside(other, root)) && !inside(root, workspace))
+  return roots.filter(
+    (root) => !roots.some((other) => other !== root && inside(other, root)) && !inside(root, workspace),
+  )
 }
 
 /** Where a git folder says that its working tree is: that of a worktree in a file of its own, that of a submodule in its settings. */

@@ -4,7 +4,22 @@ import { dirname, join, relative } from 'node:path'
 import { inside } from '../../../core/system/index.js'
 
 /** Programs and libraries of the system. Of `/nix` neither the socket of its daemon nor its database. */
-const system = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/etc', '/opt', '/nix/store', '/nix/var/nix/profiles', '/run/current-system', '/gnu/store', '/home/linuxbrew/.linuxbrew']
+const system = [
+  '/usr',
+  '/bin',
+  '/sbin',
+  '/lib',
+  '/lib32',
+  '/lib64',
+  '/libx32',
+  '/etc',
+  '/opt',
+  '/nix/store',
+  '/nix/var/nix/profiles',
+  '/run/current-system',
+  '/gnu/store',
+  '/home/linuxbrew/.linuxbrew',
+]
 
 /**
  * Folders of the home in which package managers keep programs and packages. Where such a folder also holds logins (`.cargo/credentials.toml`,
@@ -19,7 +34,9 @@ const tools = `
   .rbenv .rvm .gem/ruby .local/share/gem .bundle/cache .sdkman/candidates .jenv .jdks .m2/repository .m2/wrapper .gradle/caches .gradle/wrapper .ivy2/cache .cache/coursier
   .dotnet .nuget/packages .composer/vendor .config/composer/vendor .ghcup .cabal/bin .cabal/packages .stack/programs .opam .elan .juliaup .julia/packages
   .pub-cache/bin .pub-cache/hosted .krew/bin .tfenv .foundry/bin .zvm .nimble .swiftly .luarocks .nix-profile .local/state/nix/profiles
-`.trim().split(/\s+/)
+`
+  .trim()
+  .split(/\s+/)
 
 /** Of the home, what no command has any business with where the home is in sight for another reason. */
 const secrets = `
@@ -29,11 +46,25 @@ const secrets = `
   .m2/settings-security.xml .gradle/gradle.properties .gem/credentials .nuget/NuGet .composer/auth.json .config/composer/auth.json .pub-cache/credentials.json
   .config/pub-credentials.json .terraform.d .terraformrc .oci .boto .s3cfg .local/share/keyrings .mozilla .config/google-chrome .config/chromium .config/BraveSoftware
   .thunderbird .config/Signal .cache/huggingface/token .huggingface .kaggle .bash_history .zsh_history .python_history .node_repl_history .psql_history .mysql_history
-`.trim().split(/\s+/)
+`
+  .trim()
+  .split(/\s+/)
 /** What a person's shell and programs do at their next start: of the home, where it is the workspace. */
-const startups = '.config .local .bashrc .bash_profile .bash_login .bash_logout .profile .zshrc .zshenv .zprofile .zlogin .inputrc .gitconfig .vimrc .vim .emacs.d .tmux.conf .xprofile .xsessionrc .crontab bin'.split(' ')
+const startups =
+  '.config .local .bashrc .bash_profile .bash_login .bash_logout .profile .zshrc .zshenv .zprofile .zlogin .inputrc .gitconfig .vimrc .vim .emacs.d .tmux.conf .xprofile .xsessionrc .crontab bin'.split(
+    ' ',
+  )
 /** Of the system: root reads these although nobody else does. */
-const systemSecrets = ['/etc/shadow', '/etc/shadow-', '/etc/gshadow', '/etc/gshadow-', '/etc/ssl/private', '/etc/krb5.keytab', '/etc/rancher', '/etc/kubernetes']
+const systemSecrets = [
+  '/etc/shadow',
+  '/etc/shadow-',
+  '/etc/gshadow',
+  '/etc/gshadow-',
+  '/etc/ssl/private',
+  '/etc/krb5.keytab',
+  '/etc/rancher',
+  '/etc/kubernetes',
+]
 
 /** One place of the sandbox's file system and how bubblewrap makes it. */
 export interface Mount {
@@ -43,8 +74,15 @@ export interface Mount {
   outside?: true
 }
 /** A place as it is outside. One that is gone meanwhile is left out. */
-export const shown = (path: string, how: 'bind' | 'ro-bind' = 'ro-bind'): Mount => ({ path, args: [`--${how}-try`, path, path], outside: true })
-export const emptied = (path: string, bytes: number): Mount => ({ path, args: ['--size', String(bytes), '--tmpfs', path] })
+export const shown = (path: string, how: 'bind' | 'ro-bind' = 'ro-bind'): Mount => ({
+  path,
+  args: [`--${how}-try`, path, path],
+  outside: true,
+})
+export const emptied = (path: string, bytes: number): Mount => ({
+  path,
+  args: ['--size', String(bytes), '--tmpfs', path],
+})
 
 /** The system read-only; what is a link here, as `/bin` mostly is, is the same link there. */
 export function systemMounts(): Mount[] {
@@ -54,7 +92,9 @@ export function systemMounts(): Mount[] {
 function mirrored(path: string): Mount[] {
   const stat = lstatSync(path, { throwIfNoEntry: false })
   if (!stat) return []
-  return stat.isSymbolicLink() && dirname(path) === '/' ? [{ path, args: ['--symlink', readlinkSync(path), path] }] : [shown(path)]
+  return stat.isSymbolicLink() && dirname(path) === '/'
+    ? [{ path, args: ['--symlink', readlinkSync(path), path] }]
+    : [shown(path)]
 }
 
 /** Often a link out of `/etc`, to what a service of the system writes. */
@@ -92,14 +132,17 @@ export function nodeMounts(home: string): Mount[] {
 }
 
 /** Where the home lies in the workspace: what steers the person's programs. */
-export const startupPlaces = (home: string): string[] => startups.map((name) => join(home, name)).filter((path) => existsSync(path) && realPlace(path) === path)
+export const startupPlaces = (home: string): string[] =>
+  startups.map((name) => join(home, name)).filter((path) => existsSync(path) && realPlace(path) === path)
 
 /** Real paths of what is secret and there, in the home, in our own folder of it, and in the system. */
-export const secretsOf = (home: string, own: string): string[] => present([...secrets.map((name) => join(home, name)), own])
+export const secretsOf = (home: string, own: string): string[] =>
+  present([...secrets.map((name) => join(home, name)), own])
 export const secretsOfSystem = (): string[] => (process.getuid?.() === 0 ? present(systemSecrets) : [])
 
 /** Real paths of those that are there and that the sandbox gets to. */
-export const present = (paths: string[]): string[] => [...new Set(paths.flatMap((path) => realPlace(path) ?? []))].filter(isReachable)
+export const present = (paths: string[]): string[] =>
+  [...new Set(paths.flatMap((path) => realPlace(path) ?? []))].filter(isReachable)
 
 export const isOfSystem = (path: string): boolean => system.some((root) => inside(root, path))
 
@@ -107,7 +150,9 @@ export const isOfSystem = (path: string): boolean => system.some((root) => insid
 export function socketsOfMachine(): string[] {
   try {
     const lines = readFileSync('/proc/net/unix', 'latin1').split('\n').slice(1)
-    return [...new Set(lines.flatMap((line) => /(?:\S+ +){6}\d+ (\/.+)$/.exec(line)?.[1] ?? []))].filter((path) => statSync(path, { throwIfNoEntry: false })?.isSocket())
+    return [...new Set(lines.flatMap((line) => /(?:\S+ +){6}\d+ (\/.+)$/.exec(line)?.[1] ?? []))].filter((path) =>
+      statSync(path, { throwIfNoEntry: false })?.isSocket(),
+    )
   } catch {
     return []
   }
@@ -121,7 +166,8 @@ export function isReachable(path: string): boolean {
   if (process.getuid?.() !== 0) return true
   for (let at = dirname(path); at !== '/'; at = dirname(at)) {
     const stat = statSync(at, { throwIfNoEntry: false })
-    if (!stat || !((stat.uid === 0 && stat.mode & 0o100) || (stat.gid === 0 && stat.mode & 0o010) || stat.mode & 0o001)) return false
+    if (!stat || !((stat.uid === 0 && stat.mode & 0o100) || (stat.gid === 0 && stat.mode & 0o010) || stat.mode & 0o001))
+      return false
   }
   return true
 }
@@ -135,5 +181,8 @@ export function realPlace(path: string): string | undefined {
 }
 
 /** First names of what of the home is in sight. */
-export const namesInHome = (home: string, workspace: string): string[] =>
-  [...new Set([...tools, ...(inside(home, workspace) ? [relative(home, workspace)] : [])].map((name) => name.split('/')[0]!))]
+export const namesInHome = (home: string, workspace: string): string[] => [
+  ...new Set(
+    [...tools, ...(inside(home, workspace) ? [relative(home, workspace)] : [])].map((name) => name.split('/')[0]!),
+  ),
+]

@@ -36,12 +36,16 @@ function make(): { procs?: string } {
 
 /** Where groups of ours can be: below our own in the first version, beside it in the second, which keeps processes to the leaves. */
 function parentGroup(): string | undefined {
-  const lines = systemText('/proc/self/cgroup').split('\n').map((line) => line.split(':'))
+  const lines = systemText('/proc/self/cgroup')
+    .split('\n')
+    .map((line) => line.split(':'))
   const first = lines.find(([, controllers = '']) => controllers.split(',').includes('pids'))
   if (first) return existsSync(join(groups, 'pids')) ? join(groups, 'pids', first[2]!) : undefined
   const unified = lines.find(([number]) => number === '0')?.[2]
   const parent = unified === undefined ? undefined : join(groups, dirname(unified))
-  return parent !== undefined && systemText(join(parent, 'cgroup.subtree_control')).split(/\s/).includes('pids') ? parent : undefined
+  return parent !== undefined && systemText(join(parent, 'cgroup.subtree_control')).split(/\s/).includes('pids')
+    ? parent
+    : undefined
 }
 
 /** Groups of processes that were killed. One in which something runs cannot be removed. */

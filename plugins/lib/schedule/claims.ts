@@ -42,7 +42,9 @@ export class Claims {
   }
 
   of(task: string): RunClaim[] {
-    return readdirSync(this.folder).flatMap((name) => (name.startsWith(`${task}.`) && named.test(name) ? (this.read(name) ?? []) : []))
+    return readdirSync(this.folder).flatMap((name) =>
+      name.startsWith(`${task}.`) && named.test(name) ? (this.read(name) ?? []) : [],
+    )
   }
 
   write(claim: RunClaim): void {
@@ -97,7 +99,9 @@ export class Claims {
   /** What somebody wrote who was killed before it had its name goes once nobody can be at it. */
   private sweep(name: string): [] {
     const file = join(this.folder, name)
-    const changed = /\.json\.\d+$/.test(name) ? (statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Infinity) : Infinity
+    const changed = /\.json\.\d+$/.test(name)
+      ? (statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Infinity)
+      : Infinity
     if (Date.now() - changed > heartbeat.dead_ms) rmSync(file, { force: true })
     return []
   }
@@ -108,7 +112,8 @@ export class Claims {
     const [, task, run] = named.exec(name)!
     try {
       const value: unknown = JSON.parse(readBytes(file, { real: (path) => path }).toString())
-      if (isObject(value) && value['task'] === task && value['run'] === run && isWhole(value)) return value as unknown as RunClaim
+      if (isObject(value) && value['task'] === task && value['run'] === run && isWhole(value))
+        return value as unknown as RunClaim
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     }
@@ -117,4 +122,5 @@ export class Claims {
   }
 }
 
-const isWhole = ({ dir, base, holder }: Record<string, unknown>): boolean => typeof dir === 'string' && !Number.isNaN(Date.parse(base as string)) && isHolder(holder)
+const isWhole = ({ dir, base, holder }: Record<string, unknown>): boolean =>
+  typeof dir === 'string' && !Number.isNaN(Date.parse(base as string)) && isHolder(holder)

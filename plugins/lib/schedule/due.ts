@@ -20,7 +20,12 @@ const iso = (ms: number): string => new Date(ms).toISOString()
 
 /** What came due by `noticed` since the state was written, and what of it is to be run: `catch_up` decides about times that nobody served. */
 export function dueRuns(task: ScheduledTask, state: TaskState, noticed: number): DueRuns {
-  const found: DueRuns = { owed: [], skipped: [], next_base_run_at: state.next_base_run_at, next_run_at: state.next_run_at }
+  const found: DueRuns = {
+    owed: [],
+    skipped: [],
+    next_base_run_at: state.next_base_run_at,
+    next_run_at: state.next_run_at,
+  }
   if (state.next_base_run_at === null) return found
   let base: number | undefined = Date.parse(state.next_base_run_at)
   const isDue = (at: number): boolean => at + mostJitter_ms <= noticed || at + jitterOf(task, at) <= noticed
@@ -33,7 +38,13 @@ export function dueRuns(task: ScheduledTask, state: TaskState, noticed: number):
   const due: number[] = []
   for (; base !== undefined && isDue(base); base = nextBase(task.schedule, base)) due.push(base)
   const chosen = new Set(chosenOf(task, due, noticed))
-  for (const at of due) if (!chosen.has(at)) found.skipped.push({ from: iso(at), to: iso(at), reason: task.catch_up === 'none' ? 'missed' : 'a later one runs' })
+  for (const at of due)
+    if (!chosen.has(at))
+      found.skipped.push({
+        from: iso(at),
+        to: iso(at),
+        reason: task.catch_up === 'none' ? 'missed' : 'a later one runs',
+      })
   found.owed = [...chosen].map((at) => ({ base: iso(at), attempt: 1 as const }))
   const next = base === undefined ? { next_base_run_at: null, next_run_at: null } : nextRuns(task, base - 1)
   return { ...found, ...next }

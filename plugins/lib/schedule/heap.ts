@@ -37,14 +37,19 @@ export class DueHeap {
   }
 
   private up(from: number): void {
-    for (let at = from, above = (at - 1) >> 1; at > 0 && this.heap[at]!.at < this.heap[above]!.at; at = above, above = (at - 1) >> 1) this.swap(at, above)
+    for (
+      let at = from, above = (at - 1) >> 1;
+      at > 0 && this.heap[at]!.at < this.heap[above]!.at;
+      at = above, above = (at - 1) >> 1
+    )
+      this.swap(at, above)
   }
 
   private drop(): void {
     const last = this.heap.pop()!
     if (this.heap.length === 0) return
     this.heap[0] = last
-    for (let at = 0; ; ) {
+    for (let at = 0; ;) {
       const [left, right] = [2 * at + 1, 2 * at + 2]
       let least = at
       if (left < this.heap.length && this.heap[left]!.at < this.heap[least]!.at) least = left

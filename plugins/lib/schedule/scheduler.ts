@@ -87,14 +87,18 @@ export class Scheduler {
   }
 
   private findDead(): void {
-    for (const claim of this.ledger.claims.all()) if (!this.running.has(claim) && this.ledger.claims.isDead(claim)) this.heap.set(claim.task, this.options.clock.now())
+    for (const claim of this.ledger.claims.all())
+      if (!this.running.has(claim) && this.ledger.claims.isDead(claim))
+        this.heap.set(claim.task, this.options.clock.now())
   }
 
   private enqueue(id: string, noticed: number): void {
     if (this.waiting.has(id)) return
     this.waiting.add(id)
     // What a schedule cannot write is read again when it is next due.
-    const served = this.serve(id, noticed).catch(() => {}).finally(() => this.serving.delete(served))
+    const served = this.serve(id, noticed)
+      .catch(() => {})
+      .finally(() => this.serving.delete(served))
     this.serving.add(served)
   }
 
@@ -143,7 +147,9 @@ export class Scheduler {
 /** Who ended a run decides what it is. */
 const reasoned = (end: RunEnd, signal: AbortSignal): RunEnd => {
   if (!signal.aborted || end.status === 'success') return end
-  return signal.reason === 'overlap' ? { ...end, status: 'cancelled', reason: 'A later run took its place.' } : { ...end, status: 'interrupted', reason: 'Whoever ran it was ended.' }
+  return signal.reason === 'overlap'
+    ? { ...end, status: 'cancelled', reason: 'A later run took its place.' }
+    : { ...end, status: 'interrupted', reason: 'Whoever ran it was ended.' }
 }
 
 function dueAt(task: ScheduledTask, state: TaskState, now: number): number | undefined {

@@ -9,7 +9,11 @@ import type { TaskFault, TaskStore } from './store.js'
 const longest_ms = 30_000
 
 /** Serves schedules until the signal aborts, or with `once` until nothing is due. Waits for its runs. */
-export async function serveSchedules(scheduler: Scheduler, store: TaskStore, { signal, once = false, fault }: { signal: AbortSignal; once?: boolean; fault: (fault: TaskFault) => void }): Promise<void> {
+export async function serveSchedules(
+  scheduler: Scheduler,
+  store: TaskStore,
+  { signal, once = false, fault }: { signal: AbortSignal; once?: boolean; fault: (fault: TaskFault) => void },
+): Promise<void> {
   makeFolder(store.tasks, 0o700)
   let wake = (): void => {}
   let scanned = changedAt(store)
@@ -17,7 +21,10 @@ export async function serveSchedules(scheduler: Scheduler, store: TaskStore, { s
     scheduler.reload(id)
     wake()
   }
-  const watchers = [watching(store.tasks, (name) => name.endsWith('.json') && changed(name.slice(0, -5))), watching(join(store.state, 'claims'), (name) => name.endsWith('.cancel') && scheduler.look())]
+  const watchers = [
+    watching(store.tasks, (name) => name.endsWith('.json') && changed(name.slice(0, -5))),
+    watching(join(store.state, 'claims'), (name) => name.endsWith('.cancel') && scheduler.look()),
+  ]
   const beats = setInterval(() => scheduler.beat(), heartbeat.every_ms)
   const stop = (): void => wake()
   signal.addEventListener('abort', stop, { once: true })

@@ -47,7 +47,9 @@ export class TaskStore {
         listed.faults.push({ file, reason: (error as Error).message })
       }
     }
-    listed.tasks.sort((a, b) => (a.created_at < b.created_at || (a.created_at === b.created_at && a.id < b.id) ? -1 : 1))
+    listed.tasks.sort((a, b) =>
+      a.created_at < b.created_at || (a.created_at === b.created_at && a.id < b.id) ? -1 : 1,
+    )
     return listed
   }
 
@@ -68,7 +70,12 @@ export class TaskStore {
     const direct = isId(name) ? this.read(name) : undefined
     const named = direct ? [direct] : this.list().tasks.filter((task) => task.name === name)
     if (named.length === 1) return named[0]!
-    if (named.length > 1) throw scheduleProblem('VT_SCHED_NOT_FOUND', `${named.length} schedules have the name '${name}'.`, `Say which by its id: ${named.map(({ id }) => id).join(', ')}.`)
+    if (named.length > 1)
+      throw scheduleProblem(
+        'VT_SCHED_NOT_FOUND',
+        `${named.length} schedules have the name '${name}'.`,
+        `Say which by its id: ${named.map(({ id }) => id).join(', ')}.`,
+      )
     throw scheduleProblem('VT_SCHED_NOT_FOUND', `Schedule not found: '${name}'.`, '`vtcode schedule list` shows them.')
   }
 
@@ -76,7 +83,12 @@ export class TaskStore {
   async add(made: Omit<ScheduledTask, 'v' | 'id'>): Promise<ScheduledTask> {
     await using _ = await lock([`schedules:${this.tasks}`], this.tasks)
     const count = namesIn(this.tasks).length
-    if (count >= most) throw scheduleProblem('VT_SCHED_FULL', `There are ${count} schedules already.`, '`vtcode schedule delete <id>` makes room.')
+    if (count >= most)
+      throw scheduleProblem(
+        'VT_SCHED_FULL',
+        `There are ${count} schedules already.`,
+        '`vtcode schedule delete <id>` makes room.',
+      )
     let id = ''
     do id = randomBytes(4).toString('hex')
     while (existsSync(join(this.tasks, `${id}.json`)))
@@ -143,7 +155,8 @@ function badName(): never {
   throw new Error('its name is no id of 8 hexadecimal digits')
 }
 
-const faultText = ({ path, problem }: { path: (string | number)[]; problem: string }): string => [path.join('.'), problem].filter(Boolean).join(': ')
+const faultText = ({ path, problem }: { path: (string | number)[]; problem: string }): string =>
+  [path.join('.'), problem].filter(Boolean).join(': ')
 
 /** Only regular files of the user: no link is followed, no pipe is waited for, nothing is larger than a mebibyte. */
 function textIn(file: string): string | undefined {
@@ -165,9 +178,11 @@ function namesIn(folder: string): string[] {
 }
 
 const isInstant = (value: unknown): boolean => typeof value === 'string' && !Number.isNaN(Date.parse(value))
-const isOwed = (value: unknown): value is OwedRun => isObject(value) && isInstant(value['base']) && (value['attempt'] === 1 || value['attempt'] === 2)
+const isOwed = (value: unknown): value is OwedRun =>
+  isObject(value) && isInstant(value['base']) && (value['attempt'] === 1 || value['attempt'] === 2)
 function isState(value: unknown): value is TaskState {
-  if (!isObject(value) || value['v'] !== 1 || !Array.isArray(value['owed']) || !value['owed'].every(isOwed)) return false
+  if (!isObject(value) || value['v'] !== 1 || !Array.isArray(value['owed']) || !value['owed'].every(isOwed))
+    return false
   const whole = (key: string): boolean => Number.isSafeInteger(value[key])
   const orNone = (key: string): boolean => value[key] === null || isInstant(value[key])
   return orNone('next_base_run_at') && orNone('next_run_at') && whole('run_count') && whole('consecutive_failures')

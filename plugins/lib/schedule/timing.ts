@@ -19,14 +19,21 @@ export function zoneOf(name?: string): string {
   try {
     return new Intl.DateTimeFormat('en', name === undefined ? {} : { timeZone: name }).resolvedOptions().timeZone
   } catch {
-    throw badExpression(`'${name}' is no time zone.`, 'Name it as the IANA database does, as in --tz Europe/Berlin; without --tz it is the zone of this machine.')
+    throw badExpression(
+      `'${name}' is no time zone.`,
+      'Name it as the IANA database does, as in --tz Europe/Berlin; without --tz it is the zone of this machine.',
+    )
   }
 }
 
 /** Each so often from `now` on. Throws VT_SCHED_BAD_EXPRESSION. */
 export function intervalTiming(text: string, now: number): Timing {
   const seconds = secondsOf(text)
-  if (seconds === undefined || seconds < 60 || seconds > 366 * units.d) throw badExpression(`--every '${text}' is no interval from 60s to 366d.`, 'A number and one of s, m, h, d, as in --every 10m.')
+  if (seconds === undefined || seconds < 60 || seconds > 366 * units.d)
+    throw badExpression(
+      `--every '${text}' is no interval from 60s to 366d.`,
+      'A number and one of s, m, h, d, as in --every 10m.',
+    )
   return { type: 'fixed_interval', seconds, anchor: iso(now) }
 }
 
@@ -34,8 +41,10 @@ export function intervalTiming(text: string, now: number): Timing {
 export function cronTiming(expression: string, tz: string, now: number): Timing {
   const timing: Timing = { type: 'cron5', expression: expression.trim(), tz }
   const fields = timing.expression.split(/\s+/)
-  if (fields.length !== 5 && !(fields.length === 1 && /^@[a-z]+$/i.test(timing.expression))) throw badExpression(`'${expression}' has ${timing.expression === '' ? 0 : fields.length} fields and not five.`)
-  if (expression.length > 256) throw badExpression(`The expression has ${expression.length} characters; at most 256 are possible.`)
+  if (fields.length !== 5 && !(fields.length === 1 && /^@[a-z]+$/i.test(timing.expression)))
+    throw badExpression(`'${expression}' has ${timing.expression === '' ? 0 : fields.length} fields and not five.`)
+  if (expression.length > 256)
+    throw badExpression(`The expression has ${expression.length} characters; at most 256 are possible.`)
   if (nextBase(timing, now) === undefined) throw badExpression(`'${expression}' names no day that comes.`)
   return timing
 }
@@ -43,7 +52,11 @@ export function cronTiming(expression: string, tz: string, now: number): Timing 
 /** Once, at an instant: RFC 3339, `YYYY-MM-DD HH:MM` or the next `HH:MM` in a zone. Throws VT_SCHED_BAD_EXPRESSION. */
 export function onceTiming(text: string, tz: string, now: number): Timing {
   const at = instantOf(text.trim(), tz, now)
-  if (at === undefined) throw badExpression(`--at '${text}' is no time.`, "As in --at 18:30, --at '2027-01-31 09:00' or --at 2027-01-31T09:00:00+01:00.")
+  if (at === undefined)
+    throw badExpression(
+      `--at '${text}' is no time.`,
+      "As in --at 18:30, --at '2027-01-31 09:00' or --at 2027-01-31T09:00:00+01:00.",
+    )
   if (at <= now) throw badExpression(`--at '${text}' is past: ${iso(at)}.`, 'Name a time that comes.')
   return { type: 'one_shot', at: iso(at) }
 }
@@ -56,7 +69,10 @@ function instantOf(text: string, tz: string, now: number): number | undefined {
     const utc = Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(min))
     // No zone is further from UTC than 14 hours; what the calendar has not, such as the 30th of February, is not met in these two days.
     if (new Date(utc).getUTCDate() !== Number(day) || Number(hour) > 23 || Number(min) > 59) return undefined
-    return nextBase({ type: 'cron5', expression: `${Number(min)} ${Number(hour)} ${Number(day)} ${Number(month)} *`, tz }, utc - 24 * 60 * minute)
+    return nextBase(
+      { type: 'cron5', expression: `${Number(min)} ${Number(hour)} ${Number(day)} ${Number(month)} *`, tz },
+      utc - 24 * 60 * minute,
+    )
   }
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)$/i.test(text)) return undefined
   const at = Date.parse(text)
@@ -81,7 +97,10 @@ function cronOf({ expression, tz }: Extract<Timing, { type: 'cron5' }>): Cron {
 
 /** The reason in the words of the library; days and months it counts from 0. */
 const reasonOf = (error: unknown): string =>
-  (error as Error).message.replace(/^CronPattern: /, '').replace(/(?<=Invalid value for (?:day|month): )\d+/, (value) => `${Number(value) + 1}`).replace(/\.?$/, '.')
+  (error as Error).message
+    .replace(/^CronPattern: /, '')
+    .replace(/(?<=Invalid value for (?:day|month): )\d+/, (value) => `${Number(value) + 1}`)
+    .replace(/\.?$/, '.')
 
 /** The first time after an instant, in milliseconds; `undefined` where none comes. Throws VT_SCHED_BAD_EXPRESSION. */
 export function nextBase(timing: Timing, after: number): number | undefined {
@@ -99,16 +118,25 @@ export function nextBase(timing: Timing, after: number): number | undefined {
 }
 
 /** Milliseconds by which a base time is moved: the same wherever and whenever it is asked, at most a tenth of the period and 15 minutes; a single time on the hour or half hour comes up to 90 s early. */
-export function jitterOf({ id, jitter, schedule }: { id: string; jitter: boolean; schedule: Timing }, base: number): number {
+export function jitterOf(
+  { id, jitter, schedule }: { id: string; jitter: boolean; schedule: Timing },
+  base: number,
+): number {
   if (!jitter) return 0
   const share = Number.parseInt(sha256(`${id}:${base}`).slice(0, 8), 16) / 0x1_0000_0000
   if (schedule.type === 'one_shot') return base % (30 * minute) === 0 ? -Math.floor(share * 90 * second) : 0
-  const period = schedule.type === 'fixed_interval' ? schedule.seconds * second : (nextBase(schedule, base) ?? base) - base
+  const period =
+    schedule.type === 'fixed_interval' ? schedule.seconds * second : (nextBase(schedule, base) ?? base) - base
   return Math.floor(share * Math.min(period / 10, 15 * minute))
 }
 
 /** The two fields of a state that say what comes after an instant. */
-export function nextRuns(task: { id: string; jitter: boolean; schedule: Timing }, after: number): { next_base_run_at: string | null; next_run_at: string | null } {
+export function nextRuns(
+  task: { id: string; jitter: boolean; schedule: Timing },
+  after: number,
+): { next_base_run_at: string | null; next_run_at: string | null } {
   const base = nextBase(task.schedule, after)
-  return base === undefined ? { next_base_run_at: null, next_run_at: null } : { next_base_run_at: iso(base), next_run_at: iso(base + jitterOf(task, base)) }
+  return base === undefined
+    ? { next_base_run_at: null, next_run_at: null }
+    : { next_base_run_at: iso(base), next_run_at: iso(base + jitterOf(task, base)) }
 }

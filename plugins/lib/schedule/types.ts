@@ -7,7 +7,9 @@ export type Timing =
   /** Each so many seconds after the anchor, at least 60. */
   | { type: 'fixed_interval'; seconds: number; anchor: string }
   | { type: 'one_shot'; at: string }
-export type ScheduledAction = { kind: 'prompt'; prompt: string; verify?: string[]; max_budget_usd?: number } | { kind: 'reminder'; message: string }
+export type ScheduledAction =
+  | { kind: 'prompt'; prompt: string; verify?: string[]; max_budget_usd?: number }
+  | { kind: 'reminder'; message: string }
 /** What becomes of a due time while an earlier run goes on. */
 export const overlaps = ['skip', 'queue', 'cancel_previous', 'allow'] as const
 /** What becomes of due times that nobody served. */

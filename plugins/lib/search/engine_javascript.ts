@@ -16,8 +16,18 @@ export async function searchOurselves(context: Context, query: SearchQuery): Pro
   const matchers = await Promise.all(query.patterns.map((pattern) => matcherOf({ ...query, patterns: [pattern] })))
   const any = await matcherOf(query)
   await using target = await openToSearch(context, query.path)
-  const listing = target.kind === 'file' ? { files: [target.path], incomplete: false, complaints: [] } : await filesBelow(context, target, query)
-  const found: SearchCounts = { ...listing, files: [], total: 0, searched: 0, skipped: [], fallback: query.follow !== true }
+  const listing =
+    target.kind === 'file'
+      ? { files: [target.path], incomplete: false, complaints: [] }
+      : await filesBelow(context, target, query)
+  const found: SearchCounts = {
+    ...listing,
+    files: [],
+    total: 0,
+    searched: 0,
+    skipped: [],
+    fallback: query.follow !== true,
+  }
   const end = Date.now() + seconds * 1000
   for (const file of listing.files) {
     if (query.only?.(file) === false) continue
@@ -49,7 +59,11 @@ export async function searchOurselves(context: Context, query: SearchQuery): Pro
 }
 
 /** The wanted places of open files. */
-export async function placesOurselves(context: Context, pattern: Pattern, files: WantedMatches[]): Promise<MatchPosition[][]> {
+export async function placesOurselves(
+  context: Context,
+  pattern: Pattern,
+  files: WantedMatches[],
+): Promise<MatchPosition[][]> {
   const matcher = await matcherOf(pattern)
   const all: MatchPosition[][] = []
   for (const { source, skip, limit } of files) {

@@ -39,13 +39,18 @@ export async function openToSearch({ workspace }: Context, path: string): Promis
   } catch (error) {
     if (!(error instanceof VtError) || error.code !== 'VT_PATH_NOT_FOUND') throw error
     let parent = parentOf(path)
-    while (parent !== '.' && (await workspace.stat(parent).catch(() => undefined))?.kind !== 'directory') parent = parentOf(parent)
+    while (parent !== '.' && (await workspace.stat(parent).catch(() => undefined))?.kind !== 'directory')
+      parent = parentOf(parent)
     throw new VtError({ ...error.problem, next: nextCall('list', { path: parent }) })
   }
 }
 
 /** Opens a file that a walk found. What has gone or leads out since then is passed over; what stands there and cannot be read is put to `unread`. */
-export async function openOr(files: Pick<FileOpener, 'openFile'>, path: string, unread: string[]): Promise<Handle | undefined> {
+export async function openOr(
+  files: Pick<FileOpener, 'openFile'>,
+  path: string,
+  unread: string[],
+): Promise<Handle | undefined> {
   try {
     return await files.openFile(path)
   } catch (error) {
@@ -67,7 +72,10 @@ export async function tellable(context: Context, base: string, complaints: strin
     const [, path, reason] = /^(?:\.\/)?(.+?): (.*\(os error \d+\).*|PCRE2: .*)$/.exec(text) ?? []
     return path === undefined ? { text } : { path: base === '.' ? path : `${base}/${path}`, text: reason! }
   })
-  const found = await look(context, parsed.flatMap(({ path }) => path ?? []))
+  const found = await look(
+    context,
+    parsed.flatMap(({ path }) => path ?? []),
+  )
   return parsed.flatMap(({ path, text }) => (path === undefined ? [text] : found.has(path) ? [`${path}: ${text}`] : []))
 }
 
@@ -83,7 +91,15 @@ function at(directory: Handle, path: string): ListedEntry | undefined {
   if (!stats) return undefined
   const kind = kindOf(stats)
   const { dev, ino, mtimeNs: mtime_ns } = stats
-  return { kind, bytes: Number(stats.size), mtime_ms: Number(stats.mtimeMs), mtime_ns, dev, ino, ...(kind === 'link' && { target: readlinkSync(place) }) }
+  return {
+    kind,
+    bytes: Number(stats.size),
+    mtime_ms: Number(stats.mtimeMs),
+    mtime_ns,
+    dev,
+    ino,
+    ...(kind === 'link' && { target: readlinkSync(place) }),
+  }
 }
 
 const kindOf = (stats: BigIntStats): EntryKind =>

@@ -18,7 +18,11 @@ export async function filesBelow(context: Context, directory: Handle, discovery:
 }
 
 /** Returns the files below a directory in no order. */
-export async function unsortedFilesBelow(context: Context, directory: Handle, discovery: WalkOptions): Promise<Listing> {
+export async function unsortedFilesBelow(
+  context: Context,
+  directory: Handle,
+  discovery: WalkOptions,
+): Promise<Listing> {
   const { entries, incomplete, complaints } = await entriesBelow(context, directory, discovery)
   return { files: entries.flatMap(({ path, kind }) => (kind === 'file' ? [path] : [])), incomplete, complaints }
 }

@@ -3,7 +3,15 @@ import { ok, problem, type Call } from '../../../core/shapes/index.js'
 import type { Context, Handler } from '../../../core/contract/index.js'
 import type { Handle } from '../../../core/workspace/index.js'
 import {
-  pluralized, cut, excerpt, firstInPathOrder, fitting, nextCall, notice, slotRefusal, remarks,
+  pluralized,
+  cut,
+  excerpt,
+  firstInPathOrder,
+  fitting,
+  nextCall,
+  notice,
+  slotRefusal,
+  remarks,
 } from '../base/index.js'
 import { existing } from './entries.js'
 import { render, type GrepMatch, type GrepOutput } from './grep_text.js'
@@ -12,7 +20,15 @@ import type { MatchPosition } from './ripgrep_events.js'
 import type { Counted } from './first_matches.js'
 import { seconds, spansLines, type Pattern } from './pattern.js'
 import { patternRefusal, type SearchCounts, type SearchQuery } from './search.js'
-import { chomp, codePointsBetween, isBinaryText, linesAfter, linesBefore, sourceOf, type TextSource } from './text_source.js'
+import {
+  chomp,
+  codePointsBetween,
+  isBinaryText,
+  linesAfter,
+  linesBefore,
+  sourceOf,
+  type TextSource,
+} from './text_source.js'
 
 export interface GrepInput {
   pattern?: string
@@ -39,30 +55,40 @@ export interface SearchEngine {
 }
 
 /** Text search by an engine: one run counts, and only the files of this answer are looked into closer. */
-export const grepWith = (engine: SearchEngine): Handler<GrepInput, GrepOutput> => async ({ input, given }, context) => {
-  const pattern = patternOf(input)
-  if (pattern.patterns.includes('')) throw emptyPattern(input.path)
-  const found = await engine.search(context, {
-    ...pattern,
-    path: input.path,
-    where: input.skip + input.max_results,
-    every: input.logic !== 'OR' && pattern.patterns.length > 1,
-    include_hidden: input.include_hidden,
-    globs: [input.globs ?? []].flat(),
-    file_extensions: input.file_extensions ?? [],
-  }).catch((error: unknown) => {
-    const next = nextCall('grep', { ...given, literal: true })
-    throw patternRefusal(pattern.patterns, error, input.literal ? undefined : next)
-  })
-  if (!found) return undefined
-  if (found.incomplete && found.total === 0) {
-    throw slotRefusal('VT_SEARCH_TIMEOUT', `Nothing was found in '${input.path}' within ${seconds} s.`, { retryable: true })
+export const grepWith =
+  (engine: SearchEngine): Handler<GrepInput, GrepOutput> =>
+  async ({ input, given }, context) => {
+    const pattern = patternOf(input)
+    if (pattern.patterns.includes('')) throw emptyPattern(input.path)
+    const found = await engine
+      .search(context, {
+        ...pattern,
+        path: input.path,
+        where: input.skip + input.max_results,
+        every: input.logic !== 'OR' && pattern.patterns.length > 1,
+        include_hidden: input.include_hidden,
+        globs: [input.globs ?? []].flat(),
+        file_extensions: input.file_extensions ?? [],
+      })
+      .catch((error: unknown) => {
+        const next = nextCall('grep', { ...given, literal: true })
+        throw patternRefusal(pattern.patterns, error, input.literal ? undefined : next)
+      })
+    if (!found) return undefined
+    if (found.incomplete && found.total === 0) {
+      throw slotRefusal('VT_SEARCH_TIMEOUT', `Nothing was found in '${input.path}' within ${seconds} s.`, {
+        retryable: true,
+      })
+    }
+    const first = firstInPathOrder(
+      found.files,
+      ({ file }) => file,
+      Math.max(shownFiles, input.skip + input.max_results),
+    )
+    const shown = await look(engine, context, pattern, page(first, input.skip, input.max_results), input)
+    if (!shown) return undefined
+    return answer(engine, { ...found, first }, shown, { input, given }, context)
   }
-  const first = firstInPathOrder(found.files, ({ file }) => file, Math.max(shownFiles, input.skip + input.max_results))
-  const shown = await look(engine, context, pattern, page(first, input.skip, input.max_results), input)
-  if (!shown) return undefined
-  return answer(engine, { ...found, first }, shown, { input, given }, context)
-}
 
 const patternOf = ({ pattern, patterns, literal, case_sensitive }: GrepInput): Pattern => ({
   patterns: patterns ?? [pattern!],
@@ -71,10 +97,14 @@ const patternOf = ({ pattern, patterns, literal, case_sensitive }: GrepInput): P
 })
 
 const emptyPattern = (path: string) =>
-  problem('VT_INPUT_INVALID', { problem: "'pattern' is empty; it would match every line." }, {
-    hint: 'Read a file with {slot:unified_file/read}. List a directory with {slot:unified_search/list}.',
-    next: nextCall('list', { path }),
-  })
+  problem(
+    'VT_INPUT_INVALID',
+    { problem: "'pattern' is empty; it would match every line." },
+    {
+      hint: 'Read a file with {slot:unified_file/read}. List a directory with {slot:unified_search/list}.',
+      next: nextCall('list', { path }),
+    },
+  )
 
 interface Part extends Counted {
   skip: number
@@ -148,7 +178,13 @@ async function look(
 }
 
 /** What is found in open files, each for itself. `undefined` when the engine cannot be started. */
-async function matchesIn(engine: SearchEngine, context: Context, pattern: Pattern, files: (Part & WantedMatches)[], input: GrepInput): Promise<GrepMatch[][] | undefined> {
+async function matchesIn(
+  engine: SearchEngine,
+  context: Context,
+  pattern: Pattern,
+  files: (Part & WantedMatches)[],
+  input: GrepInput,
+): Promise<GrepMatch[][] | undefined> {
   const known = await Promise.all(files.map(positionsIn))
   const others = files.filter((_, index) => !known[index])
   const looked = others.length === 0 ? [] : await engine.places(context, pattern, others)
@@ -157,14 +193,20 @@ async function matchesIn(engine: SearchEngine, context: Context, pattern: Patter
   const found: GrepMatch[][] = []
   for (const [index, { file, source }] of files.entries()) {
     const matches: GrepMatch[] = []
-    for (const place of known[index] ?? looked.shift()!) matches.push(await match(source, file, place, input.context_lines, several))
+    for (const place of known[index] ?? looked.shift()!)
+      matches.push(await match(source, file, place, input.context_lines, several))
     found.push(matches)
   }
   return found
 }
 
 /** The places that the search told of, if the file that was opened holds them. */
-async function positionsIn({ places, source, skip, limit }: Part & WantedMatches): Promise<MatchPosition[] | undefined> {
+async function positionsIn({
+  places,
+  source,
+  skip,
+  limit,
+}: Part & WantedMatches): Promise<MatchPosition[] | undefined> {
   const wanted = places?.slice(skip, skip + limit).flatMap((place) => place()) ?? []
   for (const place of wanted) if (!(await holdsMatch(source, place))) return undefined
   return wanted.length === limit ? wanted : undefined
@@ -175,14 +217,23 @@ const longestText = 500
 /** Bytes around a match that are read to show its line. */
 const window = 8 * longestText
 
-async function match(source: TextSource, file: string, place: MatchPosition, context: number, several: boolean): Promise<GrepMatch> {
+async function match(
+  source: TextSource,
+  file: string,
+  place: MatchPosition,
+  context: number,
+  several: boolean,
+): Promise<GrepMatch> {
   const first = place.submatches[0] ?? { start: 0, end: 0 }
   const from = Math.max(0, first.start - window)
   const bytes = await source.read(place.offset + from, first.start - from + window)
   // The lines of a match end with the line in which it ends.
   const last = bytes.indexOf(10, Math.max(first.start, first.end - 1) - from)
   const line = chomp(last < 0 ? bytes : bytes.subarray(0, last + 1))
-  const { text, cut: shortened } = excerpt(line, first.start - from, longestText, { front: from > 0, back: last < 0 && place.offset + from + bytes.length < source.bytes })
+  const { text, cut: shortened } = excerpt(line, first.start - from, longestText, {
+    front: from > 0,
+    back: last < 0 && place.offset + from + bytes.length < source.bytes,
+  })
   const after = last < 0 ? undefined : place.offset + from + last + 1
   return {
     file,
@@ -230,13 +281,24 @@ async function answer(
     }),
   }
   const notices = remarks({ ...found, gone: gone.length })
-  if (binary) notices.push(notice('VT_FILE_BINARY', `'${input.path}' is binary; its ${pluralized(total, 'match', 'matches')} are only counted.`))
+  if (binary)
+    notices.push(
+      notice(
+        'VT_FILE_BINARY',
+        `'${input.path}' is binary; its ${pluralized(total, 'match', 'matches')} are only counted.`,
+      ),
+    )
   return ok(output, { text: render(output, input.path), ...(notices.length > 0 && { notices }) })
 
   /** The first files with matches, as far as they stand in the workspace. */
   async function namedFirst(): Promise<{ file: string; count: number }[]> {
     const first = found.first.slice(0, shownFiles).filter(({ file }) => !lost.has(file))
-    const named = new Set(await existing(context, first.map(({ file }) => file)))
+    const named = new Set(
+      await existing(
+        context,
+        first.map(({ file }) => file),
+      ),
+    )
     return first.filter(({ file }) => named.has(file)).map(({ file, count }) => ({ file, count }))
   }
 }

@@ -31,9 +31,10 @@ export interface GrepOutput {
 
 /** The matches by file, context lines between them, and what they come to. */
 export function render(output: GrepOutput, path: string): string {
-  if (output.total_matches === 0) return `No matches${path === '.' ? '' : ` in ${visibleLine(path)}`} (${pluralized(output.files_searched, 'file')} searched)`
+  if (output.total_matches === 0)
+    return `No matches${path === '.' ? '' : ` in ${visibleLine(path)}`} (${pluralized(output.files_searched, 'file')} searched)`
   const parts: string[] = []
-  for (let start = 0; start < output.matches.length; ) {
+  for (let start = 0; start < output.matches.length;) {
     const { file } = output.matches[start]!
     let end = start
     while (output.matches[end]?.file === file) end++
@@ -41,7 +42,9 @@ export function render(output: GrepOutput, path: string): string {
     start = end
   }
   const all = `${pluralized(output.total_matches, 'match', 'matches')} in ${pluralized(output.files_with_matches, 'file')}`
-  const last = output.truncated ? `${output.matches.length} of ${all}; continue with skip=${String(output.next?.input['skip'])}` : all
+  const last = output.truncated
+    ? `${output.matches.length} of ${all}; continue with skip=${String(output.next?.input['skip'])}`
+    : all
   return [...parts, last].join('\n')
 }
 

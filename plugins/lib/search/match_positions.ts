@@ -30,7 +30,11 @@ const mostText = 131_072
 const burden = { read: Infinity, resident: 268_435_456 }
 
 /** The wanted places of each file. `undefined` when ripgrep cannot be started. */
-export async function matchPositions(context: Context, pattern: Pattern, files: WantedMatches[]): Promise<MatchPosition[][] | undefined> {
+export async function matchPositions(
+  context: Context,
+  pattern: Pattern,
+  files: WantedMatches[],
+): Promise<MatchPosition[][] | undefined> {
   const size = files.reduce((sum, { source }) => sum + source.bytes, 0)
   const plain = plainText(pattern)
   const found = new Map<WantedMatches, MatchPosition[]>()
@@ -40,7 +44,9 @@ export async function matchPositions(context: Context, pattern: Pattern, files: 
     if (!places) return undefined
     if (places !== 'too many') found.set(file, places)
   }
-  for (const file of plain ? files.filter((file) => !found.has(file) && (size <= mostBytes || huge.includes(file))) : []) {
+  for (const file of plain
+    ? files.filter((file) => !found.has(file) && (size <= mostBytes || huge.includes(file)))
+    : []) {
     const { count, places } = await occurrences(context, plain!, file)
     if (plain!.exact || count === file.count) found.set(file, places)
   }
@@ -67,7 +73,9 @@ function plainText({ patterns, literal, case_sensitive }: Pattern): Plain | unde
   if (others.length > 0 || text.includes('\n') || (!literal && /[\\^$.|?*+()[\]{}]/.test(text))) return undefined
   const fold = !(case_sensitive ?? text !== text.toLowerCase())
   // Beyond ASCII the engine folds more letters than we do: then the counts have to agree.
-  return fold ? { text: text.toLowerCase(), fold, exact: /^[^ks\u0080-\uffff]*$/i.test(text) } : { text, fold, exact: true }
+  return fold
+    ? { text: text.toLowerCase(), fold, exact: /^[^ks\u0080-\uffff]*$/i.test(text) }
+    : { text, fold, exact: true }
 }
 
 interface Plain {
@@ -101,7 +109,7 @@ async function occurrences(context: Context, { text, fold, exact }: Plain, { sou
         start = at + newline + 1
       }
     }
-    for (let from = 0; ; ) {
+    for (let from = 0; ;) {
       const hit = bytes.indexOf(needle, from)
       if (hit < 0 || hit >= end) break
       upTo(hit)
@@ -113,7 +121,11 @@ async function occurrences(context: Context, { text, fold, exact }: Plain, { sou
       }
       const column = at + hit - start
       if (current.submatches.length < mostSubmatches) {
-        current.submatches.push({ start: column, end: column + needle.length, text: raw.toString('utf8', hit, hit + needle.length) })
+        current.submatches.push({
+          start: column,
+          end: column + needle.length,
+          text: raw.toString('utf8', hit, hit + needle.length),
+        })
         continue
       }
       // The rest of the line has nothing to tell.
@@ -137,28 +149,44 @@ function lower(bytes: Buffer): Buffer {
 }
 
 /** The places as ripgrep tells them, read as it comes. */
-async function matches(context: Context, pattern: Pattern, files: WantedMatches[]): Promise<MatchPosition[][] | undefined> {
-  const byRef = new Map(files.map(({ handle, skip, limit }) => [handle.ref, { skip, limit, places: [] as MatchPosition[] }]))
+async function matches(
+  context: Context,
+  pattern: Pattern,
+  files: WantedMatches[],
+): Promise<MatchPosition[][] | undefined> {
+  const byRef = new Map(
+    files.map(({ handle, skip, limit }) => [handle.ref, { skip, limit, places: [] as MatchPosition[] }]),
+  )
   const several = spansLines(pattern)
   let current: { skip: number; limit: number; places: MatchPosition[] } | undefined
   const take = events(several, {
     file: (name) => (current = byRef.get(name.toString())) !== undefined,
     match(places) {
       if (!current || current.places.length >= current.limit) return false
-      for (const place of places()) if (current.skip-- <= 0 && current.places.length < current.limit) current.places.push(place)
+      for (const place of places())
+        if (current.skip-- <= 0 && current.places.length < current.limit) current.places.push(place)
       return undefined
     },
   })
   const refs = files.map(({ handle }) => handle.ref)
   // Where a match is a line, nothing behind the last one wanted needs to be looked at.
   const enough = several ? [] : ['--max-count', String(Math.max(...files.map(({ skip, limit }) => skip + limit)))]
-  const asked = await ripgrep('named files', ['--json', ...enough, ...matching(pattern), '--', ...refs], { signal: context.signal, seconds }, take)
+  const asked = await ripgrep(
+    'named files',
+    ['--json', ...enough, ...matching(pattern), '--', ...refs],
+    { signal: context.signal, seconds },
+    take,
+  )
   if (asked?.timed_out) throw tooSlow()
   return asked && files.map(({ handle }) => byRef.get(handle.ref)!.places)
 }
 
 /** The matches in a huge file without their lines; `too many` where the engine cannot note them. */
-async function bareMatches(context: Context, pattern: Pattern, { handle, skip, limit }: WantedMatches): Promise<MatchPosition[] | 'too many' | undefined> {
+async function bareMatches(
+  context: Context,
+  pattern: Pattern,
+  { handle, skip, limit }: WantedMatches,
+): Promise<MatchPosition[] | 'too many' | undefined> {
   const places: MatchPosition[] = []
   const most = skip + limit
   let room = mostText
@@ -179,16 +207,32 @@ async function bareMatches(context: Context, pattern: Pattern, { handle, skip, l
     // The rest of the last line has nothing to tell.
     return places.length === most && submatches.length === mostSubmatches ? false : undefined
   })
-  const how = ['--only-matching', '--line-number', '--column', '--byte-offset', '--no-filename', '--max-count', String(most)]
-  const asked = await ripgrep('named files', [...how, ...matching(pattern), '--', handle.ref], { signal: context.signal, seconds, burden }, rows.take)
+  const how = [
+    '--only-matching',
+    '--line-number',
+    '--column',
+    '--byte-offset',
+    '--no-filename',
+    '--max-count',
+    String(most),
+  ]
+  const asked = await ripgrep(
+    'named files',
+    [...how, ...matching(pattern), '--', handle.ref],
+    { signal: context.signal, seconds, burden },
+    rows.take,
+  )
   if (asked?.timed_out) throw tooSlow()
   if (asked?.overburdened) return 'too many'
   return asked && places.slice(skip)
 }
 
 const tooMany = (path: string) =>
-  slotRefusal('VT_INPUT_TOO_LARGE', `A line of '${path}' has more matches than can be noted.`, { hint: 'Look for less: a pattern that matches fewer times in a line.' })
-const tooSlow = () => slotRefusal('VT_SEARCH_TIMEOUT', `Not all matches could be shown within ${seconds} s.`, { retryable: true })
+  slotRefusal('VT_INPUT_TOO_LARGE', `A line of '${path}' has more matches than can be noted.`, {
+    hint: 'Look for less: a pattern that matches fewer times in a line.',
+  })
+const tooSlow = () =>
+  slotRefusal('VT_SEARCH_TIMEOUT', `Not all matches could be shown within ${seconds} s.`, { retryable: true })
 
 /** Whether an open file still has these bytes where the match is shown. */
 export async function holdsMatch(source: TextSource, { offset, submatches }: MatchPosition): Promise<boolean> {

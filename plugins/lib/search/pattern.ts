@@ -10,7 +10,12 @@ export const seconds = 30
 
 /** How ripgrep is told what to look for. */
 export function matching({ patterns, literal, case_sensitive }: Pattern): string[] {
-  const flags = ['--crlf', '--engine', 'auto', case_sensitive === undefined ? '--smart-case' : case_sensitive ? '--case-sensitive' : '--ignore-case']
+  const flags = [
+    '--crlf',
+    '--engine',
+    'auto',
+    case_sensitive === undefined ? '--smart-case' : case_sensitive ? '--case-sensitive' : '--ignore-case',
+  ]
   if (literal) flags.push('--fixed-strings')
   if (spansLines({ patterns, ...(literal && { literal }) })) flags.push('--multiline')
   return [...flags, ...patterns.flatMap((pattern) => ['-e', pattern])]

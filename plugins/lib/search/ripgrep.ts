@@ -5,7 +5,13 @@ import type { Handle, Workspace } from '../../../core/workspace/index.js'
 import { slotRefusal, tempFolder } from '../base/index.js'
 import { choose, type Chosen } from '../globs/index.js'
 import {
-  activityOf, lines, runProgram, watchable, type Consumer, type Ended, type ProcessLimits,
+  activityOf,
+  lines,
+  runProgram,
+  watchable,
+  type Consumer,
+  type Ended,
+  type ProcessLimits,
 } from '../process/index.js'
 import { gone } from './entries.js'
 
@@ -174,7 +180,9 @@ export async function withWalk<T>(
 
 /** Ignore rules that keep what globs or extensions select; all others go before them. */
 function narrowing({ globs = [], file_extensions = [], include_hidden }: WalkOptions): string[] {
-  const chosen = choose(globs) ? globs.map((glob) => (glob.startsWith('!') ? glob.slice(1) : `!${glob}`)) : file_extensions.map((extension) => `!*.${literal(extension.replace(/^\./, ''))}`)
+  const chosen = choose(globs)
+    ? globs.map((glob) => (glob.startsWith('!') ? glob.slice(1) : `!${glob}`))
+    : file_extensions.map((extension) => `!*.${literal(extension.replace(/^\./, ''))}`)
   // What a rule keeps is kept though its name begins with a dot.
   return chosen.length === 0 ? [] : ['*', '!*/', ...chosen, ...(include_hidden ? [] : ['.*'])]
 }
@@ -182,7 +190,9 @@ function narrowing({ globs = [], file_extensions = [], include_hidden }: WalkOpt
 /** The names that a walk from `path` leaves out wherever it meets them. */
 export function leftOutBelow(path: string, globs: string[] = []): string[] {
   const above = path.split('/')
-  return leftOut.filter((name) => !above.includes(name) && !globs.some((glob) => !glob.startsWith('!') && glob.split('/').includes(name)))
+  return leftOut.filter(
+    (name) => !above.includes(name) && !globs.some((glob) => !glob.startsWith('!') && glob.split('/').includes(name)),
+  )
 }
 
 const literal = (text: string): string => text.replace(/[\\*?[\]{},!]/g, '\\$&')

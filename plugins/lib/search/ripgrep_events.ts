@@ -37,7 +37,9 @@ export function events(several: boolean, listener: Listener): Consumer {
     if (line[9] === 0x62) return listener.file(nameIn(line)) ? undefined : end
     if (line[9] === 0x6d) return listener.match(kept(line, several)) === false ? end : undefined
     if (line[9] === 0x65) {
-      const [, matching, matches] = /"matched_lines":(\d+),"matches":(\d+)\}\}\}$/.exec(line.toString('latin1', Math.max(0, line.length - 80))) ?? []
+      const [, matching, matches] =
+        /"matched_lines":(\d+),"matches":(\d+)\}\}\}$/.exec(line.toString('latin1', Math.max(0, line.length - 80))) ??
+        []
       return listener.end?.(Number(matching), Number(matches), !line.includes('"binary_offset":null'))
     } else if (listener.searched && line.length > 0) {
       const { searches, bytes_searched } = (JSON.parse(line.toString()) as Summary).data.stats
@@ -49,7 +51,9 @@ export function events(several: boolean, listener: Listener): Consumer {
 
 function nameIn(line: Buffer): Buffer {
   const plain = line.subarray(0, begin.length).equals(begin) && !line.includes(0x5c)
-  return plain ? Buffer.from(line.subarray(begin.length, -4)) : bytesOf((JSON.parse(line.toString()) as BeginEvent).data.path)
+  return plain
+    ? Buffer.from(line.subarray(begin.length, -4))
+    : bytesOf((JSON.parse(line.toString()) as BeginEvent).data.path)
 }
 
 /** Returns what is needed of an event later: where a match is a line, what stands after its text. */
@@ -71,7 +75,12 @@ interface BeginEvent {
   data: { path: Text }
 }
 interface MatchEvent {
-  data: { lines?: Text; line_number: number; absolute_offset: number; submatches: { match: Text; start: number; end: number }[] }
+  data: {
+    lines?: Text
+    line_number: number
+    absolute_offset: number
+    submatches: { match: Text; start: number; end: number }[]
+  }
 }
 interface Summary {
   data: { stats: { searches: number; bytes_searched: number } }
@@ -81,7 +90,8 @@ const bytesOf = (text: Text): Buffer => ('text' in text ? Buffer.from(text.text)
 const textOf = (text: Text): string => ('text' in text ? text.text : bytesOf(text).toString())
 
 /** What follows the text of a line with one match of plain characters, as most lines are. */
-const plainMatch = /^\},"line_number":(\d+),"absolute_offset":(\d+),"submatches":\[\{"match":\{"text":"([^"\\]*)"\},"start":(\d+),"end":(\d+)\}\]\}\}$/
+const plainMatch =
+  /^\},"line_number":(\d+),"absolute_offset":(\d+),"submatches":\[\{"match":\{"text":"([^"\\]*)"\},"start":(\d+),"end":(\d+)\}\]\}\}$/
 
 /** The place of such a line: to find its figures takes half as long as to read it as JSON. */
 function plainPlace(line: Buffer): MatchPosition | undefined {

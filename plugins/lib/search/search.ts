@@ -76,7 +76,8 @@ export async function countMatches(context: Context, query: SearchQuery): Promis
   await using target = await openToSearch(context, query.path)
   // A file that a rule keeps comes whether it is chosen or not.
   const chosen = target.kind === 'file' ? () => true : globFilter(target.path, query)
-  const passes = (file: string): boolean => chosen(file, false) && query.only?.(file) !== false && seenBelow(context, target, file)
+  const passes = (file: string): boolean =>
+    chosen(file, false) && query.only?.(file) !== false && seenBelow(context, target, file)
   const state: Search = { context, query, target, nameOf: namesIn(target), passes, skipped: new Set(), pid: 0 }
   const allowed = await candidates(state)
   if (allowed === undefined) return undefined
@@ -103,7 +104,10 @@ async function answered(state: Search): Promise<Counts | undefined> {
 }
 
 /** ripgrep looks at the size of each file only where one may be too large: that takes a tenth of a search. */
-async function withSizes<T>({ target, nameOf, skipped }: Search, run: (skips?: Skips) => Promise<T | 'vast'>): Promise<T> {
+async function withSizes<T>(
+  { target, nameOf, skipped }: Search,
+  run: (skips?: Skips) => Promise<T | 'vast'>,
+): Promise<T> {
   const quick = target.kind === 'file' || (watchable && allowance(target) > 0)
   const first = quick ? await run() : 'vast'
   if (first !== 'vast') return first
@@ -118,7 +122,7 @@ async function tell(state: Search, skips?: Skips): Promise<Counts | 'untold' | '
   const first = new FirstMatches(query.where!)
   const isFlood = target.kind === 'file' || several ? () => false : floodGauge(query.where!, () => bytesRead(state.pid))
   let [searched, bytes, binary] = [0, 0, false]
-  let file: Counted & { places: ReadPositions[] } | undefined
+  let file: (Counted & { places: ReadPositions[] }) | undefined
   const read = events(several, {
     file(name) {
       const path = nameOf(name)
@@ -162,7 +166,13 @@ function floodGauge(wanted: number, bytes: () => number): (matches: number) => b
 async function countOnce(state: Search, patterns: string[], skips?: Skips): Promise<Counts | 'vast' | undefined> {
   const { target, nameOf } = state
   const chunks: Buffer[] = []
-  const asked = await ask(state, patterns, target.kind === 'file' ? ['--count'] : ['--count', '--stats'], (chunk) => void chunks.push(chunk), skips)
+  const asked = await ask(
+    state,
+    patterns,
+    target.kind === 'file' ? ['--count'] : ['--count', '--stats'],
+    (chunk) => void chunks.push(chunk),
+    skips,
+  )
   if (!asked) return undefined
   const { files, searched, bytes } = countsIn(Buffer.concat(chunks), nameOf)
   if (overdone(state, asked, bytes, skips)) return 'vast'
@@ -202,7 +212,13 @@ async function candidates(state: Search): Promise<Set<string> | false | undefine
   return first ? new Set([...first].filter((file) => others.every((other) => other.has(file)))) : false
 }
 
-async function ask(state: Search, patterns: string[], how: string[], take: Consumer, skips?: Skips): Promise<RipgrepEnd | undefined> {
+async function ask(
+  state: Search,
+  patterns: string[],
+  how: string[],
+  take: Consumer,
+  skips?: Skips,
+): Promise<RipgrepEnd | undefined> {
   const { context, query, target } = state
   const limits = { signal: context.signal, seconds, onStart: (pid: number) => (state.pid = pid) }
   const args = [...how, '--null', '--with-filename', ...matching({ ...query, patterns })]
@@ -210,12 +226,24 @@ async function ask(state: Search, patterns: string[], how: string[], take: Consu
   if (target.kind === 'file') return ripgrep('named files', [...args, '--', target.ref], limits, take)
   const most = String(largestSearched)
   return withWalk(context.workspace, target, query, (flags) => {
-    if (!skips) return ripgrep(target, [...args, ...flags, '--', './'], { ...limits, burden: { read: allowance(target), resident } }, take)
+    if (!skips)
+      return ripgrep(
+        target,
+        [...args, ...flags, '--', './'],
+        { ...limits, burden: { read: allowance(target), resident } },
+        take,
+      )
     const burden = how.includes('--json') && { burden: { read: Infinity, resident } }
-    return ripgrep(target, [...args, ...flags, '--max-filesize', most, '--', './'], { ...limits, ...burden }, take, (line) => {
-      const [, name] = / ignoring (.*): \d+ bytes$/.exec(line) ?? []
-      if (name !== undefined) skips(Buffer.from(name))
-    })
+    return ripgrep(
+      target,
+      [...args, ...flags, '--max-filesize', most, '--', './'],
+      { ...limits, ...burden },
+      take,
+      (line) => {
+        const [, name] = / ignoring (.*): \d+ bytes$/.exec(line) ?? []
+        if (name !== undefined) skips(Buffer.from(name))
+      },
+    )
   })
 }
 
@@ -237,7 +265,8 @@ function judge(asked: RipgrepEnd, query: SearchQuery, ran: boolean): void {
   if (limit) throw new PatternProblem(limit[0])
   if (ran) return
   refusedGlob(asked.complaints)
-  if (/Permission denied \(os error 13\)/.test(reason)) throw problem('VT_PATH_PERMISSION', { path: query.path, reason: 'permission denied' })
+  if (/Permission denied \(os error 13\)/.test(reason))
+    throw problem('VT_PATH_PERMISSION', { path: query.path, reason: 'permission denied' })
   // Without a word against the pattern, everything that was to be searched has gone meanwhile.
   if (reason.trim() !== '') throw new PatternProblem(reason)
 }

@@ -13,14 +13,18 @@ const whole = 1_048_576
 /** The bytes of an open file, which stays the caller's to close. */
 export async function sourceOf(handle: Handle): Promise<TextSource> {
   const head = await handle.read(0, whole)
-  const encoding = head[0] === 0xff && head[1] === 0xfe ? 'utf-16le' : head[0] === 0xfe && head[1] === 0xff ? 'utf-16be' : undefined
+  const encoding =
+    head[0] === 0xff && head[1] === 0xfe ? 'utf-16le' : head[0] === 0xfe && head[1] === 0xff ? 'utf-16be' : undefined
   if (encoding) return inMemory(Buffer.from(new TextDecoder(encoding).decode(await handle.read(0, handle.stat.bytes))))
   const mark = head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf ? 3 : 0
   if (head.length === handle.stat.bytes) return inMemory(head.subarray(mark))
   return { bytes: handle.stat.bytes - mark, read: (offset, length) => handle.read(offset + mark, length) }
 }
 
-const inMemory = (bytes: Buffer): TextSource => ({ bytes: bytes.length, read: async (offset, length) => bytes.subarray(offset, offset + length) })
+const inMemory = (bytes: Buffer): TextSource => ({
+  bytes: bytes.length,
+  read: async (offset, length) => bytes.subarray(offset, offset + length),
+})
 
 /** Whether a file is no text: a NUL byte near its start. */
 export const isBinaryText = async (source: TextSource): Promise<boolean> => (await source.read(0, 8192)).includes(0)

@@ -108,7 +108,7 @@ export class Walk {
     this.stand(standing(this.base), rules)
     try {
       // Few entries need something that has to be waited for: a promise for each would take as long as what it waits for.
-      for (let step; (step = this.way.at(-1)); ) {
+      for (let step; (step = this.way.at(-1));) {
         const pending = step.at < step.names.length ? this.meet(step, step.names[step.at++]!) : this.leave(step)
         if (pending) await pending
       }
@@ -157,7 +157,12 @@ export class Walk {
     return rules instanceof Ignoring ? judge(rules) : rules.then(judge)
   }
 
-  private judged(step: Step, path: string, { name, kind }: NamedEntry, verdict: 'ignore' | 'keep' | undefined): Promise<void> | undefined {
+  private judged(
+    step: Step,
+    path: string,
+    { name, kind }: NamedEntry,
+    verdict: 'ignore' | 'keep' | undefined,
+  ): Promise<void> | undefined {
     if (verdict === 'ignore') this.found.ignored++
     // A rule that keeps an entry keeps it though its name begins with a dot.
     else if (name.startsWith('.') && !this.discovery.include_hidden && verdict !== 'keep') this.found.hidden++
@@ -181,7 +186,9 @@ export class Walk {
   /** Whether an entry may be told, under the name it was reached by and under its own. */
   private sees({ path, resolved }: Folder, entry: string, name: string): boolean {
     const { workspace } = this.context
-    return workspace.sees(entry) && (path === resolved || workspace.sees(resolved === '.' ? name : `${resolved}/${name}`))
+    return (
+      workspace.sees(entry) && (path === resolved || workspace.sees(resolved === '.' ? name : `${resolved}/${name}`))
+    )
   }
 
   private enter({ folder, rules }: Step, path: string, name: string): void {
@@ -211,18 +218,28 @@ export class Walk {
       return look()
     } catch (error) {
       if (!(error instanceof VtError)) throw error
-      if (error.code !== 'VT_PATH_NOT_FOUND' && error.code !== 'VT_PATH_NOT_DIRECTORY') this.found.complaints.push(error.problem.message)
+      if (error.code !== 'VT_PATH_NOT_FOUND' && error.code !== 'VT_PATH_NOT_DIRECTORY')
+        this.found.complaints.push(error.problem.message)
       return undefined
     }
   }
 
   /** With the rules of a folder, which are read when somebody asks for them. */
-  private rulesIn({ path, resolved }: Pick<Handle, 'path' | 'resolved'>, names: { name: string }[], above: Rules): Rules {
+  private rulesIn(
+    { path, resolved }: Pick<Handle, 'path' | 'resolved'>,
+    names: { name: string }[],
+    above: Rules,
+  ): Rules {
     if (!names.some(({ name }) => name.startsWith('.'))) return above
-    const known = ruleFiles.filter((kind) => (kind !== '.vtcodegitignore' || resolved === '.') && names.some(({ name }) => name === kind.split('/', 1)[0]))
+    const known = ruleFiles.filter(
+      (kind) =>
+        (kind !== '.vtcodegitignore' || resolved === '.') && names.some(({ name }) => name === kind.split('/', 1)[0]),
+    )
     if (known.length === 0) return above
     const read = (kind: string): Promise<string | undefined> =>
-      this.context.workspace.text(resolved === '.' ? kind : `${resolved}/${kind}`, { max_bytes: maxRules }).catch((error: unknown) => this.unread(error))
+      this.context.workspace
+        .text(resolved === '.' ? kind : `${resolved}/${kind}`, { max_bytes: maxRules })
+        .catch((error: unknown) => this.unread(error))
     let rules: Ignoring | Promise<Ignoring> | undefined
     const readAll = async (): Promise<Ignoring> => (rules = await (await above()).with(path, known, read))
     return () => (rules ??= readAll())
@@ -230,7 +247,8 @@ export class Walk {
 
   /** A file of rules that is a pipe, a device or too large is named: what it says does not hold. Any other that cannot be read is none. */
   private unread(error: unknown): undefined {
-    if (error instanceof VtError && (error.code === 'VT_PATH_SPECIAL' || error.code === 'VT_INPUT_TOO_LARGE')) this.found.complaints.push(error.problem.message)
+    if (error instanceof VtError && (error.code === 'VT_PATH_SPECIAL' || error.code === 'VT_INPUT_TOO_LARGE'))
+      this.found.complaints.push(error.problem.message)
     return gone(error)
   }
 }
@@ -238,6 +256,6 @@ export class Walk {
 /** The folders above `path`, from the root on. */
 function ancestors(path: string): string[] {
   const found: string[] = []
-  for (let folder = path; folder !== '.'; ) found.unshift((folder = parentOf(folder)))
+  for (let folder = path; folder !== '.';) found.unshift((folder = parentOf(folder)))
   return found
 }

@@ -27,7 +27,8 @@ export function readGitStarts(words: Argv): StartedPrograms {
   const texts = name !== undefined && Object.hasOwn(TEXT_OPTIONS, name) ? findValues(more, TEXT_OPTIONS[name]!) : []
   if (name === 'submodule') {
     const inner = more.slice(more.findIndex(({ text }) => text === 'foreach') + 1)
-    const command = more.length === inner.length ? [] : inner.slice(inner.findIndex(({ text }) => !text.startsWith('-')))
+    const command =
+      more.length === inner.length ? [] : inner.slice(inner.findIndex(({ text }) => !text.startsWith('-')))
     // One word is a text for a shell, several words are a command.
     if (command.length === 1) texts.push(command[0]!)
     else commands.push(command)
@@ -36,7 +37,14 @@ export function readGitStarts(words: Argv): StartedPrograms {
   if (name === 'clone') settings.push(...findValues(more, /^(-c|--config)$/).flatMap(splitSetting))
   // A remote that is a program: `ext::` and its command line, in which `%S` and `%s` stand for the service.
   const remotes = more.filter(({ text }) => text.startsWith('ext::'))
-  texts.push(...remotes.map((word) => withText(word, word.text.slice(5).replace(/%(.)/g, (_, sign: string) => (sign === 's' || sign === 'S' ? '' : sign)))))
+  texts.push(
+    ...remotes.map((word) =>
+      withText(
+        word,
+        word.text.slice(5).replace(/%(.)/g, (_, sign: string) => (sign === 's' || sign === 'S' ? '' : sign)),
+      ),
+    ),
+  )
   return {
     commands,
     scripts: texts.filter(isStatic).map(({ text }) => text),
@@ -56,7 +64,9 @@ function readOptions(words: Argv): { settings: Setting[]; rest: Argv } {
   let at = 0
   for (; words[at]?.text.startsWith('-'); at += 1) {
     const { text } = words[at]!
-    const value = /^(-[cC]|--(git-dir|work-tree|namespace|super-prefix|config-env|exec-path))$/.test(text) ? words[(at += 1)] : undefined
+    const value = /^(-[cC]|--(git-dir|work-tree|namespace|super-prefix|config-env|exec-path))$/.test(text)
+      ? words[(at += 1)]
+      : undefined
     if (text === '-c' && value) settings.push(...splitSetting(value))
   }
   return { settings, rest: words.slice(at) }
@@ -69,7 +79,8 @@ function splitSetting(word: Word): Setting[] {
 
 /** Reads `git config [options] key value` and `git config set key value`. */
 export function readGitConfig(words: Argv): Setting[] {
-  const isValue = (at: number): boolean => /^(-f|--file|--type|--default|--comment|--value)$/.test(words[at - 1]?.text ?? '')
+  const isValue = (at: number): boolean =>
+    /^(-f|--file|--type|--default|--comment|--value)$/.test(words[at - 1]?.text ?? '')
   const [key, value] = words.filter(({ text }, at) => !/^-|^(set|get|unset|list|edit)$/.test(text) && !isValue(at))
   return key && value ? [{ key: key.text, value }] : []
 }

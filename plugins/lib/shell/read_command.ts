@@ -1,9 +1,27 @@
-import type { Assignment, Command, CommandExpansionPart, ParameterExpansionPart, Redirect, Redirected, SyntaxNode } from 'unbash'
+import type {
+  Assignment,
+  Command,
+  CommandExpansionPart,
+  ParameterExpansionPart,
+  Redirect,
+  Redirected,
+  SyntaxNode,
+} from 'unbash'
 import { readLiteral, readWord, readWords } from './read_word.js'
 import { findTargets } from './targets.js'
 import { forEachChild, parse } from './unbash.js'
 import { findUse } from './variables.js'
-import { baseName, hasKnownName, isStatic, literal, programName, type Argv, type CommandInput, type ParsedCommand, type Word } from './words.js'
+import {
+  baseName,
+  hasKnownName,
+  isStatic,
+  literal,
+  programName,
+  type Argv,
+  type CommandInput,
+  type ParsedCommand,
+  type Word,
+} from './words.js'
 import { unwrapCommand } from './wrappers.js'
 
 const MAX_CHARACTERS = 10_000
@@ -20,7 +38,8 @@ const PLAIN_SYNTAX = new Set(
 )
 
 /** Built-ins that evaluate their operands, or subscripts in names of variables. */
-const EVALUATORS = /^(let|declare|typeset|local|export|readonly|unset|read|mapfile|readarray|getopts|wait|compgen|complete)$/
+const EVALUATORS =
+  /^(let|declare|typeset|local|export|readonly|unset|read|mapfile|readarray|getopts|wait|compgen|complete)$/
 /** A text that runs a command where it is evaluated, or a part of one; escapes can spell either. */
 const SUBSTITUTION = /\$\(|\$\{[\s|]|`|\$$|\\(x24|0?44|u0*24|x60|0?140|u0*60)(?![0-9a-f])/i
 
@@ -35,7 +54,14 @@ type Input = string | typeof TYPED | undefined
 
 /** Reads one command line; collects what is found even where the line as a whole is dynamic. */
 class Reader {
-  readonly line: ParsedCommand = { commands: [], writes: [], inputs: [], assigned: [], changesFolders: false, isSimple: true }
+  readonly line: ParsedCommand = {
+    commands: [],
+    writes: [],
+    inputs: [],
+    assigned: [],
+    changesFolders: false,
+    isSimple: true,
+  }
   /** Files from which a shell reads commands. */
   private readonly scriptFiles: Word[] = []
   private isEvaluating = false
@@ -60,18 +86,24 @@ class Reader {
     if (script.errors?.length) this.hide(`the shell would not read it (${script.errors[0]!.message})`)
     if (depth === 0) {
       const [only, ...more] = script.commands
-      this.line.isSimple = more.length === 0 && only?.command.type === 'Command' && !only.background && only.command.redirects.every(({ type }) => type === 'Redirect')
+      this.line.isSimple =
+        more.length === 0 &&
+        only?.command.type === 'Command' &&
+        !only.background &&
+        only.command.redirects.every(({ type }) => type === 'Redirect')
     }
     this.visit(script, depth, input)
   }
 
   private visit(node: SyntaxNode, depth: number, input: Input): void {
-    if (!PLAIN_SYNTAX.has(node.type)) this.mark(node.type === 'Function' ? 'it defines a function' : 'it evaluates an expression')
+    if (!PLAIN_SYNTAX.has(node.type))
+      this.mark(node.type === 'Function' ? 'it defines a function' : 'it evaluates an expression')
     if (node.type === 'ParameterExpansion' || node.type === 'CommandExpansion') this.readExpansion(node)
     this.isEvaluating ||= isEvaluated(node)
     if (node.type === 'Assignment') this.assign(node.name, node.value, depth, node.index !== undefined)
     if (node.type === 'HereDocBody') this.readText(node.text)
-    if (node.type === 'Word' || node.type === 'Literal' || node.type === 'SingleQuoted' || node.type === 'AnsiCQuoted') this.readText(readLiteral(node))
+    if (node.type === 'Word' || node.type === 'Literal' || node.type === 'SingleQuoted' || node.type === 'AnsiCQuoted')
+      this.readText(readLiteral(node))
     if (node.type === 'Redirect') this.redirect(node)
     if (node.type === 'Command' && node.name) this.readArgv(readWords(node), depth, findInput(node, input))
     forEachChild(node, (child) => this.visit(child, depth, passInput(node, child, input)))
@@ -84,10 +116,17 @@ class Reader {
   }
 
   private readExpansion(node: ParameterExpansionPart | CommandExpansionPart): void {
-    if (node.type === 'ParameterExpansion' && node.operation?.type === 'Default' && node.operation.operator.endsWith('=')) this.readText(node.parameter)
-    if (node.type === 'ParameterExpansion' && (node.prefix === '!' || node.operation?.type === 'Transform')) this.hide('it expands the value of a variable')
+    if (
+      node.type === 'ParameterExpansion' &&
+      node.operation?.type === 'Default' &&
+      node.operation.operator.endsWith('=')
+    )
+      this.readText(node.parameter)
+    if (node.type === 'ParameterExpansion' && (node.prefix === '!' || node.operation?.type === 'Transform'))
+      this.hide('it expands the value of a variable')
     // The parser reports no faults inside of a here-document.
-    if (node.type === 'CommandExpansion' && node.text.startsWith('$(') && parse(node.text.slice(2, -1)).errors?.length) this.hide('the shell would not read a part of it')
+    if (node.type === 'CommandExpansion' && node.text.startsWith('$(') && parse(node.text.slice(2, -1)).errors?.length)
+      this.hide('the shell would not read a part of it')
   }
 
   /** Records that the line sets a variable. `value`: the text, or the syntax of it. */
@@ -124,7 +163,8 @@ class Reader {
     const inner = unwrapCommand(argv)
     if (inner.dynamic !== undefined) this.mark(inner.dynamic)
     if (inner.hidden !== undefined) this.hide(inner.hidden)
-    for (const { text } of inner.assigned ?? []) this.assign(text.replace(/=.*/s, ''), text.replace(/^[^=]*=/, ''), depth)
+    for (const { text } of inner.assigned ?? [])
+      this.assign(text.replace(/=.*/s, ''), text.replace(/^[^=]*=/, ''), depth)
     this.scriptFiles.push(...(inner.files ?? []))
     for (const command of inner.commands ?? []) if (command.length > 0) this.readArgv(command, depth + 1, input)
     for (const source of inner.scripts ?? []) this.readScript(source, depth + 1, input)
@@ -151,11 +191,16 @@ class Reader {
   /** Finishes the line by what its parts mean for each other. */
   finish(): ParsedCommand {
     const { line } = this
-    if (line.changesFolders && line.commands.some(([program]) => !isStatic(program!))) this.hide('it may set a variable that names a program')
+    if (line.changesFolders && line.commands.some(([program]) => !isStatic(program!)))
+      this.hide('it may set a variable that names a program')
     if (this.isEvaluating && this.hasSubstitution) this.hide('a text in it may be evaluated')
-    if (this.scriptFiles.some((file) => !hasKnownName(file) || /^\/(dev|proc)\//.test(file.text))) this.hide('a shell reads a file that is only known when it runs')
+    if (this.scriptFiles.some((file) => !hasKnownName(file) || /^\/(dev|proc)\//.test(file.text)))
+      this.hide('a shell reads a file that is only known when it runs')
     const made = [...line.writes, ...line.commands.flatMap(findTargets)].map(({ text }) => baseName(text))
-    const run = [...this.scriptFiles, ...line.commands.flatMap(([program]) => (program!.text.includes('/') ? program! : []))]
+    const run = [
+      ...this.scriptFiles,
+      ...line.commands.flatMap(([program]) => (program!.text.includes('/') ? program! : [])),
+    ]
     if (run.some(({ text }) => made.includes(baseName(text)))) this.hide('it runs what it writes itself')
     return line
   }
@@ -188,7 +233,8 @@ function findInput({ redirects }: Command | Redirected, outer: Input): Input {
     const { descriptor } = redirect
     if (descriptor && (descriptor.type !== 'FileDescriptor' || descriptor.value !== 0)) continue
     if (redirect.type === 'HereDoc') input = redirect.body.parts?.length ? undefined : redirect.body.text
-    else if (redirect.type === 'HereString') input = redirect.target && isStatic(readWord(redirect.target)) ? readWord(redirect.target).text : undefined
+    else if (redirect.type === 'HereString')
+      input = redirect.target && isStatic(readWord(redirect.target)) ? readWord(redirect.target).text : undefined
     else if (redirect.operator.startsWith('<')) input = undefined
   }
   return input
@@ -210,4 +256,7 @@ function isEvaluated(node: SyntaxNode): boolean {
 }
 
 const hasEvaluatedOption = (name: string, argv: Argv): boolean =>
-  /^(printf|test|\[)$/.test(name) && argv.some(({ text, kind }) => kind === 'dynamic' || (name === 'printf' ? text.startsWith('-v') : /^-[vR]$/.test(text)))
+  /^(printf|test|\[)$/.test(name) &&
+  argv.some(
+    ({ text, kind }) => kind === 'dynamic' || (name === 'printf' ? text.startsWith('-v') : /^-[vR]$/.test(text)),
+  )

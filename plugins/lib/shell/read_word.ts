@@ -1,11 +1,20 @@
-import type { AnsiCQuotedPart, Assignment, Command, LiteralPart, SingleQuotedPart, SyntaxNode, Word as WordNode } from 'unbash'
+import type {
+  AnsiCQuotedPart,
+  Assignment,
+  Command,
+  LiteralPart,
+  SingleQuotedPart,
+  SyntaxNode,
+  Word as WordNode,
+} from 'unbash'
 import { forEachChild } from './unbash.js'
 import { isStatic, literal, type Argv, type Word } from './words.js'
 
 const QUOTING = ['Literal', 'SingleQuoted', 'DoubleQuoted', 'AnsiCQuoted', 'LocaleString']
 
 /** Returns the words of a simple command. */
-export const readWords = ({ name, args }: Command): Argv => [name!, ...args].map((word) => (word.type === 'Word' ? readWord(word) : readAssignment(word)))
+export const readWords = ({ name, args }: Command): Argv =>
+  [name!, ...args].map((word) => (word.type === 'Word' ? readWord(word) : readAssignment(word)))
 
 /** Reads `NAME=value` among the words of a built-in such as `export`. */
 function readAssignment({ name, value, index, append, text }: Assignment): Word {
@@ -21,7 +30,13 @@ export function readWord(node: WordNode): Word {
   const visit = (part: SyntaxNode, isQuoted: boolean): void => {
     if (part.type === 'Glob' && kind === 'static') kind = 'glob'
     else if (part.type !== 'Glob' && !QUOTING.includes(part.type)) kind = 'dynamic'
-    if ('text' in part && !QUOTING.includes(part.type) && !(isQuoted && !/[@*]/.test(part.text)) && !USER_HOME.test(part.text)) isOne = false
+    if (
+      'text' in part &&
+      !QUOTING.includes(part.type) &&
+      !(isQuoted && !/[@*]/.test(part.text)) &&
+      !USER_HOME.test(part.text)
+    )
+      isOne = false
     forEachChild(part, (child) => visit(child, isQuoted || part.type === 'DoubleQuoted'))
   }
   forEachChild(node, (part) => visit(part, false))
@@ -40,4 +55,5 @@ function hasBraces({ text, parts }: WordNode): boolean {
 }
 
 /** Returns the text of a node that no expansion changes. */
-export const readLiteral = (node: WordNode | LiteralPart | SingleQuotedPart | AnsiCQuotedPart): string => (node.type === 'Word' && node.parts ? '' : node.value)
+export const readLiteral = (node: WordNode | LiteralPart | SingleQuotedPart | AnsiCQuotedPart): string =>
+  node.type === 'Word' && node.parts ? '' : node.value

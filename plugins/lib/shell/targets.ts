@@ -2,7 +2,8 @@ import { withoutEnd } from '../base/index.js'
 import { programName, withText, type Argv, type ParsedCommand, type Word } from './words.js'
 
 /** Programs that write every file which their words name. */
-const WRITES_ALL = /^(tee|sponge|touch|truncate|rm|rmdir|unlink|shred|mkdir|mkfifo|chmod|chown|chgrp|mv|rename|patch|ed|ex|vi|vim|nano|curl|wget)$/
+const WRITES_ALL =
+  /^(tee|sponge|touch|truncate|rm|rmdir|unlink|shred|mkdir|mkfifo|chmod|chown|chgrp|mv|rename|patch|ed|ex|vi|vim|nano|curl|wget)$/
 /** Programs that write the last of their files, or into it. */
 const WRITES_LAST = /^(cp|install|ln|rsync|scp|mv)$/
 const TARGET_FOLDER = /^(-t|--target-directory)$/
@@ -16,7 +17,8 @@ const IN_PLACE: Record<string, RegExp> = {
   find: /^-(delete|exec|execdir|ok|okdir)$/,
 }
 /** Options whose value is a file that is written, for most programs that have them. */
-const OUTPUT_OPTION = /^(-[oOd]|-[a-z]?f|-out|-keyout|-fprint[0f]?|-fls|--(output|file|output-document|directory-prefix|cookie-jar|dump-header|output-dir|trace|stderr))$/
+const OUTPUT_OPTION =
+  /^(-[oOd]|-[a-z]?f|-out|-keyout|-fprint[0f]?|-fls|--(output|file|output-document|directory-prefix|cookie-jar|dump-header|output-dir|trace|stderr))$/
 
 /** Options whose value is the folder in which a program works. */
 const FOLDER_OPTION = /^(-[CD]|--(chdir|directory|prefix))$/
@@ -24,23 +26,36 @@ const FOLDER_OPTION = /^(-[CD]|--(chdir|directory|prefix))$/
 const ENTERS = /^(env|git|make|sudo)$/
 
 /** Whether it is known which words of a program name files that it writes. */
-export const hasTargets = (name: string): boolean => WRITES_ALL.test(name) || WRITES_LAST.test(name) || name === 'dd' || Object.hasOwn(IN_PLACE, name)
+export const hasTargets = (name: string): boolean =>
+  WRITES_ALL.test(name) || WRITES_LAST.test(name) || name === 'dd' || Object.hasOwn(IN_PLACE, name)
 
 /** Returns the words that name what a program writes, as far as a short list of programs and options knows. */
 export function findTargets([program, ...words]: Argv): Word[] {
   const name = programName(program) ?? ''
   const valued = [...findValues(words, OUTPUT_OPTION), ...(ENTERS.test(name) ? [] : findValues(words, FOLDER_OPTION))]
   const files = words.filter(({ text }) => !/^-./.test(text))
-  if (name === 'dd') return words.flatMap((word) => (word.text.startsWith('of=') ? withText(word, word.text.slice(3)) : []))
-  if (name === 'find') return words.some(({ text }) => IN_PLACE['find']!.test(text)) ? [...valued, ...words.slice(0, words.findIndex(({ text }) => /^-./.test(text)))] : valued
+  if (name === 'dd')
+    return words.flatMap((word) => (word.text.startsWith('of=') ? withText(word, word.text.slice(3)) : []))
+  if (name === 'find')
+    return words.some(({ text }) => IN_PLACE['find']!.test(text))
+      ? [
+          ...valued,
+          ...words.slice(
+            0,
+            words.findIndex(({ text }) => /^-./.test(text)),
+          ),
+        ]
+      : valued
   if (Object.hasOwn(IN_PLACE, name)) return words.some(({ text }) => IN_PLACE[name]!.test(text)) ? files : []
   const folder = findValues(words, TARGET_FOLDER)
-  if (WRITES_LAST.test(name) && folder.length === 0) return [...(name === 'mv' ? files : files.slice(-1)), ...placeInto(files), ...valued]
+  if (WRITES_LAST.test(name) && folder.length === 0)
+    return [...(name === 'mv' ? files : files.slice(-1)), ...placeInto(files), ...valued]
   return WRITES_ALL.test(name) || WRITES_LAST.test(name) ? [...files, ...folder, ...valued] : valued
 }
 
 /** Returns the folders that the options of a program let it work in. */
-export const findFolders = ([program, ...words]: Argv): Word[] => (ENTERS.test(programName(program) ?? '') ? findValues(words, FOLDER_OPTION) : [])
+export const findFolders = ([program, ...words]: Argv): Word[] =>
+  ENTERS.test(programName(program) ?? '') ? findValues(words, FOLDER_OPTION) : []
 
 /** Returns the values of options spelled in two words, with `=`, or as one letter followed by the value. */
 export function findValues(words: Argv, option: RegExp): Word[] {
@@ -54,7 +69,13 @@ export function findValues(words: Argv, option: RegExp): Word[] {
 /** Returns the names that files have in the folder into which they go. */
 function placeInto(files: Word[]): Word[] {
   const folder = files.at(-1)
-  return folder ? files.slice(0, -1).map(({ text }) => withText(folder, `${withoutEnd(folder.text, '/')}/${withoutEnd(text, '/').split('/').at(-1)}`)) : []
+  return folder
+    ? files
+        .slice(0, -1)
+        .map(({ text }) =>
+          withText(folder, `${withoutEnd(folder.text, '/')}/${withoutEnd(text, '/').split('/').at(-1)}`),
+        )
+    : []
 }
 
 /** Whether a file that is written may be any file of the workspace: its name begins with what only the run decides, or it may be hidden. */

@@ -1,10 +1,13 @@
 /** Variables whose values a shell evaluates. */
-const EVALUATED_NAMES = /^(RANDOM|SRANDOM|SECONDS|LINENO|OPTIND|HISTCMD|BASHPID|EPOCHSECONDS|PPID|UID|EUID|MAILCHECK|COLUMNS|LINES)$/
+const EVALUATED_NAMES =
+  /^(RANDOM|SRANDOM|SECONDS|LINENO|OPTIND|HISTCMD|BASHPID|EPOCHSECONDS|PPID|UID|EUID|MAILCHECK|COLUMNS|LINES)$/
 /** Variables whose values a shell or another program runs as a command. */
-const COMMAND_NAMES = new RegExp(`^(${[
-  'PROMPT_COMMAND|(\\w+_)?(PAGER|EDITOR|VISUAL|ASKPASS|BROWSER)|GIT_SSH(_COMMAND)?|GIT_EXTERNAL_DIFF',
-  'GIT_PROXY_COMMAND|GIT_CONFIG_VALUE_\\d+|FCEDIT|RSYNC_RSH',
-].join('|')})$`)
+const COMMAND_NAMES = new RegExp(
+  `^(${[
+    'PROMPT_COMMAND|(\\w+_)?(PAGER|EDITOR|VISUAL|ASKPASS|BROWSER)|GIT_SSH(_COMMAND)?|GIT_EXTERNAL_DIFF',
+    'GIT_PROXY_COMMAND|GIT_CONFIG_VALUE_\\d+|FCEDIT|RSYNC_RSH',
+  ].join('|')})$`,
+)
 /** Variables that name a file which a shell runs. */
 const FILE_NAMES = /^(BASH_ENV|ENV)$/
 /** Variables that define functions, aliases and programs of a shell. */

@@ -27,7 +27,8 @@ const PLAIN_END = /^[^`]*[^`/]\/[\w.@+-]+$/
 export const programName = (word: Word | undefined): string | undefined =>
   word && (isStatic(word) || (isOneWord(word) && PLAIN_END.test(word.text))) ? baseName(word.text) : undefined
 /** Whether a file is known by the last part of its path. */
-export const hasKnownName = (word: Word): boolean => isStatic(word) || (word.kind === 'dynamic' && PLAIN_END.test(word.text))
+export const hasKnownName = (word: Word): boolean =>
+  isStatic(word) || (word.kind === 'dynamic' && PLAIN_END.test(word.text))
 
 /** What a call passes to a command line besides its text. */
 export interface CommandInput {

@@ -17,7 +17,11 @@ export interface Wrapper {
 
 /** Every word belongs to the wrapper itself. */
 export const EVERY = 99
-const USER = { valued: 'gGsuwp', long: ['user', 'group', 'supp-group', 'shell', 'whitelist-environment'], script: /^(-\w*c|--(session-)?command)$/ }
+const USER = {
+  valued: 'gGsuwp',
+  long: ['user', 'group', 'supp-group', 'shell', 'whitelist-environment'],
+  script: /^(-\w*c|--(session-)?command)$/,
+}
 export const WRAPPERS: Record<string, Wrapper> = {
   env: { valued: 'uC', long: ['unset', 'chdir'], assigns: true },
   command: {},
@@ -33,14 +37,25 @@ export const WRAPPERS: Record<string, Wrapper> = {
   time: { valued: 'fo', long: ['format', 'output'] },
   stdbuf: { valued: 'ioe', long: ['input', 'output', 'error'] },
   unbuffer: {},
-  xargs: { valued: 'adEILnPs', long: ['arg-file', 'delimiter', 'max-lines', 'max-args', 'max-procs', 'max-chars', 'replace', 'process-slot-var'], fed: true },
+  xargs: {
+    valued: 'adEILnPs',
+    long: ['arg-file', 'delimiter', 'max-lines', 'max-args', 'max-procs', 'max-chars', 'replace', 'process-slot-var'],
+    fed: true,
+  },
   sudo: { valued: 'CDghpRrTtUu', long: ['user', 'group', 'chdir', 'host', 'prompt', 'role', 'type'], assigns: true },
   doas: { valued: 'Cu' },
   pkexec: { long: ['user'] },
   su: { ...USER, positional: EVERY },
   runuser: USER,
-  setpriv: { long: ['reuid', 'regid', 'groups', 'inh-caps', 'ambient-caps', 'bounding-set', 'securebits', 'pdeathsig', 'rlimit'] },
-  script: { valued: 'EIOBTmo', long: ['log-in', 'log-out', 'log-io', 'log-timing', 'logging-format', 'output-limit'], positional: EVERY, script: /^(-\w*c|--command)$/ },
+  setpriv: {
+    long: ['reuid', 'regid', 'groups', 'inh-caps', 'ambient-caps', 'bounding-set', 'securebits', 'pdeathsig', 'rlimit'],
+  },
+  script: {
+    valued: 'EIOBTmo',
+    long: ['log-in', 'log-out', 'log-io', 'log-timing', 'logging-format', 'output-limit'],
+    positional: EVERY,
+    script: /^(-\w*c|--command)$/,
+  },
   watch: { valued: 'nq', long: ['interval'], joins: true },
   flock: { valued: 'wE', long: ['timeout', 'conflict-exit-code'], positional: 1, script: /^(-c|--command)$/ },
   chroot: { positional: 1 },
@@ -64,4 +79,12 @@ export const WRAPPERS: Record<string, Wrapper> = {
   toybox: {},
 }
 /** Programs under another name. */
-export const ALIASES: Record<string, string> = { gtimeout: 'timeout', genv: 'env', gxargs: 'xargs', linux32: 'nohup', linux64: 'nohup', catchsegv: 'nohup', 'ld.so': 'nohup' }
+export const ALIASES: Record<string, string> = {
+  gtimeout: 'timeout',
+  genv: 'env',
+  gxargs: 'xargs',
+  linux32: 'nohup',
+  linux64: 'nohup',
+  catchsegv: 'nohup',
+  'ld.so': 'nohup',
+}

@@ -23,11 +23,15 @@ export function unwrapCommand([program, ...rest]: Argv): StartedPrograms {
 }
 
 function unwrap(name: string, words: Argv, wrapper: Wrapper): StartedPrograms {
-  if (name === 'env' && words.some(({ text }) => /^-[a-zA-Z]*S|^--split/.test(text))) return hide('`env -S` splits text itself')
+  if (name === 'env' && words.some(({ text }) => /^-[a-zA-Z]*S|^--split/.test(text)))
+    return hide('`env -S` splits text itself')
   if (name === 'command' && /^-p*[vV]/.test(words[0]?.text ?? '')) return {}
   const inner = skipOptions(words, wrapper)
   const command = inner.commands?.[0]
-  if (name === 'xargs') return takesProgramFromInput(command ?? [], findMark(words)) ? { ...inner, ...hide('a program in it comes from the input of another') } : inner
+  if (name === 'xargs')
+    return takesProgramFromInput(command ?? [], findMark(words))
+      ? { ...inner, ...hide('a program in it comes from the input of another') }
+      : inner
   if (wrapper.fed && command?.length === 0) return { ...inner, readsInput: true }
   if (!wrapper.joins || !command) return inner
   const end = command.findIndex(({ text }) => text.startsWith(':::'))
@@ -75,8 +79,14 @@ function skipOptions(words: Argv, wrapper: Wrapper): StartedPrograms {
   }
   const command = wrapper.positional === EVERY ? [] : words.slice(index + positional)
   const own = words.slice(0, index).filter((word) => !texts.includes(word))
-  const unclear = own.some((word) => !isOneWord(word)) || (command[0] !== undefined && programName(command[0]) === undefined)
-  return { commands: [command], ...readTexts(texts), assigned, ...(unclear && hide('the program after a wrapper is only known when it runs')) }
+  const unclear =
+    own.some((word) => !isOneWord(word)) || (command[0] !== undefined && programName(command[0]) === undefined)
+  return {
+    commands: [command],
+    ...readTexts(texts),
+    assigned,
+    ...(unclear && hide('the program after a wrapper is only known when it runs')),
+  }
 }
 
 /** In a cluster such as `-un` an option takes the rest of the cluster as its value, or the next word if nothing is left. */
@@ -104,10 +114,18 @@ function readShell(words: Argv, isOther: boolean): StartedPrograms {
     if (/[oO]$/.test(text)) index += 1
   }
   const operand = words[words[index]?.text === '-' ? index + 1 : index]
-  if (words.slice(0, index).some((word) => !isStatic(word))) return hide('a shell gets options that are only known when it runs')
-  if (!takesText) return operand ? { dynamic: 'a shell reads its commands from a file', files: [...files, operand] } : { readsInput: true, files }
+  if (words.slice(0, index).some((word) => !isStatic(word)))
+    return hide('a shell gets options that are only known when it runs')
+  if (!takesText)
+    return operand
+      ? { dynamic: 'a shell reads its commands from a file', files: [...files, operand] }
+      : { readsInput: true, files }
   const isForeign = isOther && !/^[\w\s./:@,+%&|;'"-]*$/.test(operand?.text ?? '')
-  return { files, ...(operand ? readTexts([operand]) : hide('a shell gets no text')), ...(isForeign && hide('its text is for a shell that is not sh or bash')) }
+  return {
+    files,
+    ...(operand ? readTexts([operand]) : hide('a shell gets no text')),
+    ...(isForeign && hide('its text is for a shell that is not sh or bash')),
+  }
 }
 
 /** Commands of find end with `;` or `+`. One of these outside of a command means that a dynamic word starts another. */
@@ -131,7 +149,10 @@ function readFd(words: Argv): StartedPrograms {
   const at = words.findIndex(({ text }) => /^(-[xX]|--exec(-batch)?)$/.test(text))
   if (at < 0) return {}
   const command = words.slice(at + 1)
-  return { commands: [command], ...(takesProgramFromInput(command, '{') && hide('the program that fd starts is only known when it runs')) }
+  return {
+    commands: [command],
+    ...(takesProgramFromInput(command, '{') && hide('the program that fd starts is only known when it runs')),
+  }
 }
 
 /** Texts that a shell reads as commands; a text that is not static hides them. */
@@ -140,13 +161,30 @@ function readTexts(texts: Argv, tail = ''): StartedPrograms {
   return { scripts: texts.map(({ text }) => text + tail) }
 }
 
-const joinWords = (words: Argv): Word => ({ text: words.map(({ text }) => text).join(' '), kind: words.every(isStatic) ? 'static' : 'dynamic' })
+const joinWords = (words: Argv): Word => ({
+  text: words.map(({ text }) => text).join(' '),
+  kind: words.every(isStatic) ? 'static' : 'dynamic',
+})
 
 const hideCommands = (): StartedPrograms => hide('it keeps commands for later')
-const readScriptFile = (words: Argv): StartedPrograms => ({ dynamic: 'it reads commands from a file', files: words.slice(words[0]?.text === '--' ? 1 : 0).slice(0, 1) })
+const readScriptFile = (words: Argv): StartedPrograms => ({
+  dynamic: 'it reads commands from a file',
+  files: words.slice(words[0]?.text === '--' ? 1 : 0).slice(0, 1),
+})
 /** Reads the value of an option, to which the shell adds words when it runs it. */
-const readOptionText = (letter: string) => (words: Argv): StartedPrograms =>
-  readTexts(words.flatMap(({ text }, at) => (new RegExp(`^-\\w*${letter}$`).test(text) ? (words[at + 1] ?? []) : text.startsWith(`-${letter}`) ? literal(text.slice(2)) : [])), ' "$@"')
+const readOptionText =
+  (letter: string) =>
+  (words: Argv): StartedPrograms =>
+    readTexts(
+      words.flatMap(({ text }, at) =>
+        new RegExp(`^-\\w*${letter}$`).test(text)
+          ? (words[at + 1] ?? [])
+          : text.startsWith(`-${letter}`)
+            ? literal(text.slice(2))
+            : [],
+      ),
+      ' "$@"',
+    )
 
 /** Built-ins of a shell that run a text or a file. */
 const BUILTINS: Record<string, (words: Argv) => StartedPrograms> = {
@@ -157,11 +195,18 @@ const BUILTINS: Record<string, (words: Argv) => StartedPrograms> = {
   },
   '.': readScriptFile,
   source: readScriptFile,
-  alias: (words) => readTexts(words.flatMap((word) => (!isStatic(word) ? word : word.text.includes('=') ? literal(word.text.slice(word.text.indexOf('=') + 1)) : [])), ' "$@"'),
+  alias: (words) =>
+    readTexts(
+      words.flatMap((word) =>
+        !isStatic(word) ? word : word.text.includes('=') ? literal(word.text.slice(word.text.indexOf('=') + 1)) : [],
+      ),
+      ' "$@"',
+    ),
   hash: readOptionText('p'),
   mapfile: readOptionText('C'),
   readarray: readOptionText('C'),
-  enable: (words) => (words.some(({ text }) => /^-\w*f/.test(text)) ? hide('`enable -f` loads a built-in from a file') : {}),
+  enable: (words) =>
+    words.some(({ text }) => /^-\w*f/.test(text)) ? hide('`enable -f` loads a built-in from a file') : {},
   compgen: hideCommands,
   complete: hideCommands,
   bind: hideCommands,

@@ -20,7 +20,8 @@ type Command = Pick<Skill, 'file' | 'argument_hint'>
 const formOf = ({ file }: Command): Form => (file.endsWith('.toml') ? 'toml' : 'md')
 
 /** The words of a person's arguments, quoted ones as one. */
-const wordsOf = (declared: string): string[] => [...declared.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, ...one]) => one.find((word) => word !== undefined)!)
+const wordsOf = (declared: string): string[] =>
+  [...declared.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, ...one]) => one.find((word) => word !== undefined)!)
 
 /** Text with its arguments filled in, in one pass: what they hold is never looked at again. */
 function filled(text: string, skill: Command, declared: string, shown: (value: string) => string = String): string {
@@ -30,7 +31,14 @@ function filled(text: string, skill: Command, declared: string, shown: (value: s
   return text.replace(names[form], (whole, index?: string, place?: string, name?: string) => {
     if (form === 'toml') return shown(declared)
     if (name !== undefined && !named.includes(name)) return whole
-    const at = index !== undefined ? Number(index) : place !== undefined ? Number(place) - 1 : name === undefined ? undefined : named.indexOf(name)
+    const at =
+      index !== undefined
+        ? Number(index)
+        : place !== undefined
+          ? Number(place) - 1
+          : name === undefined
+            ? undefined
+            : named.indexOf(name)
     return shown(at === undefined ? declared : (words[at] ?? ''))
   })
 }
@@ -47,12 +55,17 @@ export function withArguments(body: string, skill: Command, declared: string): s
 /** A command in parts, each with its arguments filled in: as words of the shell in what is to run, as they are elsewhere. */
 export function promptParts(skill: Command, body: string, declared: string): PromptPart[] {
   const form = formOf(skill)
-  const text = (from: number, to?: number): void => void parts.push({ text: declared === '' ? body.slice(from, to) : filled(body.slice(from, to), skill, declared) })
+  const text = (from: number, to?: number): void =>
+    void parts.push({ text: declared === '' ? body.slice(from, to) : filled(body.slice(from, to), skill, declared) })
   const parts: PromptPart[] = []
   let end = 0
   for (const { 0: whole, 1: run, 2: read, index } of body.matchAll(marks[form])) {
     text(end, index)
-    parts.push(run === undefined ? { read: filled(read!, skill, declared).trim() } : { run: filled(run, skill, declared, quoted).trim() })
+    parts.push(
+      run === undefined
+        ? { read: filled(read!, skill, declared).trim() }
+        : { run: filled(run, skill, declared, quoted).trim() },
+    )
     end = index + whole.length
   }
   text(end)
@@ -62,7 +75,11 @@ export function promptParts(skill: Command, body: string, declared: string): Pro
 
 /** What a person who calls a command has done by it, before it is done. */
 export const deedsOf = (skill: Skill, declared: string): string[] =>
-  skill.body === undefined ? [] : promptParts(skill, skill.body, declared).flatMap((part) => ('run' in part ? [`runs ${part.run}`] : 'read' in part ? [`reads ${part.read}`] : []))
+  skill.body === undefined
+    ? []
+    : promptParts(skill, skill.body, declared).flatMap((part) =>
+        'run' in part ? [`runs ${part.run}`] : 'read' in part ? [`reads ${part.read}`] : [],
+      )
 
 /** A prompt that a person calls by its name: of a manifest, or a skill that users may call. */
 export interface PersonsPrompt {
@@ -73,9 +90,13 @@ export interface PersonsPrompt {
 }
 
 export function personsPrompts(kernel: Pick<Kernel, 'inspection'>): PersonsPrompt[] {
-  const own = kernel.inspection.offers('prompt').map((offer): PersonsPrompt => ({ offer, call: (input) => ({ tool: offer.slot, input }) }))
+  const own = kernel.inspection
+    .offers('prompt')
+    .map((offer): PersonsPrompt => ({ offer, call: (input) => ({ tool: offer.slot, input }) }))
   const taken = new Set(own.map(({ offer }) => offer.name))
-  const skills = kernel.inspection.skills().all.filter(({ prompt, state, name }) => prompt && state === 'active' && !taken.has(name))
+  const skills = kernel.inspection
+    .skills()
+    .all.filter(({ prompt, state, name }) => prompt && state === 'active' && !taken.has(name))
   return [...own, ...skills.map(fromSkill)]
 }
 
@@ -83,5 +104,9 @@ function fromSkill(skill: Skill): PersonsPrompt {
   const { id, name, description, argument_hint } = skill
   const { tool } = nextCall('skill')
   const texts = argument_hint === undefined ? {} : { arguments: [{ name: 'arguments', description: argument_hint }] }
-  return { offer: { slot: tool, name, description, ...texts }, skill, call: ({ arguments: given = '' }) => ({ tool, input: { name: id, ...(given !== '' && { arguments: given }) } }) }
+  return {
+    offer: { slot: tool, name, description, ...texts },
+    skill,
+    call: ({ arguments: given = '' }) => ({ tool, input: { name: id, ...(given !== '' && { arguments: given }) } }),
+  }
 }

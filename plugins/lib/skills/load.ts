@@ -9,23 +9,41 @@ import { nextCall } from '../base/index.js'
 export const loadedIn = (session: Session): Set<string> => session.state('skills/loaded', () => new Set<string>())
 
 /** The skill a caller means; one that only the user may load does not exist for a model. */
-export function findSkill(name: string, { host }: Pick<Context, 'host'>, { surface }: Call['caller']): Skill | undefined {
-  const visible = (skill: Skill | undefined) => (skill && skill.hidden && surface !== 'call' && surface !== 'prompt' ? undefined : skill)
+export function findSkill(
+  name: string,
+  { host }: Pick<Context, 'host'>,
+  { surface }: Call['caller'],
+): Skill | undefined {
+  const visible = (skill: Skill | undefined) =>
+    skill && skill.hidden && surface !== 'call' && surface !== 'prompt' ? undefined : skill
   return visible(host.skills().find(name)) ?? visible(host.skills({ fresh: true }).find(name))
 }
 
 export function unknownSkill(name: string, { host }: Pick<Context, 'host'>): Result {
   const known = host.skills().catalogue.map((skill) => skill.name)
-  const close = known.map((one) => [distance(name.toLowerCase(), one), one] as const).filter(([far, one]) => far <= Math.max(2, one.length / 3)).sort(([a], [b]) => a - b).slice(0, 3)
+  const close = known
+    .map((one) => [distance(name.toLowerCase(), one), one] as const)
+    .filter(([far, one]) => far <= Math.max(2, one.length / 3))
+    .sort(([a], [b]) => a - b)
+    .slice(0, 3)
   const similar = close.length > 0 ? `; similar: ${close.map(([, one]) => one).join(', ')}` : ''
-  return fail('VT_SKILL_UNKNOWN', `Skill not found: '${name}'${similar}.`, { next: nextCall('skills'), ...(close.length > 0 && { details: { similar: close.map(([, one]) => one) } }) })
+  return fail('VT_SKILL_UNKNOWN', `Skill not found: '${name}'${similar}.`, {
+    next: nextCall('skills'),
+    ...(close.length > 0 && { details: { similar: close.map(([, one]) => one) } }),
+  })
 }
 
 /** Levenshtein distance. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i)
   for (let i = 1; i <= a.length; i++) {
-    row = row.reduce<number[]>((next, up, j) => [...next, j === 0 ? i : Math.min(up + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1))], [])
+    row = row.reduce<number[]>(
+      (next, up, j) => [
+        ...next,
+        j === 0 ? i : Math.min(up + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)),
+      ],
+      [],
+    )
   }
   return row[b.length]!
 }
@@ -52,7 +70,12 @@ export function openFolder(skill: Skill, { workspace }: Pick<Context, 'workspace
   const path = pathOf(skill.folder, workspace)
   const own = isAbsolute(path) ? openWorkspace(skill.folder, { home: workspace.home }) : undefined
   const base = own ? '.' : path
-  const outside = (resource: string) => problem('VT_PATH_OUTSIDE', { path: resource }, { hint: `Name a file of the skill ${skill.name}, relative to its folder.` })
+  const outside = (resource: string) =>
+    problem(
+      'VT_PATH_OUTSIDE',
+      { path: resource },
+      { hint: `Name a file of the skill ${skill.name}, relative to its folder.` },
+    )
   const at = (resource: string): string => {
     const way = relative(skill.folder, join(isAbsolute(resource) ? '' : skill.folder, resource))
     if (way === '..' || way.startsWith('../') || isAbsolute(way)) throw outside(resource)
@@ -83,7 +106,9 @@ export async function readSkill(skill: Skill, folder: Folder): Promise<{ text: S
   if (text) return { text, body }
   const { message = '', files = [] } = diagnostics.findLast(({ severity }) => severity === 'error') ?? {}
   const line = /:(\d+)$/.exec(files[0] ?? '')?.[1]
-  return fail('VT_SKILL_INVALID', `${pathOf(skill.file, folder.workspace)}${line ? `:${line}` : ''}: ${message}`, { details: { line: Number(line ?? 1) } })
+  return fail('VT_SKILL_INVALID', `${pathOf(skill.file, folder.workspace)}${line ? `:${line}` : ''}: ${message}`, {
+    details: { line: Number(line ?? 1) },
+  })
 }
 
 const most = { files: 200, depth: 4, entries: 2000 }
@@ -99,7 +124,8 @@ export async function resourcesOf(skill: Skill, folder: Folder): Promise<string[
       const path = way ? `${way}/${name}` : name
       if (kind === 'directory') {
         if (depth < most.depth) await walk(path, depth + 1)
-      } else if (path !== basename(skill.file) && (kind === 'file' || (kind === 'link' && (await leadsToFile(path))))) found.push(path)
+      } else if (path !== basename(skill.file) && (kind === 'file' || (kind === 'link' && (await leadsToFile(path)))))
+        found.push(path)
     }
   }
   const leadsToFile = async (path: string): Promise<boolean> => {

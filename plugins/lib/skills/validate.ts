@@ -28,7 +28,9 @@ export function validateSkill(folder: string): { complaints: Complaint[]; proper
   const stat = statSync(folder, { throwIfNoEntry: false })
   if (!stat) return fail(`Path does not exist: ${folder}`)
   if (!stat.isDirectory()) return fail(`Not a directory: ${folder}`)
-  const file = ['SKILL.md', 'skill.md'].map((name) => join(folder, name)).find((path) => statSync(path, { throwIfNoEntry: false })?.isFile())
+  const file = ['SKILL.md', 'skill.md']
+    .map((name) => join(folder, name))
+    .find((path) => statSync(path, { throwIfNoEntry: false })?.isFile())
   if (file === undefined) return fail('Missing required file: SKILL.md')
 
   let bytes: Buffer
@@ -44,17 +46,28 @@ export function validateSkill(folder: string): { complaints: Complaint[]; proper
   if (end === -1) return fail('SKILL.md frontmatter not properly closed with ---', 1)
   const block = text.slice(3, end)
 
-  const tree = yaml.parseDocument(block, { schema: 'failsafe', uniqueKeys: true, prettyErrors: false, logLevel: 'error' })
+  const tree = yaml.parseDocument(block, {
+    schema: 'failsafe',
+    uniqueKeys: true,
+    prettyErrors: false,
+    logLevel: 'error',
+  })
   const line = (offset: number) => block.slice(0, offset).split('\n').length
   const [broken] = tree.errors
   if (broken) return fail(`Invalid YAML in frontmatter: ${broken.message}`, line(broken.pos[0]))
   const foreign = disallowed(tree)
   if (foreign) return fail(`Invalid YAML in frontmatter: ${foreign.what} are not allowed`, line(foreign.offset))
   if (!yaml.isMap(tree.contents)) return fail('SKILL.md frontmatter must be a YAML mapping', 1)
-  const at = (key: string) => line((tree.contents as yaml.YAMLMap<yaml.Scalar>).items.find((pair) => pair.key.value === key)?.key.range?.[0] ?? 0)
+  const at = (key: string) =>
+    line((tree.contents as yaml.YAMLMap<yaml.Scalar>).items.find((pair) => pair.key.value === key)?.key.range?.[0] ?? 0)
   const fields = tree.toJS() as Record<string, unknown>
   const complaints = judge(fields, basename(resolve(folder)), at)
-  return { complaints, ...(complaints.length === 0 && { properties: { name: String(fields['name']).trim(), description: String(fields['description']).trim(), file } }) }
+  return {
+    complaints,
+    ...(complaints.length === 0 && {
+      properties: { name: String(fields['name']).trim(), description: String(fields['description']).trim(), file },
+    }),
+  }
 }
 
 /** The first construct of YAML that the reference's parser leaves out. */
@@ -80,19 +93,25 @@ const known = ['allowed-tools', 'compatibility', 'description', 'license', 'meta
 function judge(fields: Record<string, unknown>, folder: string, at: (key: string) => number): Complaint[] {
   const complaints: Complaint[] = []
   const say = (message: string, key?: string) => complaints.push({ message, line: key === undefined ? 1 : at(key) })
-  const extra = Object.keys(fields).filter((key) => !known.includes(key)).sort()
+  const extra = Object.keys(fields)
+    .filter((key) => !known.includes(key))
+    .sort()
   const list = `[${known.map((key) => `'${key}'`).join(', ')}]`
-  if (extra.length > 0) say(`Unexpected fields in frontmatter: ${extra.join(', ')}. Only ${list} are allowed.`, extra[0])
+  if (extra.length > 0)
+    say(`Unexpected fields in frontmatter: ${extra.join(', ')}. Only ${list} are allowed.`, extra[0])
   if (!('name' in fields)) say('Missing required field in frontmatter: name')
   else for (const message of judgeName(fields['name'], folder)) say(message, 'name')
 
   const { description, compatibility } = fields
   if (!('description' in fields)) say('Missing required field in frontmatter: description')
-  else if (typeof description !== 'string' || description.trim() === '') say("Field 'description' must be a non-empty string", 'description')
-  else if (length(description) > 1024) say(`Description exceeds 1024 character limit (${length(description)} chars)`, 'description')
+  else if (typeof description !== 'string' || description.trim() === '')
+    say("Field 'description' must be a non-empty string", 'description')
+  else if (length(description) > 1024)
+    say(`Description exceeds 1024 character limit (${length(description)} chars)`, 'description')
   if ('compatibility' in fields) {
     if (typeof compatibility !== 'string') say("Field 'compatibility' must be a string", 'compatibility')
-    else if (length(compatibility) > 500) say(`Compatibility exceeds 500 character limit (${length(compatibility)} chars)`, 'compatibility')
+    else if (length(compatibility) > 500)
+      say(`Compatibility exceeds 500 character limit (${length(compatibility)} chars)`, 'compatibility')
   }
   return complaints
 }
@@ -105,7 +124,8 @@ function judgeName(value: unknown, folder: string): string[] {
     name !== name.toLowerCase() && `Skill name '${name}' must be lowercase`,
     /^-|-$/.test(name) && 'Skill name cannot start or end with a hyphen',
     name.includes('--') && 'Skill name cannot contain consecutive hyphens',
-    !/^[\p{L}\p{N}-]+$/u.test(name) && `Skill name '${name}' contains invalid characters. Only letters, digits, and hyphens are allowed.`,
+    !/^[\p{L}\p{N}-]+$/u.test(name) &&
+      `Skill name '${name}' contains invalid characters. Only letters, digits, and hyphens are allowed.`,
     folder.normalize('NFKC') !== name && `Directory name '${folder}' must match skill name '${name}'`,
   ].filter((message) => message !== false)
 }

@@ -61,7 +61,10 @@ export class FileSnapshots {
     // What cannot be copied is not watched: it would look as if the command had made it.
     let pack = this.newPack()
     for (const path of paths.filter(isWatched)) {
-      await this.copy(path, pack).then((copy) => known.set(path, copy), () => {})
+      await this.copy(path, pack).then(
+        (copy) => known.set(path, copy),
+        () => {},
+      )
       if (pack.bytes < fullPack) continue
       await this.put(pack, known)
       pack = this.newPack()
@@ -80,7 +83,10 @@ export class FileSnapshots {
   /** What the last command of a killed process changed, as far as files were copied before it. */
   async afterwards(id: string): Promise<WatchedChange[]> {
     const text = await this.workspace.text(this.list).catch(() => undefined)
-    const list = text === undefined ? undefined : (this.workspace.seal.read('copies', this.folder, text) as { known: unknown } | undefined)
+    const list =
+      text === undefined
+        ? undefined
+        : (this.workspace.seal.read('copies', this.folder, text) as { known: unknown } | undefined)
     return list === undefined ? [] : this.compare(knownIn(JSON.stringify(list.known)), id)
   }
 
@@ -90,7 +96,9 @@ export class FileSnapshots {
 
   /** Writes the list of copies to disk, for a process that is killed before it compares. */
   private async note(known: Known): Promise<void> {
-    const list: unknown = JSON.parse(JSON.stringify([...known], (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value)))
+    const list: unknown = JSON.parse(
+      JSON.stringify([...known], (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value)),
+    )
     const text = this.workspace.seal.write('copies', this.folder, { known: list })
     if (known.size === 0 || text === this.noted) return
     await this.workspace.write(this.list, Buffer.from(text), 'anything', { mode: 0o600 })
@@ -161,7 +169,14 @@ export class FileSnapshots {
       kept.push(copy ? await this.apart(copy) : '')
       changes.push({ path, kind: !stat ? 'delete' : copy ? 'update' : 'add' })
     }
-    if (steps.length > 0) await recorded({ slot: 'unified_exec/run', id }, { workspace: this.workspace, session: { id: this.session } }, steps, async () => {}, kept)
+    if (steps.length > 0)
+      await recorded(
+        { slot: 'unified_exec/run', id },
+        { workspace: this.workspace, session: { id: this.session } },
+        steps,
+        async () => {},
+        kept,
+      )
     return changes
   }
 }
@@ -172,7 +187,10 @@ const isUnchanged = (copy: Copy | undefined, stat: EntryStat | undefined): boole
 function knownIn(text: string): Known {
   const numbers = new Set(['mtime_ns', 'dev', 'ino'])
   try {
-    const all = JSON.parse(text, (key, value: unknown) => (numbers.has(key) ? BigInt(value as string) : value)) as [string, Copy | null][]
+    const all = JSON.parse(text, (key, value: unknown) => (numbers.has(key) ? BigInt(value as string) : value)) as [
+      string,
+      Copy | null,
+    ][]
     return new Map(all.map(([path, copy]) => [path, copy ?? undefined]))
   } catch {
     return new Map()
@@ -186,4 +204,5 @@ export async function changesSince(watch: Watch, id: string, result: Result): Pr
   return own?.changed ?? watch.compare(id).catch(() => [])
 }
 
-const isWatched = (path: string): boolean => !/^(\/|\.\.?$|\.\.\/|\.vtcode(\/|$))/.test(path) && !path.split('/').includes('.git')
+const isWatched = (path: string): boolean =>
+  !/^(\/|\.\.?$|\.\.\/|\.vtcode(\/|$))/.test(path) && !path.split('/').includes('.git')

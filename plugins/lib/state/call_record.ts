@@ -34,7 +34,15 @@ export interface CallRecord {
 }
 
 export const callsFolder = '.vtcode/sessions'
-const most = { waiting: 256, input: 2048, message: 300, fileBytes: 10 * 1024 * 1024, readBytes: 16 * 1024 * 1024, sessions: 50, ageMs: 30 * 24 * 60 * 60 * 1000 }
+const most = {
+  waiting: 256,
+  input: 2048,
+  message: 300,
+  fileBytes: 10 * 1024 * 1024,
+  readBytes: 16 * 1024 * 1024,
+  sessions: 50,
+  ageMs: 30 * 24 * 60 * 60 * 1000,
+}
 const patience = 500
 /** When the records of a workspace were last looked through: with every session that looks at all others, many would never end. */
 const looked = new WeakMap<Workspace, number>()
@@ -81,7 +89,8 @@ export class Calls {
 
   private async append(text: string): Promise<void> {
     await using folder = await ownFolder(this.workspace, `${callsFolder}/${folderName(this.session)}`)
-    if (appendOwn(`${folder.ref}/calls.jsonl`, text) > most.fileBytes) await rename(`${folder.ref}/calls.jsonl`, `${folder.ref}/calls.1.jsonl`)
+    if (appendOwn(`${folder.ref}/calls.jsonl`, text) > most.fileBytes)
+      await rename(`${folder.ref}/calls.jsonl`, `${folder.ref}/calls.1.jsonl`)
     const now = Date.now()
     if (now - (looked.get(this.workspace) ?? 0) < lookMs) return
     looked.set(this.workspace, now)
@@ -99,7 +108,11 @@ export function callsOf({ session, workspace }: Pick<Context, 'session' | 'works
 }
 
 /** What is worth keeping of a call and its answer. */
-export function entryOf(call: Call, result: Result, { judged: verdict, waited_ms }: Pick<Context, 'judged' | 'waited_ms'>): CallRecord {
+export function entryOf(
+  call: Call,
+  result: Result,
+  { judged: verdict, waited_ms }: Pick<Context, 'judged' | 'waited_ms'>,
+): CallRecord {
   const { id, slot, session, mode, caller, at } = call
   const input = redact(call.given)
   return {
@@ -123,7 +136,8 @@ export function entryOf(call: Call, result: Result, { judged: verdict, waited_ms
 
 // Long inputs are contents of files: a glance at the strings spares writing them out to measure them.
 const isSmall = (input: JsonObject): boolean =>
-  Object.values(input).every((value) => typeof value !== 'string' || value.length <= most.input) && JSON.stringify(input).length <= most.input
+  Object.values(input).every((value) => typeof value !== 'string' || value.length <= most.input) &&
+  JSON.stringify(input).length <= most.input
 
 /** The entries of every session of the workspace, each session's in order; lines that this program did not write there are passed over. */
 export async function* recordedCalls(workspace: Workspace): AsyncGenerator<CallRecord> {
@@ -137,7 +151,12 @@ export async function* recordedCalls(workspace: Workspace): AsyncGenerator<CallR
 async function entriesIn(workspace: Workspace, name: string, file: string): Promise<CallRecord[]> {
   const path = `${callsFolder}/${name}/${file}`
   const text = await workspace.read(path, { offset: 0, length: most.readBytes }).then(String, () => '')
-  const entries = text.split('\n').flatMap((line) => (workspace.seal.read('call', `${callsFolder}/${name}/calls.jsonl`, line) as CallRecord | undefined) ?? [])
+  const entries = text
+    .split('\n')
+    .flatMap(
+      (line) =>
+        (workspace.seal.read('call', `${callsFolder}/${name}/calls.jsonl`, line) as CallRecord | undefined) ?? [],
+    )
   // A line that is not whole may be one that is being written.
   if (entries.length === 0 && text.endsWith('\n')) await workspace.setAside(path)
   return entries
@@ -162,6 +181,7 @@ async function prune(workspace: Workspace, current: string): Promise<void> {
   for (const [index, { name, mtime_ms }] of found.entries()) {
     const gone = index >= most.sessions - 1 || Date.now() - mtime_ms > most.ageMs
     // What bears no mark of ours a repository may have brought.
-    if (gone && (await entriesIn(workspace, name, 'calls.jsonl')).length > 0) await rm(`${folder.ref}/${name}`, { recursive: true, force: true })
+    if (gone && (await entriesIn(workspace, name, 'calls.jsonl')).length > 0)
+      await rm(`${folder.ref}/${name}`, { recursive: true, force: true })
   }
 }

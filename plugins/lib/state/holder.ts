@@ -14,10 +14,20 @@ export interface Holder {
 
 let ours: Holder | undefined
 /** This process. */
-export const thisHolder = (): Holder => (ours ??= { pid: process.pid, started_at: processStart(process.pid), boot_id: textOf('/proc/sys/kernel/random/boot_id').trim(), host: hostname() })
+export const thisHolder = (): Holder =>
+  (ours ??= {
+    pid: process.pid,
+    started_at: processStart(process.pid),
+    boot_id: textOf('/proc/sys/kernel/random/boot_id').trim(),
+    host: hostname(),
+  })
 
 /** Whether what a file says names a process. */
-export const isHolder = (value: unknown): value is Holder => isObject(value) && Number.isSafeInteger(value['pid']) && (value['pid'] as number) > 0 && typeof value['host'] === 'string'
+export const isHolder = (value: unknown): value is Holder =>
+  isObject(value) &&
+  Number.isSafeInteger(value['pid']) &&
+  (value['pid'] as number) > 0 &&
+  typeof value['host'] === 'string'
 
 /** Whether a process lives. On another machine or in a stopped container that cannot be seen from here: it is taken to live. */
 export function holderLives(holder: Holder): boolean {

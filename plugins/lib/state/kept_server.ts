@@ -70,7 +70,10 @@ export class KeptServer {
 
   /** Of a server by this name and with this key. */
   static of(home: string, server: string, key: string): KeptServer {
-    return new KeptServer(server, join(home, folder, `${server.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 64)}-${key.slice(0, 12)}.json`))
+    return new KeptServer(
+      server,
+      join(home, folder, `${server.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 64)}-${key.slice(0, 12)}.json`),
+    )
   }
 
   /** All that are kept. */
@@ -112,8 +115,17 @@ export class KeptServer {
     const all = [...(instructions === '' ? [] : [{ name: '', description: instructions }]), ...tools]
     const fresh = all.filter(({ name }) => !agreed.has(name)).slice(0, Math.max(0, mostKept - agreed.size))
     for (const tool of fresh) agreed.set(tool.name, tool)
-    const changed = all.filter((tool) => agreed.has(tool.name) && toolDigest(agreed.get(tool.name)!) !== toolDigest(tool))
-    const next: State = { version: 2, server: this.server, agreed: [...agreed.values()], offered: all.map(({ name }) => name), changed, ...offers }
+    const changed = all.filter(
+      (tool) => agreed.has(tool.name) && toolDigest(agreed.get(tool.name)!) !== toolDigest(tool),
+    )
+    const next: State = {
+      version: 2,
+      server: this.server,
+      agreed: [...agreed.values()],
+      offered: all.map(({ name }) => name),
+      changed,
+      ...offers,
+    }
     if (JSON.stringify(next) !== JSON.stringify(state)) save(this.file, next)
     return state ? fresh.map(({ name }) => name) : []
   }
@@ -123,14 +135,20 @@ export class KeptServer {
     const state = stateIn(this.file)
     if (!state) return
     const after = new Map(changes.map((change) => [change.after.name, change.after]))
-    save(this.file, { ...state, agreed: state.agreed.map((tool) => after.get(tool.name) ?? tool), changed: state.changed.filter(({ name }) => !after.has(name)) })
+    save(this.file, {
+      ...state,
+      agreed: state.agreed.map((tool) => after.get(tool.name) ?? tool),
+      changed: state.changed.filter(({ name }) => !after.has(name)),
+    })
   }
 
   /** What it did lately. */
   get notes(): ServerNote[] {
     const { notes } = (jsonIn(this.beside('notes')) ?? {}) as { notes?: unknown }
     const all = Array.isArray(notes) ? (notes as ServerNote[]) : []
-    return all.filter((note) => typeof note.what === 'string' && typeof note.at === 'number' && Date.now() - note.at < noted_ms)
+    return all.filter(
+      (note) => typeof note.what === 'string' && typeof note.at === 'number' && Date.now() - note.at < noted_ms,
+    )
   }
   note(what: string): void {
     const others = this.notes.filter((note) => note.what !== what)
@@ -150,12 +168,20 @@ export const toolDigest = ({ name, title, description, inputSchema, outputSchema
 /** A tool as lines, for a comparison. */
 export function toolLines({ name, description = '', ...rest }: KeptTool): string {
   const members = ['title', 'inputSchema', 'outputSchema', 'annotations'].filter((member) => rest[member] !== undefined)
-  return [...(name === '' ? [] : [`name: ${name}`]), description, ...members.map((member) => `${member}: ${JSON.stringify(rest[member], null, 2)}`), ''].join('\n')
+  return [
+    ...(name === '' ? [] : [`name: ${name}`]),
+    description,
+    ...members.map((member) => `${member}: ${JSON.stringify(rest[member], null, 2)}`),
+    '',
+  ].join('\n')
 }
 
 function stateIn(file: string): State | undefined {
   const state = jsonIn(file)
-  const isState = state?.['version'] === 2 && typeof state['server'] === 'string' && ['agreed', 'offered', 'changed', 'prompts', 'faults'].every((member) => Array.isArray(state[member]))
+  const isState =
+    state?.['version'] === 2 &&
+    typeof state['server'] === 'string' &&
+    ['agreed', 'offered', 'changed', 'prompts', 'faults'].every((member) => Array.isArray(state[member]))
   return isState ? (state as unknown as State) : undefined
 }
 

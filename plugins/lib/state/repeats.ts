@@ -54,11 +54,16 @@ export class Repeats {
   }
 
   /** `does`: what the call would have done, by which it is known again. */
-  failed(call: Call, does: () => string, { code, message, hint, details, next }: (Result & { ok: false })['error']): void {
+  failed(
+    call: Call,
+    does: () => string,
+    { code, message, hint, details, next }: (Result & { ok: false })['error'],
+  ): void {
     if (code.startsWith('VT_POLICY_')) {
       // Without anybody to ask, the next one may find somebody.
       const byPerson = details?.refused === true
-      if (code === 'VT_POLICY_DENIED' || byPerson) this.refusals.set(deed(call, does()), { message, hint, byPerson, ...(next && { next }) })
+      if (code === 'VT_POLICY_DENIED' || byPerson)
+        this.refusals.set(deed(call, does()), { message, hint, byPerson, ...(next && { next }) })
       if (this.refusals.size > kept) this.refusals.delete(this.refusals.keys().next().value!)
       return
     }

@@ -46,13 +46,16 @@ function noteOwner(session: Context['session'], name: string): void {
 }
 
 /** Whether a file belongs to a session. */
-export const ownsSpool = (workspace: Workspace, session: string, name: string): boolean => (ownFiles.get(session)?.has(name) ?? false) || ownerOf(workspace, name) === ownerName(session)
+export const ownsSpool = (workspace: Workspace, session: string, name: string): boolean =>
+  (ownFiles.get(session)?.has(name) ?? false) || ownerOf(workspace, name) === ownerName(session)
 
 /** More of them would make the start of each command slow. */
 const mostShown = 64
 /** Of what is kept below `.vtcode/`, the places that commands of this session may see: its latest texts, and its own folder. */
 export async function ownPlaces({ session, workspace }: Pick<Context, 'session' | 'workspace'>): Promise<string[]> {
-  const names = (await workspace.names(spoolFolder).catch(() => [])).filter(({ name, kind }) => kind === 'file' && ownsSpool(workspace, session.id, name)).map(({ name }) => name)
+  const names = (await workspace.names(spoolFolder).catch(() => []))
+    .filter(({ name, kind }) => kind === 'file' && ownsSpool(workspace, session.id, name))
+    .map(({ name }) => name)
   const latest = [...(ownFiles.get(session.id) ?? [])].slice(-mostShown)
   const there = new Set(names)
   const texts = new Set([...latest.filter((name) => there.has(name)), ...names.slice(-mostShown)])
@@ -94,7 +97,7 @@ export async function openSpool(context: Context, label: string, end = 'txt'): P
     path: `${spoolFolder}/${name}`,
     write: async (chunk) => file.appendFile(chunk),
     writeNow: (chunk) => {
-      for (let at = 0; at < chunk.length; ) at += writeSync(file.fd, chunk, at)
+      for (let at = 0; at < chunk.length;) at += writeSync(file.fd, chunk, at)
     },
     replace: async (position, bytes) => void (await file.write(bytes, 0, bytes.length, position)),
     discard: async () => {
@@ -126,7 +129,10 @@ const create = (directory: Handle, name: string): Promise<FileHandle> =>
   open(`${directory.ref}/${name}`, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
 
 /** What sessions have kept here, the latest first. What bears no mark of ours is put aside. */
-export async function spooled(workspace: Workspace, session?: string): Promise<{ path: string; owner: string; mtime_ms: number; bytes: number }[]> {
+export async function spooled(
+  workspace: Workspace,
+  session?: string,
+): Promise<{ path: string; owner: string; mtime_ms: number; bytes: number }[]> {
   const files = []
   for (const { name, kind } of await workspace.names(spoolFolder).catch(() => [])) {
     if (name === '.gitignore') continue
@@ -156,7 +162,8 @@ async function prune(workspace: Workspace, directory: Handle): Promise<void> {
   let bytes = 0
   for (const [index, file] of loose.entries()) {
     bytes += file.bytes
-    const over = (loose.length > maxFiles && index >= maxLive) || bytes > maxBytes || Date.now() - file.mtime_ms > maxAge
+    const over =
+      (loose.length > maxFiles && index >= maxLive) || bytes > maxBytes || Date.now() - file.mtime_ms > maxAge
     const name = file.path.slice(spoolFolder.length + 1)
     if (over && !live.has(name)) await unlink(`${directory.ref}/${name}`).catch(() => undefined)
   }

@@ -12,7 +12,8 @@ export function settledWithin(text: string): number {
 }
 
 /** Bytes without their secrets, each of which becomes as many other bytes. */
-export const withoutSecrets = (bytes: Buffer): Buffer => Buffer.from(redactText(bytes.toString('latin1'), sameSize), 'latin1')
+export const withoutSecrets = (bytes: Buffer): Buffer =>
+  Buffer.from(redactText(bytes.toString('latin1'), sameSize), 'latin1')
 
 const pending = new Map<string, Promise<void>>()
 
@@ -46,7 +47,7 @@ export class SpoolCleaner {
 
   private async overwrite(): Promise<void> {
     await using file = await this.context.workspace.openFile(this.file.path)
-    for (let more = true; more; ) {
+    for (let more = true; more;) {
       const bytes = await file.read(this.at, slice)
       more = bytes.length === slice
       const text = this.rest + bytes.toString('latin1')
@@ -62,7 +63,10 @@ export class SpoolCleaner {
   }
 
   private async giveUp(error: unknown): Promise<void> {
-    this.context.log('error', `${this.file.path} is emptied: secrets could not be taken out of it (${error instanceof Error ? error.message : String(error)})`)
+    this.context.log(
+      'error',
+      `${this.file.path} is emptied: secrets could not be taken out of it (${error instanceof Error ? error.message : String(error)})`,
+    )
     await this.file.empty().catch(() => undefined)
   }
 }

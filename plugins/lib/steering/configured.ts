@@ -13,7 +13,11 @@ export async function configuredPlaces(root: string): Promise<string[]> {
   const found = await repositoryAt(root, root)
   if (!found || 'refused' in found) return []
   const { top, settings } = found.repository
-  const named = settings.filter(({ key, scope }) => naming.includes(key) && scope !== 'command').map(({ value }) => resolve(top, value.replace(/^~(?=\/)/, homedir())))
+  const named = settings
+    .filter(({ key, scope }) => naming.includes(key) && scope !== 'command')
+    .map(({ value }) => resolve(top, value.replace(/^~(?=\/)/, homedir())))
   const read = settings.flatMap(({ file }) => file ?? [])
-  return [...new Set([...new Set([...named, ...read])].map(realPathOf))].filter((place) => place !== root && inside(root, place))
+  return [...new Set([...new Set([...named, ...read])].map(realPathOf))].filter(
+    (place) => place !== root && inside(root, place),
+  )
 }

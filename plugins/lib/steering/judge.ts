@@ -15,7 +15,8 @@ interface PathContext {
 /** Whether a place is there, or will be once all of these are written: so a folder becomes a repository by the last of its parts, or by all of them at once. */
 export function onceWritten(paths: readonly string[], root: string): (path: string) => boolean {
   const made = new Set<string>()
-  for (const path of paths) for (let at = join(root, path); at.length > root.length && !made.has(at); at = dirname(at)) made.add(at)
+  for (const path of paths)
+    for (let at = join(root, path); at.length > root.length && !made.has(at); at = dirname(at)) made.add(at)
   return (path) => made.has(path) || isThere(path)
 }
 
@@ -24,14 +25,25 @@ export function onceWritten(paths: readonly string[], root: string): (path: stri
  * repository. With `whole` everything below it counts too, for what is moved, copied or deleted with all it holds. `configured` are the
  * places that git was told of here, as `configuredPlaces` finds them; `has` says what will be there, with what is written beside this one.
  */
-export function judgePath(path: string, workspace: SteeredPlace, { whole = false, configured = [], has }: PathContext = {}): SteeringVerdict | undefined {
+export function judgePath(
+  path: string,
+  workspace: SteeredPlace,
+  { whole = false, configured = [], has }: PathContext = {},
+): SteeringVerdict | undefined {
   const { root } = workspace
   const real = join(root, path)
   if (homeWithin(workspace).some((home) => inside(home, real) || (whole && inside(real, home)))) return denied(path)
   const own = judgeName(path) ?? judgeGit(path, root, has)
   if (own?.verdict === 'deny') return own
   const place = configured.find((one) => inside(one, real) || (whole && inside(real, one)))
-  if (own || place !== undefined) return own ?? { verdict: 'ask', path, reason: `'${path}' decides what git runs: the settings of the repository name '${relative(root, place!)}'.` }
+  if (own || place !== undefined)
+    return (
+      own ?? {
+        verdict: 'ask',
+        path,
+        reason: `'${path}' decides what git runs: the settings of the repository name '${relative(root, place!)}'.`,
+      }
+    )
   if (!whole) return undefined
   return pointedAt(root).some((folder) => inside(real, folder)) ? denied(path) : judgeBelow(path, workspace)
 }
@@ -62,10 +74,15 @@ function pointedAt(root: string): string[] {
 
 const mostBelow = { depth: 64, folders: 20_000 }
 function judgeBelow(path: string, workspace: SteeredPlace): SteeringVerdict | undefined {
-  if (beginsEntry(path)) return { verdict: 'ask', path, reason: `'${path}' is a folder whose files decide what programs run.` }
+  if (beginsEntry(path))
+    return { verdict: 'ask', path, reason: `'${path}' is a folder whose files decide what programs run.` }
   const { found, whole } = steeringBelow(workspace.root, path, mostBelow)
   const verdicts = found.flatMap((entry) => judgePath(entry, workspace) ?? [])
   const worst = verdicts.find(({ verdict }) => verdict === 'deny') ?? verdicts[0]
   if (worst || whole) return worst
-  return { verdict: 'ask', path, reason: `'${path}' holds more than can be looked through; what steers programs may be in it.` }
+  return {
+    verdict: 'ask',
+    path,
+    reason: `'${path}' holds more than can be looked through; what steers programs may be in it.`,
+  }
 }

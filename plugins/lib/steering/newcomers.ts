@@ -17,14 +17,25 @@ export interface Newcomers {
 export function newcomers(root: string, before: SteeringPaths): Newcomers {
   const now = steeringNow(root)
   const [names, gitFolders] = [new Set(before.names), new Set(before.gitFolders)]
-  const inGit = before.absent.filter((path) => isThere(path) && liesIn(path, gitFolders)).map((path) => relative(root, path))
+  const inGit = before.absent
+    .filter((path) => isThere(path) && liesIn(path, gitFolders))
+    .map((path) => relative(root, path))
   const fresh = now.names.filter((name) => !names.has(name))
   const found = fresh.flatMap((name) => repositoryOf(root, name) ?? [])
-  const [foundNames, foundFolders] = [new Set(found.map(({ name }) => name)), new Set(found.map(({ folder }) => folder))]
-  const within = now.gitFolders.filter((folder) => !gitFolders.has(folder) && inside(root, folder) && !foundFolders.has(folder))
+  const [foundNames, foundFolders] = [
+    new Set(found.map(({ name }) => name)),
+    new Set(found.map(({ folder }) => folder)),
+  ]
+  const within = now.gitFolders.filter(
+    (folder) => !gitFolders.has(folder) && inside(root, folder) && !foundFolders.has(folder),
+  )
   const repositories = [...found, ...within.map((folder) => ({ name: relative(root, folder), folder }))]
   const links = now.gitLinks.filter((link) => !before.gitLinks.includes(link) && liesIn(link, gitFolders))
-  return { names: [...new Set([...fresh.filter((name) => !foundNames.has(name)), ...inGit])], repositories: repositories.filter(({ folder }) => folder !== root), links }
+  return {
+    names: [...new Set([...fresh.filter((name) => !foundNames.has(name)), ...inGit])],
+    repositories: repositories.filter(({ folder }) => folder !== root),
+    links,
+  }
 }
 
 function repositoryOf(root: string, name: string): { name: string; folder: string } | undefined {
@@ -37,5 +48,10 @@ function repositoryOf(root: string, name: string): { name: string; folder: strin
 /** Whether a git folder shares nothing with one that is neither in the workspace nor was known before. */
 export function keepsToItself(folder: string, root: string, before: SteeringPaths): boolean {
   const { path, common } = named(folder)
-  return [path, common].every((one) => inside(root, one) || before.gitFolders.includes(one) || before.gitFolders.some((known) => inside(join(known, 'worktrees'), one)))
+  return [path, common].every(
+    (one) =>
+      inside(root, one) ||
+      before.gitFolders.includes(one) ||
+      before.gitFolders.some((known) => inside(join(known, 'worktrees'), one)),
+  )
 }

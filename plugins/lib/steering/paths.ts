@@ -2,7 +2,16 @@ import { existsSync, lstatSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { inside, realPathOf } from '../../../core/system/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import { entriesOf, foldersWithin, gitFolderAt, isGitFolder, isThere, linksIn, named, type GitFolder } from '../git/index.js'
+import {
+  entriesOf,
+  foldersWithin,
+  gitFolderAt,
+  isGitFolder,
+  isThere,
+  linksIn,
+  named,
+  type GitFolder,
+} from '../git/index.js'
 import { configuredPlaces } from './configured.js'
 import { absentInGit, changesInGit, steeringNames } from './table.js'
 import { steeringBelow } from './tree.js'
@@ -33,8 +42,15 @@ const limits = { depth: 16, folders: 1000 }
 /** The names that steer, near the root of the workspace with this real path, and the folders of its repositories with the links in them. */
 export function steeringNow(root: string): Pick<SteeringPaths, 'names' | 'gitFolders' | 'gitLinks'> {
   const { found } = steeringBelow(root, '.', limits)
-  const folders = gitFolders(root, found.map((path) => join(root, path)))
-  return { names: found, gitFolders: folders, gitLinks: [...new Set(folders.flatMap((folder) => linksIn(folder).links.map((link) => join(folder, link))))] }
+  const folders = gitFolders(
+    root,
+    found.map((path) => join(root, path)),
+  )
+  return {
+    names: found,
+    gitFolders: folders,
+    gitLinks: [...new Set(folders.flatMap((folder) => linksIn(folder).links.map((link) => join(folder, link))))],
+  }
 }
 
 /**
@@ -51,12 +67,31 @@ export async function steeringPaths(workspace: SteeredPlace, cwd = workspace.roo
   const nearest = gitFoldersAround(cwd, root).filter((folder) => gits.includes(folder))
   const inTurn = [...new Set([...nearest, ...gits])]
   const whole = inTurn.slice(mostWritten)
-  const git = [...inTurn.slice(0, mostWritten).flatMap(placesInGit), ...(await configuredPlaces(root)), ...homeWithin(workspace)]
-  const readOnly = [...names.filter((path) => !isGitDirectory(path)).map(realPathOf), ...git.filter((path) => existsSync(path)), ...whole]
+  const git = [
+    ...inTurn.slice(0, mostWritten).flatMap(placesInGit),
+    ...(await configuredPlaces(root)),
+    ...homeWithin(workspace),
+  ]
+  const readOnly = [
+    ...names.filter((path) => !isGitDirectory(path)).map(realPathOf),
+    ...git.filter((path) => existsSync(path)),
+    ...whole,
+  ]
   const absent = [...rootNames().map((name) => join(root, name)), ...git].filter((path) => !isThere(path))
-  const writable = exceptions().map((path) => join(root, path)).filter((path) => existsSync(path))
+  const writable = exceptions()
+    .map((path) => join(root, path))
+    .filter((path) => existsSync(path))
   const links = [...names, ...git].filter((path) => isThere(path) && lstatSync(path).isSymbolicLink())
-  return { readOnly: outerFirst(readOnly), writable, absent: [...new Set(absent)], links: [...new Set(links)], names: found, gitFolders: gits, gitLinks, whole }
+  return {
+    readOnly: outerFirst(readOnly),
+    writable,
+    absent: [...new Set(absent)],
+    links: [...new Set(links)],
+    names: found,
+    gitFolders: gits,
+    gitLinks,
+    whole,
+  }
 }
 
 /** The real path of a workspace, and where the kernel that works in it has its home. */
@@ -88,23 +123,32 @@ function gitFoldersAround(folder: string, root: string): string[] {
 
 /** What is in a git folder and git itself does not change, with what could be there. */
 function placesInGit(folder: string): string[] {
-  const there = entriesOf(realPathOf(folder)).filter(({ name, isLink }) => (isLink || !isContainer(name)) && !changesInGit.some((changes) => changes.test(name))).map(({ name }) => name)
-  const alternates = namesIn(join(folder, 'objects/info')).map((name) => `objects/info/${name}`).filter((name) => !/\/(packs|commit-graphs?|.*\.lock)$/.test(name))
+  const there = entriesOf(realPathOf(folder))
+    .filter(({ name, isLink }) => (isLink || !isContainer(name)) && !changesInGit.some((changes) => changes.test(name)))
+    .map(({ name }) => name)
+  const alternates = namesIn(join(folder, 'objects/info'))
+    .map((name) => `objects/info/${name}`)
+    .filter((name) => !/\/(packs|commit-graphs?|.*\.lock)$/.test(name))
   return [...new Set([...there, ...alternates, ...absentInGit])].map((name) => join(folder, name))
 }
 // Git makes folders of its own for worktrees and submodules; those that are there are kept one by one.
 const isContainer = (name: string): boolean => name === 'worktrees' || name === 'modules'
 
-const isGitDirectory = (path: string): boolean => (basename(path).toLowerCase() === '.git' && (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false)) || isGitFolder(path)
+const isGitDirectory = (path: string): boolean =>
+  (basename(path).toLowerCase() === '.git' && (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false)) ||
+  isGitFolder(path)
 
 /** Names of the table that may stand in the root as they are written. */
-const rootNames = (): string[] => [...new Set(steeringNames.map(({ name }) => name))].filter((name) => !/[*/]/.test(name))
-const exceptions = (): string[] => steeringNames.flatMap(({ name, except = [] }) => except.map((one) => `${name}/${one}`))
+const rootNames = (): string[] =>
+  [...new Set(steeringNames.map(({ name }) => name))].filter((name) => !/[*/]/.test(name))
+const exceptions = (): string[] =>
+  steeringNames.flatMap(({ name, except = [] }) => except.map((one) => `${name}/${one}`))
 
 /** Without what lies in another of them, outer ones first. */
 function outerFirst(paths: string[]): string[] {
   const kept = new Set<string>()
-  for (const path of [...new Set(paths)].sort((a, b) => a.length - b.length || (a < b ? -1 : 1))) if (!liesIn(path, kept)) kept.add(path)
+  for (const path of [...new Set(paths)].sort((a, b) => a.length - b.length || (a < b ? -1 : 1)))
+    if (!liesIn(path, kept)) kept.add(path)
   return [...kept]
 }
 

@@ -13,7 +13,10 @@ export interface SteeringName {
 }
 
 const of = (steers: string, names: string, verdict: SteeringName['verdict'] = 'ask'): SteeringName[] =>
-  names.trim().split(/\s+/).map((name) => ({ name, at: 'anywhere', verdict, steers }))
+  names
+    .trim()
+    .split(/\s+/)
+    .map((name) => ({ name, at: 'anywhere', verdict, steers }))
 
 /** The one list of what steers programs: the policies judge by it, and the sandbox keeps what is there of it as it is. */
 export const steeringNames: readonly SteeringName[] = [
@@ -21,12 +24,24 @@ export const steeringNames: readonly SteeringName[] = [
   { name: '.vtcode', at: 'root', verdict: 'deny', steers: 'this program', except: ['plans'] },
   ...of('this program', '.vtcode vtcode.config.* .agents'),
   ...of('git', '.gitmodules .gitconfig .config/git .githooks'),
-  ...of('git, by its hooks', '.husky .pre-commit-config.yaml lefthook.yml lefthook.yaml lefthook.toml lefthook.json lefthook.jsonc lefthook-local.* .lefthook.* .overcommit.yml .git-hooks'),
-  ...of('Mercurial, Jujutsu or Sapling, by their settings', '.hg/hgrc .hg/hgrc-not-shared .jj/repo/config.toml .sl/config'),
+  ...of(
+    'git, by its hooks',
+    '.husky .pre-commit-config.yaml lefthook.yml lefthook.yaml lefthook.toml lefthook.json lefthook.jsonc lefthook-local.* .lefthook.* .overcommit.yml .git-hooks',
+  ),
+  ...of(
+    'Mercurial, Jujutsu or Sapling, by their settings',
+    '.hg/hgrc .hg/hgrc-not-shared .jj/repo/config.toml .sl/config',
+  ),
   ...of('direnv', '.envrc'),
-  ...of('mise, which trusts a file by its path', 'mise.toml mise.*.toml .mise.toml .mise.*.toml .mise mise/config.toml mise/config.*.toml .config/mise.toml .config/mise'),
+  ...of(
+    'mise, which trusts a file by its path',
+    'mise.toml mise.*.toml .mise.toml .mise.*.toml .mise mise/config.toml mise/config.*.toml .config/mise.toml .config/mise',
+  ),
   ...of('vim, where it reads the folder it is started in', '.vimrc .gvimrc .exrc .nvimrc .nvim.lua'),
-  ...of('an interpreter, where it reads the folder it is started in', '.rprofile .irbrc .pryrc .pdbrc .ghci .ocamlinit .octaverc'),
+  ...of(
+    'an interpreter, where it reads the folder it is started in',
+    '.rprofile .irbrc .pryrc .pdbrc .ghci .ocamlinit .octaverc',
+  ),
   ...of('Claude Code and other clients of MCP', '.claude .mcp.json'),
   ...of('Codex', '.codex'),
   ...of('Cursor', '.cursor'),
@@ -37,7 +52,10 @@ export const steeringNames: readonly SteeringName[] = [
   ...of('GitHub Copilot, by its hooks', '.github/hooks .github/copilot'),
   ...of('Pi', '.pi'),
   ...of('Helix', '.helix'),
-  ...of('a client of MCP', '.kilocode .factory .amp .augment .windsurf .kiro .roo .amazonq .continue .junie .qwen .trae .crush.json crush.json .vs/mcp.json'),
+  ...of(
+    'a client of MCP',
+    '.kilocode .factory .amp .augment .windsurf .kiro .roo .amazonq .continue .junie .qwen .trae .crush.json crush.json .vs/mcp.json',
+  ),
   ...of('Visual Studio', '.vs/tasks.vs.json .vs/launch.vs.json'),
   ...of('Sublime Text', '*.sublime-project'),
   ...of('aider', '.aider.conf.yml'),
@@ -65,7 +83,19 @@ export const changesInGit: readonly RegExp[] = [
 ]
 
 /** What would steer git from inside a git folder and often is not there: nobody but a person puts it there. */
-export const absentInGit: readonly string[] = ['config', 'config.worktree', 'commondir', 'hooks', 'info/attributes', 'objects/info/alternates']
+export const absentInGit: readonly string[] = [
+  'config',
+  'config.worktree',
+  'commondir',
+  'hooks',
+  'info/attributes',
+  'objects/info/alternates',
+]
 
 /** Names that a pattern in a command may stand for. */
-export const protectedNames: readonly string[] = [...new Set([...steeringNames.flatMap(({ name }) => name.split('/')), ...absentInGit.flatMap((name) => name.split('/'))])].filter((name) => !name.includes('*'))
+export const protectedNames: readonly string[] = [
+  ...new Set([
+    ...steeringNames.flatMap(({ name }) => name.split('/')),
+    ...absentInGit.flatMap((name) => name.split('/')),
+  ]),
+].filter((name) => !name.includes('*'))

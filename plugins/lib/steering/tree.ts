@@ -14,21 +14,29 @@ const packages = 'node_modules'
  * What of a folder and below it steers programs, as paths relative to `root`, outer ones only. Packages that a package manager put there
  * are taken as they are. `whole` is false where the limits ended the search.
  */
-export function steeringBelow(root: string, start: string, { depth, folders }: SearchLimits): { found: string[]; whole: boolean } {
+export function steeringBelow(
+  root: string,
+  start: string,
+  { depth, folders }: SearchLimits,
+): { found: string[]; whole: boolean } {
   const found: string[] = []
   const queue: [string, number][] = basename(start) === packages ? [] : [[start, 0]]
   let whole = true
   for (let next = 0; next < queue.length; next += 1) {
     const [folder, deep] = queue[next]!
     const within = next < folders && deep <= depth
-    const { names, opened, below, isGit } = within ? partsOf(root, folder) : { names: [], opened: [], below: [], isGit: isGitFolder(join(root, folder)) }
+    const { names, opened, below, isGit } = within
+      ? partsOf(root, folder)
+      : { names: [], opened: [], below: [], isGit: isGitFolder(join(root, folder)) }
     if (isGit && next > 0) {
       found.push(folder)
       continue
     }
     whole &&= within
     found.push(...names)
-    for (const { path, open } of opened) for (const inner of folderNames(join(root, path))) if (open.includes(inner)) queue.push([`${path}/${inner}`, deep + 1])
+    for (const { path, open } of opened)
+      for (const inner of folderNames(join(root, path)))
+        if (open.includes(inner)) queue.push([`${path}/${inner}`, deep + 1])
     for (const path of below) queue.push([path, deep + 1])
   }
   return { found, whole }
@@ -51,7 +59,13 @@ function partsOf(root: string, folder: string): Parts {
   const entries = entriesOf(join(root, folder))
   const before = known.get(entries)
   if (before?.folder === folder) return before
-  const parts: Parts = { folder, names: [], opened: [], below: [], isGit: entries.length === 0 ? isGitFolder(join(root, folder)) : areOfGit(entries) }
+  const parts: Parts = {
+    folder,
+    names: [],
+    opened: [],
+    below: [],
+    isGit: entries.length === 0 ? isGitFolder(join(root, folder)) : areOfGit(entries),
+  }
   for (const { name, isFolder } of entries) {
     const path = folder === '.' ? name : `${folder}/${name}`
     if (judgeName(path)) {
@@ -71,4 +85,7 @@ function areOfGit(entries: readonly FolderEntry[]): boolean {
 }
 
 /** Names of the folders in a folder. */
-export const folderNames = (folder: string): string[] => entriesOf(folder).filter(({ isFolder }) => isFolder).map(({ name }) => name)
+export const folderNames = (folder: string): string[] =>
+  entriesOf(folder)
+    .filter(({ isFolder }) => isFolder)
+    .map(({ name }) => name)

@@ -49,9 +49,20 @@ export async function astGrep(
 ): Promise<Answered | undefined> {
   const file = await ensureAstGrep(context)
   const stderr = tail()
-  const started = { file, args: [args[0]!, ...noProject(args), ...args.slice(1)], cwd: how.cwd, env: trustPlaces(), ...(how.input && { input: how.input }) }
+  const started = {
+    file,
+    args: [args[0]!, ...noProject(args), ...args.slice(1)],
+    cwd: how.cwd,
+    env: trustPlaces(),
+    ...(how.input && { input: how.input }),
+  }
   const burden = how.resident === undefined ? {} : { burden: { read: Infinity, resident: how.resident } }
-  const ended = await runProgram(started, { signal: context.signal, seconds: how.seconds, ...burden }, onStdout, stderr.take)
+  const ended = await runProgram(
+    started,
+    { signal: context.signal, seconds: how.seconds, ...burden },
+    onStdout,
+    stderr.take,
+  )
   return ended && { ...ended, stderr: stderr.text() }
 }
 
@@ -61,14 +72,17 @@ export async function astGrep(
  */
 function noProject(args: string[]): string[] {
   if (args.some((arg) => /^--config\b/.test(arg))) return []
-  if (empty === undefined || !existsSync(empty)) writeFileSync((empty = join(tempFolder('project'), 'sgconfig.yml')), 'ruleDirs: []\n')
+  if (empty === undefined || !existsSync(empty))
+    writeFileSync((empty = join(tempFolder('project'), 'sgconfig.yml')), 'ruleDirs: []\n')
   return [`--config=${empty}`]
 }
 let empty: string | undefined
 
 /** Where the user's ast-grep notes the projects whose native languages it may load. Elsewhere it would find none of them trusted. */
 const trustPlaces = (): Record<string, string> =>
-  Object.fromEntries(['AST_GREP_TRUST_DIR', 'XDG_CONFIG_HOME'].flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])))
+  Object.fromEntries(
+    ['AST_GREP_TRUST_DIR', 'XDG_CONFIG_HOME'].flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])),
+  )
 
 /** What went wrong, without back-traces, at most 20 lines. */
 export const reasons = (stderr: string): string[] =>

@@ -18,7 +18,10 @@ export const managedFolder = (home: string): string => join(home, 'bin')
 
 /** Why the program could not be brought; a sentence without its full stop. */
 export class InstallProblem extends Error {
-  constructor(message: string, /** Nobody was asked for it. */ readonly unasked = false) {
+  constructor(
+    message: string,
+    /** Nobody was asked for it. */ readonly unasked = false,
+  ) {
     super(message)
   }
 }
@@ -36,25 +39,38 @@ export function installUnasked(home: string, signal: AbortSignal, web: WebSettin
 }
 
 async function unasked(home: string, signal: AbortSignal, web: WebSettings): Promise<string> {
-  if (process.env['VTCODE_AST_GREP_NO_INSTALL'] === '1') throw new InstallProblem('VTCODE_AST_GREP_NO_INSTALL=1 forbids to fetch it')
-  const failed = await readFile(failure(home), 'utf8').then((text) => JSON.parse(text) as { at: number; reason: string }, () => undefined)
+  if (process.env['VTCODE_AST_GREP_NO_INSTALL'] === '1')
+    throw new InstallProblem('VTCODE_AST_GREP_NO_INSTALL=1 forbids to fetch it')
+  const failed = await readFile(failure(home), 'utf8').then(
+    (text) => JSON.parse(text) as { at: number; reason: string },
+    () => undefined,
+  )
   if (failed && Date.now() - failed.at < cooldown) {
-    throw new InstallProblem(`fetching it failed ${Math.floor((Date.now() - failed.at) / hour)} h ago (${failed.reason}); it is tried again after 24 h`)
+    throw new InstallProblem(
+      `fetching it failed ${Math.floor((Date.now() - failed.at) / hour)} h ago (${failed.reason}); it is tried again after 24 h`,
+    )
   }
   try {
     return await install(home, signal, { again: false, web })
   } catch (error) {
     // Not the program's fault, nor the registry's: the next call may try again.
     if (signal.aborted || !(error instanceof InstallProblem) || error.unasked) throw error
-    await writeState(failure(home), JSON.stringify({ at: Date.now(), reason: error.message }), { durable: false }).catch(() => {})
+    await writeState(failure(home), JSON.stringify({ at: Date.now(), reason: error.message }), {
+      durable: false,
+    }).catch(() => {})
     throw error
   }
 }
 
 /** Fetches the program, `again` also if it is there, and answers with its path. Throws InstallProblem. */
-export async function install(home: string, signal: AbortSignal, { again, web }: { again: boolean; web: WebSettings }): Promise<string> {
+export async function install(
+  home: string,
+  signal: AbortSignal,
+  { again, web }: { again: boolean; web: WebSettings },
+): Promise<string> {
   const wanted = pinned.packages[`${process.platform} ${process.arch}`]
-  if (!wanted || !isGlibc()) throw new InstallProblem(`the registry has no ast-grep for ${process.platform} ${process.arch}`)
+  if (!wanted || !isGlibc())
+    throw new InstallProblem(`the registry has no ast-grep for ${process.platform} ${process.arch}`)
   const folder = managedFolder(home)
   const target = join(folder, astGrepProgram)
   await attempt((async () => makeFolder(folder, 0o755))())
@@ -62,7 +78,10 @@ export async function install(home: string, signal: AbortSignal, { again, web }:
   // Another process may have been quicker.
   if (!again && existsSync(target)) return target
   const archive = await fetched(wanted, signal, web)
-  const program = await member(await attempt(promisify(gunzip)(archive, { maxOutputLength: largest })), `package/${astGrepProgram}`)
+  const program = await member(
+    await attempt(promisify(gunzip)(archive, { maxOutputLength: largest })),
+    `package/${astGrepProgram}`,
+  )
   await attempt(writeState(target, program, { mode: 0o755 }))
   await rm(failure(home), { force: true })
   return target
@@ -77,9 +96,16 @@ function isGlibc(): boolean {
   return header.glibcVersionRuntime !== undefined
 }
 
-async function fetched({ name, integrity }: { name: string; integrity: string }, signal: AbortSignal, web: WebSettings): Promise<Buffer> {
+async function fetched(
+  { name, integrity }: { name: string; integrity: string },
+  signal: AbortSignal,
+  web: WebSettings,
+): Promise<Buffer> {
   // Every search loads this file, and hardly one fetches.
-  const [{ download }, { hostOf, networkFailure, readUrl }] = await Promise.all([import('../net/index.js'), import('../net/index.js')])
+  const [{ download }, { hostOf, networkFailure, readUrl }] = await Promise.all([
+    import('../net/index.js'),
+    import('../net/index.js'),
+  ])
   const named = process.env['npm_config_registry']
   const url = `${(named ?? 'https://registry.npmjs.org').replace(/\/$/, '')}/${name}/-/${name.split('/')[1]}-${pinned.version}.tgz`
   try {
@@ -92,19 +118,25 @@ async function fetched({ name, integrity }: { name: string; integrity: string },
       throw networkFailure(error, host)
     })
     const found = `sha512-${createHash('sha512').update(archive).digest('base64')}`
-    if (found !== integrity) throw new InstallProblem(`${url} is not the pinned package: its hash is ${found.slice(0, 20)}…`)
+    if (found !== integrity)
+      throw new InstallProblem(`${url} is not the pinned package: its hash is ${found.slice(0, 20)}…`)
     return archive
   } catch (error) {
     if (!(error instanceof VtError)) throw error
-    throw new InstallProblem(error.message.replace(/\.$/, ''), error.code === 'VT_WEB_BLOCKED' || error.code === 'VT_WEB_URL')
+    throw new InstallProblem(
+      error.message.replace(/\.$/, ''),
+      error.code === 'VT_WEB_BLOCKED' || error.code === 'VT_WEB_URL',
+    )
   }
 }
 
 async function member(tar: Buffer, wanted: string): Promise<Buffer> {
   let found: TarEntry | undefined
-  await attempt(tarEntries(tar, (entry) => {
-    if (entry.path === wanted) found = entry
-  }))
+  await attempt(
+    tarEntries(tar, (entry) => {
+      if (entry.path === wanted) found = entry
+    }),
+  )
   if (!found) throw new InstallProblem(`the package does not hold ${wanted}`)
   return found.bytes()
 }

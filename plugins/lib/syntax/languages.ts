@@ -55,10 +55,16 @@ export const languages: readonly Language[] = [
 export const patternLanguages = languages.filter(({ outlined }) => !outlined)
 
 /** Languages whose symbols ast-grep knows by itself. */
-export const outlinedByAstGrep: ReadonlySet<string> = new Set('typescript tsx javascript python rust go java c cpp csharp ruby php kotlin swift markdown'.split(' '))
+export const outlinedByAstGrep: ReadonlySet<string> = new Set(
+  'typescript tsx javascript python rust go java c cpp csharp ruby php kotlin swift markdown'.split(' '),
+)
 
-const byName = new Map(languages.flatMap((language) => [language.id, ...language.aliases].map((name) => [name, language] as const)))
-const byExtension = new Map(languages.flatMap((language) => language.extensions.map((extension) => [extension, language] as const)))
+const byName = new Map(
+  languages.flatMap((language) => [language.id, ...language.aliases].map((name) => [name, language] as const)),
+)
+const byExtension = new Map(
+  languages.flatMap((language) => language.extensions.map((extension) => [extension, language] as const)),
+)
 
 /** The language of that name or alias, in any case. */
 export const languageNamed = (name: string): Language | undefined => byName.get(name.toLowerCase())

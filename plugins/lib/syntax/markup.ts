@@ -5,7 +5,12 @@ import type { Member, OutlineItem } from './types.js'
 import { positionsIn, type Positions } from './positions.js'
 
 const elements = ['element', 'script_element', 'style_element'].map((kind) => ({ kind }))
-const withId = { rule: { any: elements, has: { kind: 'start_tag', has: { kind: 'attribute', has: { kind: 'attribute_name', regex: '^id$' } } } } }
+const withId = {
+  rule: {
+    any: elements,
+    has: { kind: 'start_tag', has: { kind: 'attribute', has: { kind: 'attribute_name', regex: '^id$' } } },
+  },
+}
 const conditions = [{ kind: 'media_statement' }, { kind: 'supports_statement' }]
 const conditional = { rule: { kind: 'rule_set', inside: { kind: 'block', inside: { any: conditions } } } }
 const mayHoldRules = /@(?:media|supports)\b/i
@@ -27,11 +32,21 @@ export async function styleItems(root: SgNode, text: string): Promise<OutlineIte
   return itemsIn(root.namedChildren(), (node) => {
     const kind = kindsOfStyles[node.kind() as string]
     if (!kind) return undefined
-    const name = kind === 'namespace' ? firstLine(node).split('{', 1)[0]!.trimEnd() : childOf(node, kind === 'class' ? 'selectors' : 'keyframes_name')?.text()
-    return name === undefined ? undefined : itemAt(node, kind, name, at, mayHoldRules.test(node.text()) ? node.findAll(conditional).flatMap(memberOf) : [])
+    const name =
+      kind === 'namespace'
+        ? firstLine(node).split('{', 1)[0]!.trimEnd()
+        : childOf(node, kind === 'class' ? 'selectors' : 'keyframes_name')?.text()
+    return name === undefined
+      ? undefined
+      : itemAt(node, kind, name, at, mayHoldRules.test(node.text()) ? node.findAll(conditional).flatMap(memberOf) : [])
   })
 }
-const kindsOfStyles: Record<string, string | undefined> = { rule_set: 'class', media_statement: 'namespace', supports_statement: 'namespace', keyframes_statement: 'object' }
+const kindsOfStyles: Record<string, string | undefined> = {
+  rule_set: 'class',
+  media_statement: 'namespace',
+  supports_statement: 'namespace',
+  keyframes_statement: 'object',
+}
 
 async function itemsIn(nodes: SgNode[], itemOf: (node: SgNode) => OutlineItem | undefined): Promise<OutlineItem[]> {
   const items: OutlineItem[] = []
@@ -45,21 +60,37 @@ async function itemsIn(nodes: SgNode[], itemOf: (node: SgNode) => OutlineItem | 
 }
 
 /** What does not parse, and what begins with a mark of its encoding, which the other parser is not given. */
-const isUnsound = (root: SgNode, text: string): boolean => text.startsWith('\uFEFF') || root.find({ rule: { kind: 'ERROR' } }) !== null
+const isUnsound = (root: SgNode, text: string): boolean =>
+  text.startsWith('\uFEFF') || root.find({ rule: { kind: 'ERROR' } }) !== null
 
 const childOf = (node: SgNode, kind: string): SgNode | undefined => node.namedChildren().find((child) => child.is(kind))
 
 /** The value of an id, rather one between quotes; scripts and styles are known by those alone. */
 function idOf(node: SgNode): string | undefined {
-  const attributes = childOf(node, 'start_tag')!.namedChildren().filter((child) => child.is('attribute') && childOf(child, 'attribute_name')?.text() === 'id')
-  const quoted = attributes.flatMap((one) => childOf(one, 'quoted_attribute_value') ?? []).flatMap((value) => childOf(value, 'attribute_value') ?? [])
+  const attributes = childOf(node, 'start_tag')!
+    .namedChildren()
+    .filter((child) => child.is('attribute') && childOf(child, 'attribute_name')?.text() === 'id')
+  const quoted = attributes
+    .flatMap((one) => childOf(one, 'quoted_attribute_value') ?? [])
+    .flatMap((value) => childOf(value, 'attribute_value') ?? [])
   const bare = node.is('element') ? attributes.flatMap((one) => childOf(one, 'attribute_value') ?? []) : []
   return [...quoted, ...bare][0]?.text()
 }
 
 function memberOf(node: SgNode): Member[] {
   const name = childOf(node, 'selectors')?.text()
-  return name === undefined ? [] : [{ role: 'member', kind: 'class', name: unquoted(name), signature: firstLine(node), isPublic: true, line_number: node.range().start.line + 1 }]
+  return name === undefined
+    ? []
+    : [
+        {
+          role: 'member',
+          kind: 'class',
+          name: unquoted(name),
+          signature: firstLine(node),
+          isPublic: true,
+          line_number: node.range().start.line + 1,
+        },
+      ]
 }
 
 const firstLine = (node: SgNode): string => node.text().slice(0, 400).split('\n', 1)[0]!.trim()
@@ -70,5 +101,17 @@ function itemAt(node: SgNode, kind: string, name: string, at: Positions, members
   const { start, end } = node.range()
   const range = at.range({ start, end })
   const astKind = node.kind() as string
-  return { role: 'item', kind, name: unquoted(name), signature: firstLine(node), astKind, isImport: false, isExported: true, line_number: start.line + 1, end_line: end.line + 1, range, members }
+  return {
+    role: 'item',
+    kind,
+    name: unquoted(name),
+    signature: firstLine(node),
+    astKind,
+    isImport: false,
+    isExported: true,
+    line_number: start.line + 1,
+    end_line: end.line + 1,
+    range,
+    members,
+  }
 }

@@ -4,7 +4,14 @@ import { visibleLine } from '../../../core/text/index.js'
 import type { Context } from '../../../core/contract/index.js'
 import type { EntryStat, Handle } from '../../../core/workspace/index.js'
 import { byPath, parentOf, pluralized, nextCall, notice, remarks, some } from '../base/index.js'
-import { filesBelow, openToSearch, largestParsed, largestSearched, tooLargeToParse, type Listing } from '../search/index.js'
+import {
+  filesBelow,
+  openToSearch,
+  largestParsed,
+  largestSearched,
+  tooLargeToParse,
+  type Listing,
+} from '../search/index.js'
 import { languageNamed, languageOf, type Language } from './languages.js'
 import { filterOf } from './outline_filter.js'
 import type { Outlined, OutlineInput, OutlineItem, OutlineOutput } from './types.js'
@@ -14,7 +21,9 @@ export const shownName = (name: string): string => name.replace(/\s+/g, ' ').sli
 
 /** The language that the caller names, known here or not. */
 export function wantedLanguage({ lang }: OutlineInput): Language | undefined {
-  return lang === undefined ? undefined : (languageNamed(lang) ?? { id: lang, title: lang, aliases: [], extensions: [] })
+  return lang === undefined
+    ? undefined
+    : (languageNamed(lang) ?? { id: lang, title: lang, aliases: [], extensions: [] })
 }
 
 export interface OutlineSubject {
@@ -94,7 +103,10 @@ export function tooLargeToOutline({ path, stat }: Handle, single: boolean): bool
 
 /** The remarks on files that were too much to parse, and on those that could not be opened. */
 export function leftOut(large: string[], unread: string[]): Notice[] {
-  const remark = (files: string[], what: string) => (files.length > 0 ? [notice('VT_SEARCH_SKIPPED', `${pluralized(files.length, 'file')} ${what}, left out: ${some(files)}`)] : [])
+  const remark = (files: string[], what: string) =>
+    files.length > 0
+      ? [notice('VT_SEARCH_SKIPPED', `${pluralized(files.length, 'file')} ${what}, left out: ${some(files)}`)]
+      : []
   return [...remark(large, 'too much to parse'), ...remark(unread, 'not read')]
 }
 
@@ -114,7 +126,11 @@ export async function shaperOf(input: OutlineInput, single: boolean): Promise<Ou
   }
 }
 
-function shownOf(file: Outlined, kept: OutlineItem[], view: OutlineInput['view']): { kept: OutlineItem[]; groups: Group[]; shaped: unknown; bytes: number } {
+function shownOf(
+  file: Outlined,
+  kept: OutlineItem[],
+  view: OutlineInput['view'],
+): { kept: OutlineItem[]; groups: Group[]; shaped: unknown; bytes: number } {
   const groups = groupsOf(kept)
   const shaped = shape({ ...file, items: kept }, groups, view)
   return { kept, groups, shaped, bytes: Buffer.byteLength(JSON.stringify(shaped)) }
@@ -142,11 +158,20 @@ export interface DrawnOutline {
 }
 
 /** The answer: filtered, in the view that was asked for, cut at the caps. */
-export function outlineAnswer(drawn: DrawnOutline, { input, given }: Pick<Call<OutlineInput>, 'input' | 'given'>, shaper: OutlineShaper): Result {
+export function outlineAnswer(
+  drawn: DrawnOutline,
+  { input, given }: Pick<Call<OutlineInput>, 'input' | 'given'>,
+  shaper: OutlineShaper,
+): Result {
   const { files, items, cutAt } = fitFiles(drawn, input.view, shaper)
   const left = [...drawn.files.slice(cutAt).map(({ path }) => path), ...drawn.beyond].sort(byPath)
   const truncated = left.length > 0 || items > most.items || drawn.listing?.incomplete === true
-  const sub = left.map(parentOf).find((folder) => folder !== input.path && !drawn.files.slice(0, cutAt).some(({ path }) => path.startsWith(`${folder}/`)))
+  const sub = left
+    .map(parentOf)
+    .find(
+      (folder) =>
+        folder !== input.path && !drawn.files.slice(0, cutAt).some(({ path }) => path.startsWith(`${folder}/`)),
+    )
   const output = {
     view: input.view,
     files: files.map(({ shaped }) => shaped),
@@ -157,8 +182,14 @@ export function outlineAnswer(drawn: DrawnOutline, { input, given }: Pick<Call<O
   }
   const notices = [...drawn.notices, ...(drawn.listing ? remarks(drawn.listing) : [])]
   const tail = left.length > 0 ? `${pluralized(left.length, 'file')} left out; outline a sub-directory.` : ''
-  const none = drawn.files.length + drawn.beyond.length > 0 ? 'No symbols in' : drawn.single ? 'No engine here outlines' : 'No file of a known language in'
-  const text = [...files.map((file) => file.text), tail].filter(Boolean).join('\n') || `${none} ${visibleLine(input.path)}`
+  const none =
+    drawn.files.length + drawn.beyond.length > 0
+      ? 'No symbols in'
+      : drawn.single
+        ? 'No engine here outlines'
+        : 'No file of a known language in'
+  const text =
+    [...files.map((file) => file.text), tail].filter(Boolean).join('\n') || `${none} ${visibleLine(input.path)}`
   return ok(output, { text, ...(notices.length > 0 && { notices }) })
 }
 
@@ -207,6 +238,9 @@ function groupsOf(items: OutlineItem[]): Group[] {
 }
 
 function render({ path, lang }: Outlined, groups: Group[]): string {
-  const lines = groups.map(({ kind, names, members }) => `  ${kind}: ${names.join(', ')}${members.length > 0 ? ` — ${members.join(', ')}` : ''}`)
+  const lines = groups.map(
+    ({ kind, names, members }) =>
+      `  ${kind}: ${names.join(', ')}${members.length > 0 ? ` — ${members.join(', ')}` : ''}`,
+  )
   return [`${visibleLine(path)} (${lang})`, ...lines].join('\n')
 }

@@ -3,19 +3,47 @@ import { slotRefusal } from '../base/index.js'
 import type { Outlined, OutlineInput, OutlineItem } from './types.js'
 
 const symbolTypes = [
-  'file', 'module', 'namespace', 'package', 'class', 'method', 'property', 'field', 'constructor', 'enum', 'interface', 'function', 'variable',
-  'constant', 'string', 'number', 'boolean', 'array', 'object', 'key', 'null', 'enumMember', 'struct', 'event', 'operator', 'typeParameter',
+  'file',
+  'module',
+  'namespace',
+  'package',
+  'class',
+  'method',
+  'property',
+  'field',
+  'constructor',
+  'enum',
+  'interface',
+  'function',
+  'variable',
+  'constant',
+  'string',
+  'number',
+  'boolean',
+  'array',
+  'object',
+  'key',
+  'null',
+  'enumMember',
+  'struct',
+  'event',
+  'operator',
+  'typeParameter',
 ]
 
 /** What the caller's words leave of a file. Throws VT_INPUT_INVALID, VT_SEARCH_PATTERN. */
-export async function filterOf(input: OutlineInput, single: boolean): Promise<(file: Pick<Outlined, 'lang' | 'items'>) => OutlineItem[]> {
+export async function filterOf(
+  input: OutlineInput,
+  single: boolean,
+): Promise<(file: Pick<Outlined, 'lang' | 'items'>) => OutlineItem[]> {
   const types = typesIn(input.type)
   const matches = input.match === undefined ? undefined : await regex(input.match)
   const keeps = (item: OutlineItem, role: string): boolean =>
     hasRole(item, role) &&
     (types.size === 0 || types.has(item.kind)) &&
     (!matches || matches(item.name) || matches(item.signature))
-  const narrowed = (item: OutlineItem): OutlineItem => (input.pub_members ? { ...item, members: item.members.filter((member) => member.isPublic) } : item)
+  const narrowed = (item: OutlineItem): OutlineItem =>
+    input.pub_members ? { ...item, members: item.members.filter((member) => member.isPublic) } : item
   return ({ lang, items }) => {
     // A CommonJS module has no syntax that exports; it shows what it holds.
     const common = lang === 'JavaScript' && !items.some(({ isExported, isImport }) => isExported || isImport)
@@ -31,7 +59,10 @@ async function regex(pattern: string): Promise<(text: string) => boolean> {
     const compiled = RE2JS.compile(pattern)
     return (text) => compiled.matcher(text).find()
   } catch (error) {
-    throw slotRefusal('VT_SEARCH_PATTERN', `'match' ${JSON.stringify(pattern.slice(0, 80))} is no regular expression: ${(error as Error).message.slice(0, 160)}.`)
+    throw slotRefusal(
+      'VT_SEARCH_PATTERN',
+      `'match' ${JSON.stringify(pattern.slice(0, 80))} is no regular expression: ${(error as Error).message.slice(0, 160)}.`,
+    )
   }
 }
 

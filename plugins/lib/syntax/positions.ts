@@ -19,11 +19,24 @@ const stride = 128
 export function positionsIn(text: string): Positions {
   const { byte, column, points } = Buffer.byteLength(text) === text.length ? plain : countedIn(text)
   const place = ({ line, column: units }: Pos) => ({ line, column: column(line, units) })
-  return { byte, column, points, range: ({ start, end }) => ({ byteOffset: { start: byte(start.index), end: byte(end.index) }, start: place(start), end: place(end) }) }
+  return {
+    byte,
+    column,
+    points,
+    range: ({ start, end }) => ({
+      byteOffset: { start: byte(start.index), end: byte(end.index) },
+      start: place(start),
+      end: place(end),
+    }),
+  }
 }
 
 /** Of a text in which every unit is a byte. */
-const plain: Omit<Positions, 'range'> = { byte: (index) => index, column: (_line, column) => column, points: (from, to) => to - from }
+const plain: Omit<Positions, 'range'> = {
+  byte: (index) => index,
+  column: (_line, column) => column,
+  points: (from, to) => to - from,
+}
 
 function countedIn(text: string): Omit<Positions, 'range'> {
   const marks = marksIn(text)

@@ -37,11 +37,18 @@ const anyOf = (...kinds: string[]): Rule => ({ any: kinds.map((kind) => ({ kind 
 
 /** Reads the word alone: the text of each part of a statement would take quadratic time. */
 const isConst: Rule = { has: { field: 'kind', regex: '^const$' } }
-const VARIABLES = [['constant', isConst], ['variable', { not: isConst }]] as const
+const VARIABLES = [
+  ['constant', isConst],
+  ['variable', { not: isConst }],
+] as const
 
 /** Declarations with a field `name`, and how an outline calls them. Scripts without types have the first two. */
 const DECLARATIONS = [
-  ['function', 'function'], ['class', 'class'], ['interface', 'interface'], ['type_alias', 'struct'], ['enum', 'enum'],
+  ['function', 'function'],
+  ['class', 'class'],
+  ['interface', 'interface'],
+  ['type_alias', 'struct'],
+  ['enum', 'enum'],
 ] as const
 
 const exportsVariable = /export\s+(?:const|let|var)\s/

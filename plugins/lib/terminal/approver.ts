@@ -3,7 +3,10 @@ import type { Approval, Approved, Io } from '../../../core/contract/index.js'
 import { askAlone, line } from './terminal.js'
 
 /** Asks the person at the terminal whether a call may be made, and for how long a yes is meant where it can be remembered. */
-export const approver = (terminal: Io) => (request: Approval): Promise<Approved> => askAlone(terminal, (io) => ask(io, request))
+export const approver =
+  (terminal: Io) =>
+  (request: Approval): Promise<Approved> =>
+    askAlone(terminal, (io) => ask(io, request))
 
 async function ask(io: Io, { question, covers }: Approval): Promise<Approved> {
   if (covers !== undefined) io.stderr.write(`s = for this session, a = always: ${shortLine(covers, 400)}\n`)
@@ -15,5 +18,16 @@ async function ask(io: Io, { question, covers }: Approval): Promise<Approved> {
   return words.get(word) ?? { decision: 'deny', followup: answer }
 }
 
-const words = new Map([['y', true], ['yes', true], ['n', false], ['no', false], ['', false]])
-const scopes = new Map<string, 'session' | 'always'>([['s', 'session'], ['session', 'session'], ['a', 'always'], ['always', 'always']])
+const words = new Map([
+  ['y', true],
+  ['yes', true],
+  ['n', false],
+  ['no', false],
+  ['', false],
+])
+const scopes = new Map<string, 'session' | 'always'>([
+  ['s', 'session'],
+  ['session', 'session'],
+  ['a', 'always'],
+  ['always', 'always'],
+])

@@ -11,7 +11,12 @@ export function verb(name: string, description: string, io: Io): Command {
   return command
     .description(description)
     .exitOverride()
-    .configureOutput({ writeOut: (text) => void io.stdout.write(text), writeErr: (text) => void io.stderr.write(text), getOutHelpWidth: () => helpWidth, outputError: (text) => explain(text, command, io) })
+    .configureOutput({
+      writeOut: (text) => void io.stdout.write(text),
+      writeErr: (text) => void io.stderr.write(text),
+      getOutHelpWidth: () => helpWidth,
+      outputError: (text) => explain(text, command, io),
+    })
     .showSuggestionAfterError()
     .addHelpText('after', '\nFlags that every verb takes: `vtcode help`.')
 }
@@ -46,13 +51,21 @@ function explain(text: string, command: Command, io: Io): void {
   const [word = ''] = command.args
   const typed = command.commands.find((one) => one.name() === word || one.aliases().includes(word))
   const form = [command.name(), ...(typed ? [typed.name()] : [])].join(' ')
-  say(io, 'error', (!typed && unknownWord(text, word, command)) || wordTooMany(text, typed ?? command, form) || text.trimEnd().replace(/^error: /, ''))
+  say(
+    io,
+    'error',
+    (!typed && unknownWord(text, word, command)) ||
+      wordTooMany(text, typed ?? command, form) ||
+      text.trimEnd().replace(/^error: /, ''),
+  )
   io.stderr.write(`See \`${form} --help\`.\n`)
 }
 
 function belongsTo(text: string): string | undefined {
   const flag = /unknown option '(--[a-z-]+)/.exec(text)?.[1] ?? ''
-  return Object.hasOwn(belongs, flag) ? `${flag} has no place here; ${belongs[flag as keyof typeof belongs]}.` : undefined
+  return Object.hasOwn(belongs, flag)
+    ? `${flag} has no place here; ${belongs[flag as keyof typeof belongs]}.`
+    : undefined
 }
 
 /** A word that is no sub-command. Where one needs no name, commander takes the word for an argument of that one. */
@@ -63,7 +76,11 @@ function unknownWord(text: string, word: string, { commands }: Command): string 
   return `Unknown sub-command '${oneLine(word)}'${like === undefined ? '' : ` (did you mean ${like}?)`}; known: ${known.join(', ')}.`
 }
 
-function wordTooMany(text: string, { args, registeredArguments: { length } }: Command, form: string): string | undefined {
+function wordTooMany(
+  text: string,
+  { args, registeredArguments: { length } }: Command,
+  form: string,
+): string | undefined {
   if (!text.startsWith('error: too many arguments')) return undefined
   return `'${oneLine(args[length] ?? '')}' has no place here; \`${form}\` takes ${length === 0 ? 'no word' : pluralized(length, 'word')} besides its flags.`
 }

@@ -26,7 +26,8 @@ export async function readInput(words: string[], io: Io): Promise<JsonObject> {
 function readFields(words: string[]): JsonObject {
   const fields = new Map<string, unknown>()
   for (let word = words.shift(); word !== undefined; word = words.shift()) {
-    if (!word.startsWith('--') || word === '--') throw new CallUsageError(`Unexpected '${word}'; fields are given as --field value.`)
+    if (!word.startsWith('--') || word === '--')
+      throw new CallUsageError(`Unexpected '${word}'; fields are given as --field value.`)
     const [name, attached] = split(word.slice(2))
     const value = attached ?? (words[0] === undefined || words[0].startsWith('--') ? true : words.shift()!)
     const before = fields.get(name)
@@ -47,7 +48,8 @@ function parse(text: string): JsonObject {
   } catch (error) {
     throw new CallUsageError(`The input is not JSON: ${(error as Error).message}.`)
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new CallUsageError('The input must be a JSON object.')
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new CallUsageError('The input must be a JSON object.')
   return value as JsonObject
 }
 

@@ -3,11 +3,18 @@ import type { Io, Kernel } from '../../../core/contract/index.js'
 
 /** What `vtcode <verb> --help` prints; empty for a verb of others, of which nobody knows what it does with `--help`. */
 export async function helpText(kernel: Kernel, verb: string, io: Io): Promise<string> {
-  const ours = kernel.inspection.contributions().some((one) => one.kind === 'surface' && one.verb === verb && one.layer === 'builtin')
+  const ours = kernel.inspection
+    .contributions()
+    .some((one) => one.kind === 'surface' && one.verb === verb && one.layer === 'builtin')
   if (!ours) return ''
   let text = ''
-  const stream = (take: (chunk: unknown) => void) => Object.assign(new Writable({ write: (chunk, _, done) => (take(chunk), done()) }), { isTTY: false })
+  const stream = (take: (chunk: unknown) => void) =>
+    Object.assign(new Writable({ write: (chunk, _, done) => (take(chunk), done()) }), { isTTY: false })
   const surface = await kernel.inspection.loadSurface(verb)
-  await surface?.(kernel, ['--help'], { ...io, stdout: stream((chunk) => (text += String(chunk))), stderr: stream(() => {}) })
+  await surface?.(kernel, ['--help'], {
+    ...io,
+    stdout: stream((chunk) => (text += String(chunk))),
+    stderr: stream(() => {}),
+  })
   return text
 }

@@ -20,18 +20,40 @@ export async function promptNamed(kernel: Kernel, word: string): Promise<Persons
 export async function promptHelp(kernel: Kernel): Promise<string> {
   await kernel.inspection.loadDeferred()
   // Skills that only tell a model how to work are there for it; commands are for people.
-  const shown = personsPrompts(kernel).filter(({ skill }) => skill?.body !== undefined || skill === undefined || skill.argument_hint !== undefined)
-  const wanted = ({ offer: { arguments: texts = [] }, skill }: PersonsPrompt): string[] => texts.map((one) => oneLine(skill?.argument_hint ?? `<${one.name}>`))
-  return shown.map((one) => `/${[one.offer.name, ...wanted(one)].join(' ')}: ${oneLine(one.offer.description).slice(0, 200)}\n`).join('')
+  const shown = personsPrompts(kernel).filter(
+    ({ skill }) => skill?.body !== undefined || skill === undefined || skill.argument_hint !== undefined,
+  )
+  const wanted = ({ offer: { arguments: texts = [] }, skill }: PersonsPrompt): string[] =>
+    texts.map((one) => oneLine(skill?.argument_hint ?? `<${one.name}>`))
+  return shown
+    .map((one) => `/${[one.offer.name, ...wanted(one)].join(' ')}: ${oneLine(one.offer.description).slice(0, 200)}\n`)
+    .join('')
 }
 
 /** What a prompt says with these words in it; nothing where it says why not. */
-export async function filledPrompt(kernel: Kernel, { offer: { arguments: texts = [] }, skill, call }: PersonsPrompt, rest: string, io: Io, signal: AbortSignal): Promise<string | undefined> {
-  const words = texts.length > 1 ? [...rest.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word!) : [rest].filter((word) => word !== '')
-  const values = Object.fromEntries(words.slice(0, texts.length).map((word, at) => [texts[at]!.name, at === texts.length - 1 ? words.slice(at).join(' ') : word]))
+export async function filledPrompt(
+  kernel: Kernel,
+  { offer: { arguments: texts = [] }, skill, call }: PersonsPrompt,
+  rest: string,
+  io: Io,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const words =
+    texts.length > 1
+      ? [...rest.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word!)
+      : [rest].filter((word) => word !== '')
+  const values = Object.fromEntries(
+    words
+      .slice(0, texts.length)
+      .map((word, at) => [texts[at]!.name, at === texts.length - 1 ? words.slice(at).join(' ') : word]),
+  )
   if (skill) for (const deed of deedsOf(skill, rest)) say(io, 'info', `/${skill.name} ${oneLine(deed)}`)
   const { tool, input } = call(skill ? { arguments: rest } : values)
-  const result = await kernel.call(tool, input, { signal, surface: 'prompt', ...(interactive(io) && { approve: approver(io), ask: asker(io) }) })
+  const result = await kernel.call(tool, input, {
+    signal,
+    surface: 'prompt',
+    ...(interactive(io) && { approve: approver(io), ask: asker(io) }),
+  })
   if (result.ok) return successText(result)
   say(io, 'error', `${result.error.message} ${result.error.hint}`.trim())
   return undefined

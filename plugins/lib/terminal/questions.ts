@@ -3,18 +3,39 @@ import type { Answers, Asker, Question } from '../../../core/shapes/index.js'
 import { askAlone, oneLine, paint } from './terminal.js'
 
 /** Puts questions to the person at the terminal, one after the other, on stderr; Escape and Ctrl-C decline them all. */
-export const asker = (terminal: Io): Asker => (questions, signal) => askAlone(terminal, (io) => ask(io, questions, signal))
+export const asker =
+  (terminal: Io): Asker =>
+  (questions, signal) =>
+    askAlone(terminal, (io) => ask(io, questions, signal))
 
 /** One of some values, chosen by a person; `undefined` for Escape and Ctrl-C. */
-export const pickOne = <T extends string>(terminal: Io, message: string, options: readonly { value: T; label: string; hint?: string }[], initialValue?: T): Promise<T | undefined> =>
+export const pickOne = <T extends string>(
+  terminal: Io,
+  message: string,
+  options: readonly { value: T; label: string; hint?: string }[],
+  initialValue?: T,
+): Promise<T | undefined> =>
   askAlone(terminal, async (io) => {
     const { isCancel, select } = await import('@clack/prompts')
-    const rows = options.map(({ value, label, hint }) => ({ value: value as string, label: oneLine(label), ...(hint && { hint: oneLine(hint) }) }))
-    const chosen = await select({ ...streams(io), message, options: rows, ...(initialValue !== undefined && { initialValue: initialValue as string }) })
+    const rows = options.map(({ value, label, hint }) => ({
+      value: value as string,
+      label: oneLine(label),
+      ...(hint && { hint: oneLine(hint) }),
+    }))
+    const chosen = await select({
+      ...streams(io),
+      message,
+      options: rows,
+      ...(initialValue !== undefined && { initialValue: initialValue as string }),
+    })
     return isCancel(chosen) ? undefined : (chosen as T)
   })
 
-const streams = (io: Io, signal = io.signal) => ({ input: io.stdin as NodeJS.ReadStream, output: (io.screen ?? io.stderr) as NodeJS.WriteStream, signal })
+const streams = (io: Io, signal = io.signal) => ({
+  input: io.stdin as NodeJS.ReadStream,
+  output: (io.screen ?? io.stderr) as NodeJS.WriteStream,
+  signal,
+})
 
 async function ask(io: Io, questions: readonly Question[], signal: AbortSignal): Promise<Answers | undefined> {
   const { isCancel, select, text } = await import('@clack/prompts')
@@ -24,8 +45,16 @@ async function ask(io: Io, questions: readonly Question[], signal: AbortSignal):
     const message = messageOf(question, io)
     let chosen: string | symbol = other
     if (question.options) {
-      const options = question.options.map(({ label, description }) => ({ value: label, label: oneLine(label), hint: oneLine(description) }))
-      chosen = await select({ ...common, message, options: [...options, { value: other, label: 'Something else', hint: 'answer in your own words' }] })
+      const options = question.options.map(({ label, description }) => ({
+        value: label,
+        label: oneLine(label),
+        hint: oneLine(description),
+      }))
+      chosen = await select({
+        ...common,
+        message,
+        options: [...options, { value: other, label: 'Something else', hint: 'answer in your own words' }],
+      })
       if (isCancel(chosen)) return undefined
     }
     if (chosen !== other) {

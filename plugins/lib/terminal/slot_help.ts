@@ -11,21 +11,40 @@ export function slotHelp(slot: SlotInfo, long = false): string {
   const { tool, action, description, effects, example } = slot
   const words = [tool, ...(action === undefined ? [] : [action])].join(' ')
   const { properties = {}, required = [] } = slot.input as { properties?: Record<string, Schema>; required?: string[] }
-  const kindOf = (name: string, field: Schema): string => typeOf(field) + (required.includes(name) ? ', required' : defaultOf(field))
+  const kindOf = (name: string, field: Schema): string =>
+    typeOf(field) + (required.includes(name) ? ', required' : defaultOf(field))
   const fields = Object.entries(properties)
     .filter(([name, field]) => name !== 'action' && field['x-listed'] !== false)
-    .map(([name, field]) => [`  --${name}`, long ? kindOf(name, field) : cutLine(kindOf(name, field), 30), oneLine(plainly(String(field['description'] ?? '')))])
-  const head = [`vtcode call ${words}${fields.length > 0 ? ' [--field value …]' : ''}`, '', ...wrapped(plainly(description), long), '', `Effects: ${effects.join(', ') || 'none'}`, '']
+    .map(([name, field]) => [
+      `  --${name}`,
+      long ? kindOf(name, field) : cutLine(kindOf(name, field), 30),
+      oneLine(plainly(String(field['description'] ?? ''))),
+    ])
+  const head = [
+    `vtcode call ${words}${fields.length > 0 ? ' [--field value …]' : ''}`,
+    '',
+    ...wrapped(plainly(description), long),
+    '',
+    `Effects: ${effects.join(', ') || 'none'}`,
+    '',
+  ]
   const call = exampleWords(words, example)
   const tail = call === undefined ? [] : ['', 'Example:', ...call]
-  const rows = columns(fields).split('\n').filter(Boolean).map((row) => (long ? row : cutLine(row, helpWidth)))
+  const rows = columns(fields)
+    .split('\n')
+    .filter(Boolean)
+    .map((row) => (long ? row : cutLine(row, helpWidth)))
   const room = Math.max(4, mostRows - head.length - tail.length - 1)
-  const shown = !long && rows.length > room ? [...rows.slice(0, room), `  … ${rows.length - room} more: vtcode tools ${slot.slot} --long`] : rows
+  const shown =
+    !long && rows.length > room
+      ? [...rows.slice(0, room), `  … ${rows.length - room} more: vtcode tools ${slot.slot} --long`]
+      : rows
   return `${[...head, ...shown, ...tail].join('\n')}\n`
 }
 
 /** A line of at most so many characters. */
-export const cutLine = (line: string, width: number): string => (line.length <= width ? line : `${line.slice(0, width - 1)}…`)
+export const cutLine = (line: string, width: number): string =>
+  line.length <= width ? line : `${line.slice(0, width - 1)}…`
 
 function wrapped(text: string, long: boolean): string[] {
   const mostLines = 8
@@ -38,11 +57,17 @@ function wrapped(text: string, long: boolean): string[] {
     }
     return made
   })
-  return (!long && lines.length > mostLines ? [...lines.slice(0, mostLines - 1), '…'] : lines).map((line) => cutLine(line, helpWidth))
+  return (!long && lines.length > mostLines ? [...lines.slice(0, mostLines - 1), '…'] : lines).map((line) =>
+    cutLine(line, helpWidth),
+  )
 }
 
 function typeOf({ type, enum: choices, anyOf, items }: Schema): string {
-  if (Array.isArray(choices)) return choices.map((one) => JSON.stringify(one)).join('|').replaceAll('"', '')
+  if (Array.isArray(choices))
+    return choices
+      .map((one) => JSON.stringify(one))
+      .join('|')
+      .replaceAll('"', '')
   if (Array.isArray(anyOf)) return [...new Set(anyOf.map((one) => typeOf(one as Schema)))].join(' or ')
   if (type === 'array' && isObject(items)) return `${typeOf(items)}…`
   return Array.isArray(type) ? type.join(' or ') : String(type ?? 'any')
@@ -57,8 +82,14 @@ function exampleWords(words: string, example: SlotInfo['example']): string[] | u
 
 /** A call as a person types it. */
 export function callWords(words: string, input: JsonObject): string {
-  const simple = Object.entries(input).every(([, value]) => /^(string|number|boolean)$/.test(typeof value) && !/[\n']/.test(String(value)))
-  const said = simple ? Object.entries(input).map(([name, value]) => `--${name} ${quoted(String(value))}`).join(' ') : `--input '${JSON.stringify(input).replaceAll("'", "'\\''")}'`
+  const simple = Object.entries(input).every(
+    ([, value]) => /^(string|number|boolean)$/.test(typeof value) && !/[\n']/.test(String(value)),
+  )
+  const said = simple
+    ? Object.entries(input)
+        .map(([name, value]) => `--${name} ${quoted(String(value))}`)
+        .join(' ')
+    : `--input '${JSON.stringify(input).replaceAll("'", "'\\''")}'`
   return `vtcode call ${words} ${said}`.trimEnd()
 }
 const quoted = (text: string): string => (/^[\w./:@-]+$/.test(text) ? text : `'${text}'`)

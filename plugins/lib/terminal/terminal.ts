@@ -42,7 +42,14 @@ export interface Paint {
 export function paint(stream: { isTTY?: boolean }, env: Io['env']): Paint {
   const colourful = stream.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb'
   const style = (on: number, off: number) => (text: string) => (colourful ? `\u001b[${on}m${text}\u001b[${off}m` : text)
-  return { bold: style(1, 22), dim: style(2, 22), red: style(31, 39), green: style(32, 39), yellow: style(33, 39), cyan: style(36, 39) }
+  return {
+    bold: style(1, 22),
+    dim: style(2, 22),
+    red: style(31, 39),
+    green: style(32, 39),
+    yellow: style(33, 39),
+    cyan: style(36, 39),
+  }
 }
 
 /** A remark on stderr; stdout is for data. */
@@ -53,10 +60,21 @@ export function say(io: Io, level: 'error' | 'warning' | 'info', text: string): 
 }
 
 /** Lines with their cells padded to columns; the last cell runs free, in a style where one is given. No cell makes a line of its own. */
-export function columns(table: readonly (readonly string[])[], last: (text: string) => string = (text) => text): string {
+export function columns(
+  table: readonly (readonly string[])[],
+  last: (text: string) => string = (text) => text,
+): string {
   const rows = table.map((row) => row.map(visibleLine))
   const widths = rows.reduce<number[]>((wide, row) => row.map((cell, i) => Math.max(wide[i] ?? 0, cell.length)), [])
-  return rows.map((row) => row.map((cell, i) => (i === row.length - 1 ? last(cell) : cell.padEnd(widths[i]!))).join('  ').trimEnd() + '\n').join('')
+  return rows
+    .map(
+      (row) =>
+        row
+          .map((cell, i) => (i === row.length - 1 ? last(cell) : cell.padEnd(widths[i]!)))
+          .join('  ')
+          .trimEnd() + '\n',
+    )
+    .join('')
 }
 
 /** True when there is a person to ask: the question goes to stderr, the answer comes from stdin. */
@@ -69,7 +87,8 @@ export function interactive(io: Io): boolean {
 export const askAlone = <T>(io: Io, ask: (io: Io) => Promise<T>): Promise<T> => (io.alone ? io.alone(ask) : ask(io))
 
 /** Asks a person; anything but a clear yes is no, and so are the end of input and an interruption. */
-export const confirmed = async (io: Io, question: string): Promise<boolean> => /^y(es)?$/i.test(await line(io, `${question} [y/N] `))
+export const confirmed = async (io: Io, question: string): Promise<boolean> =>
+  /^y(es)?$/i.test(await line(io, `${question} [y/N] `))
 
 /** One line from a person, trimmed; empty at the end of input and at an interruption. */
 export async function line(io: Io, question: string): Promise<string> {

@@ -24,7 +24,9 @@ export async function checkReferences(contribution: Contribution, input: Schema)
   const { manifest, root, file } = contribution
   const faults = [
     ...checkProgram(manifest.run?.[0], root),
-    ...fieldReferences(manifest).flatMap(({ path, value }) => checkField(toText(value), path, input, manifest.options ?? {})),
+    ...fieldReferences(manifest).flatMap(({ path, value }) =>
+      checkField(toText(value), path, input, manifest.options ?? {}),
+    ),
   ]
   if (faults.length === 0) return []
   const data = await loadDocument(file, root).catch(() => undefined)
@@ -45,14 +47,25 @@ function checkProgram(name: unknown, root: string): Part[] {
 /** The names of fields and options that a manifest refers to, with their paths; the name of an option begins with `$option.`. */
 function fieldReferences({ run = [], stdin, cwd, env, http = {} }: Contribution['manifest']): Part[] {
   const { url, query, headers, auth, body } = http
-  const values = [...entriesOf(query, ['http', 'query']), ...entriesOf(headers, ['http', 'headers']), ...entriesOf(auth, ['http', 'auth'])]
+  const values = [
+    ...entriesOf(query, ['http', 'query']),
+    ...entriesOf(headers, ['http', 'headers']),
+    ...entriesOf(auth, ['http', 'auth']),
+  ]
   const elements: Part[] = [
-    ...[{ path: ['run'], value: run }, { path: ['stdin'], value: stdin }, { path: ['cwd'], value: cwd }],
+    ...[
+      { path: ['run'], value: run },
+      { path: ['stdin'], value: stdin },
+      { path: ['cwd'], value: cwd },
+    ],
     // A text of `env` is literal.
     ...entriesOf(env, ['env']).filter(({ value }) => typeof value !== 'string'),
     ...[{ path: ['http', 'url'], value: url }, ...values],
   ]
-  return [...elements.flatMap((part) => referencesIn(part)), ...referencesIn({ path: ['http', 'body'], value: body }, true)]
+  return [
+    ...elements.flatMap((part) => referencesIn(part)),
+    ...referencesIn({ path: ['http', 'body'], value: body }, true),
+  ]
 }
 
 /** In `data` each key is a key of the body that is sent. */
@@ -73,7 +86,10 @@ function checkField(name: string, path: Path, input: Schema, options: Schema): P
   const [place, schema, field] = option === undefined ? ['input', input, name] : ['options', options, option]
   if (isDeclared(schema, field)) return []
   const like = nearest(field, Object.keys((schema['properties'] ?? {}) as JsonObject))
-  const fix = like === undefined ? `Declare it under \`${place}.properties\`.` : `Write '${like}', or declare it under \`${place}.properties\`.`
+  const fix =
+    like === undefined
+      ? `Declare it under \`${place}.properties\`.`
+      : `Write '${like}', or declare it under \`${place}.properties\`.`
   const where = path.filter((step) => typeof step === 'string').join('.')
   return [{ path, value: `${where} refers to {${name}}, which \`${place}\` does not declare. ${fix}` }]
 }
@@ -92,7 +108,8 @@ const entriesOf = (value: unknown, path: Path): Part[] =>
   isObject(value) ? Object.entries(value).map(([key, one]) => ({ path: [...path, key], value: one })) : []
 
 function piecesOf(source: string): string[] {
-  const nameOf = (piece: Piece) => (piece.kind === 'literal' ? [] : piece.kind === 'special' ? [`$${piece.name}`] : [piece.path])
+  const nameOf = (piece: Piece) =>
+    piece.kind === 'literal' ? [] : piece.kind === 'special' ? [`$${piece.name}`] : [piece.path]
   try {
     return parseReference(source, () => new Error(source)).flatMap(nameOf)
   } catch {

@@ -11,7 +11,10 @@ import { printed as programOutput } from '../process/index.js'
 /** Who asks for a value, and what the forms `option` and `input` look into. */
 export interface ValueScope {
   contribution: Pick<Contribution, 'id' | 'plugin' | 'layer' | 'file' | 'manifest'>
-  adapterContext: Pick<AdapterContext, 'env' | 'workspace'> & { settings: Partial<Settings>; optionsOf(contribution: ValueScope['contribution']): Readonly<JsonObject> }
+  adapterContext: Pick<AdapterContext, 'env' | 'workspace'> & {
+    settings: Partial<Settings>
+    optionsOf(contribution: ValueScope['contribution']): Readonly<JsonObject>
+  }
   /** Names the place of the value in error texts: `http.auth.value`. */
   field: string
   input?: Readonly<JsonObject>
@@ -29,11 +32,20 @@ export async function resolveValue(value: unknown, asking: ValueScope): Promise<
   if (typeof value === 'string') return value
   const declared = (value ?? {}) as JsonObject
   const [form = '', ...others] = forms.filter((name) => Object.hasOwn(declared, name))
-  if (others.length > 0 || form === '') throw refused(asking, `it is not one of: text, ${forms.slice(0, -1).map((name) => `{ ${name} }`).join(', ')}`)
+  if (others.length > 0 || form === '')
+    throw refused(
+      asking,
+      `it is not one of: text, ${forms
+        .slice(0, -1)
+        .map((name) => `{ ${name} }`)
+        .join(', ')}`,
+    )
   const own = asking.contribution.layer !== 'workspace'
-  if (!own && (form === 'file' || form === 'keychain')) throw refused(asking, `{ ${form} } counts in your own settings and manifests only`)
+  if (!own && (form === 'file' || form === 'keychain'))
+    throw refused(asking, `{ ${form} } counts in your own settings and manifests only`)
   if (form === 'option') return textOf(option(toText(declared['option']), asking), asking)
-  if (form === 'join') return (await Promise.all((declared['join'] as unknown[]).map((part) => resolveValue(part, asking)))).join('')
+  if (form === 'join')
+    return (await Promise.all((declared['join'] as unknown[]).map((part) => resolveValue(part, asking)))).join('')
   if (form === 'input') return textOf(asking.input?.[toText(declared['input'])], asking)
   if (form === 'secret') return secret(toText(declared['secret']), asking)
   return outside(form, declared, asking)
@@ -64,7 +76,8 @@ export async function resolveWords(values: readonly unknown[], asking: ValueScop
 function option(key: string, { contribution, adapterContext, field }: ValueScope): unknown {
   const options = adapterContext.optionsOf(contribution)
   const value = Object.hasOwn(options, key) ? options[key] : undefined
-  if (value !== undefined || !(contribution.manifest.options?.['required'] as string[] | undefined)?.includes(key)) return value
+  if (value !== undefined || !(contribution.manifest.options?.['required'] as string[] | undefined)?.includes(key))
+    return value
   const way = `Write to ~/.vtcode/vtcode.config.yaml: plugins: { settings: { '${contribution.plugin}': { options: { ${JSON.stringify(key)}: … } } } }`
   throw problem('VT_SECRET_MISSING', { field, id: contribution.id, what: `the option '${key}'`, way })
 }
@@ -73,7 +86,8 @@ function option(key: string, { contribution, adapterContext, field }: ValueScope
 async function secret(key: string, asking: ValueScope): Promise<string | undefined> {
   const { contribution, adapterContext } = asking
   const needs = (contribution.manifest['secrets'] ?? {}) as Record<string, { required?: boolean }>
-  if (!Object.hasOwn(needs, key)) throw refused(asking, `the manifest does not name the secret '${key}' under \`secrets\``)
+  if (!Object.hasOwn(needs, key))
+    throw refused(asking, `the manifest does not name the secret '${key}' under \`secrets\``)
   const name = `${contribution.plugin}:${key}`
   const bound = adapterContext.settings.secrets?.[name]
   if (bound === undefined) {
@@ -82,14 +96,19 @@ async function secret(key: string, asking: ValueScope): Promise<string | undefin
     throw problem('VT_SECRET_MISSING', { field: asking.field, id: contribution.id, what: `the secret '${name}'`, way })
   }
   // What the user bound is the user's word, whoever asks for it.
-  const text = await resolveValue(bound, { ...asking, contribution: { ...contribution, layer: 'user' }, field: `secrets['${name}']` })
+  const text = await resolveValue(bound, {
+    ...asking,
+    contribution: { ...contribution, layer: 'user' },
+    field: `secrets['${name}']`,
+  })
   if (text !== undefined) keepSecret(text, name)
   return text
 }
 
 async function outside(form: string, declared: JsonObject, asking: ValueScope): Promise<string> {
   if (form === 'env') return variable(toText(declared['env']), asking, declared['default'])
-  const text = form === 'file' ? await fileText(toText(declared['file']), asking) : await printed(form, declared, asking)
+  const text =
+    form === 'file' ? await fileText(toText(declared['file']), asking) : await printed(form, declared, asking)
   keepSecret(text, asking.field)
   return text
 }
@@ -99,7 +118,12 @@ function variable(name: string, { adapterContext, contribution, field }: ValueSc
   const text = adapterContext.env[name]
   if (text === undefined) {
     if (typeof byDefault === 'string') return byDefault
-    throw problem('VT_SECRET_MISSING', { field, id: contribution.id, what: `the variable ${name}`, way: `Set ${name} where the program is started.` })
+    throw problem('VT_SECRET_MISSING', {
+      field,
+      id: contribution.id,
+      what: `the variable ${name}`,
+      way: `Set ${name} where the program is started.`,
+    })
   }
   if (looksSecret(name)) keepSecret(text, name)
   return text
@@ -107,11 +131,20 @@ function variable(name: string, { adapterContext, contribution, field }: ValueSc
 
 async function fileText(path: string, asking: ValueScope): Promise<string> {
   const home = asking.adapterContext.env['HOME'] ?? homedir()
-  const file = path.startsWith('~/') ? join(home, path.slice(2)) : isAbsolute(path) ? path : resolve(dirname(asking.contribution.file), path)
+  const file = path.startsWith('~/')
+    ? join(home, path.slice(2))
+    : isAbsolute(path)
+      ? path
+      : resolve(dirname(asking.contribution.file), path)
   // Opened without waiting for a writer, so that a pipe is refused instead of waited for.
   const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw refused(asking, `${file} cannot be read (${error.code})`)
-    throw problem('VT_SECRET_MISSING', { field: asking.field, id: asking.contribution.id, what: `the file ${file}`, way: 'Make the file, readable by you alone.' })
+    throw problem('VT_SECRET_MISSING', {
+      field: asking.field,
+      id: asking.contribution.id,
+      what: `the file ${file}`,
+      way: 'Make the file, readable by you alone.',
+    })
   })
   try {
     const stat = await handle.stat()
@@ -128,8 +161,10 @@ const printedBefore = new Map<string, { text: string; until: number }>()
 
 /** What a program prints: one of the user's own, or the keeper of secrets of the system. */
 async function printed(form: string, declared: JsonObject, asking: ValueScope): Promise<string> {
-  const argv = form === 'command' ? declared['command'] : keeper(declared['keychain'] as { service: string; account: string })
-  if (!Array.isArray(argv) || argv.length === 0 || !argv.every((word) => typeof word === 'string')) throw refused(asking, '{ command } is a list of words')
+  const argv =
+    form === 'command' ? declared['command'] : keeper(declared['keychain'] as { service: string; account: string })
+  if (!Array.isArray(argv) || argv.length === 0 || !argv.every((word) => typeof word === 'string'))
+    throw refused(asking, '{ command } is a list of words')
   const { timeout_secs = 10, refresh_secs = 0 } = declared as { timeout_secs?: number; refresh_secs?: number }
   const key = JSON.stringify(argv)
   const before = printedBefore.get(key)
@@ -139,7 +174,15 @@ async function printed(form: string, declared: JsonObject, asking: ValueScope): 
   requireStanding(adapterContext.workspace, contribution)
   const cwd = dirname(contribution.file)
   const program = name.includes('/') ? resolve(cwd, name) : name
-  const text = await programOutput({ program, args, cwd, path: adapterContext.env['PATH'], workspace: adapterContext.workspace, seconds: timeout_secs, signal }).catch((error: unknown) => {
+  const text = await programOutput({
+    program,
+    args,
+    cwd,
+    path: adapterContext.env['PATH'],
+    workspace: adapterContext.workspace,
+    seconds: timeout_secs,
+    signal,
+  }).catch((error: unknown) => {
     throw error instanceof VtError ? error : refused(asking, `the program ${name} ${(error as Error).message}`)
   })
   if (refresh_secs > 0) printedBefore.set(key, { text, until: Date.now() + refresh_secs * 1000 })
@@ -153,13 +196,15 @@ const keeper = ({ service, account }: { service: string; account: string }): str
 
 function textOf(value: unknown, asking: ValueScope): string | undefined {
   if (value === undefined || value === null) return undefined
-  if (!['string', 'number', 'boolean'].includes(typeof value)) throw refused(asking, 'a text, number or boolean is needed')
+  if (!['string', 'number', 'boolean'].includes(typeof value))
+    throw refused(asking, 'a text, number or boolean is needed')
   const text = toText(value)
   if (text.includes('\0')) throw refused(asking, 'the text would hold a NUL character')
   return text
 }
 
-const refused = ({ contribution, field }: ValueScope, reason: string) => problem('VT_SECRET_REFUSED', { id: contribution.id, field, reason })
+const refused = ({ contribution, field }: ValueScope, reason: string) =>
+  problem('VT_SECRET_REFUSED', { id: contribution.id, field, reason })
 
 const reference = /\$\$|\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g
 
@@ -167,7 +212,10 @@ const reference = /\$\$|\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g
  * `${NAME}` and `${NAME:-text}` in a text of the settings, in one pass; `$$` is a dollar. What a workspace file may name the user
  * lists in `trust.workspace_env`. Throws VT_CONFIG_ENV.
  */
-export function expandVariables(text: string, asking: Pick<ValueScope, 'adapterContext' | 'contribution' | 'field'>): string {
+export function expandVariables(
+  text: string,
+  asking: Pick<ValueScope, 'adapterContext' | 'contribution' | 'field'>,
+): string {
   const { adapterContext, contribution } = asking
   const allowed = adapterContext.settings.trust?.workspace_env ?? []
   return text.replace(reference, (whole, name: string | undefined, fallback: string | undefined) => {
@@ -176,6 +224,10 @@ export function expandVariables(text: string, asking: Pick<ValueScope, 'adapterC
     const value = closed ? undefined : adapterContext.env[name]
     if (value !== undefined && looksSecret(name)) keepSecret(value, name)
     if (value !== undefined || fallback !== undefined) return value ?? fallback!
-    throw problem('VT_CONFIG_ENV', { field: asking.field, name, reason: closed ? 'is not among `trust.workspace_env`' : 'is not set' })
+    throw problem('VT_CONFIG_ENV', {
+      field: asking.field,
+      name,
+      reason: closed ? 'is not among `trust.workspace_env`' : 'is not set',
+    })
   })
 }

@@ -27,7 +27,9 @@ interface Entry {
 export async function keptBy(repository: Repository, folder: string, how: How): Promise<KeptFiles | undefined> {
   if (misplaced(repository, repository.top) ?? leadsOut(repository, repository.top)) return undefined
   const written_ns = bigStat(join(repository.path, 'index'))?.mtimeNs ?? 0n
-  const entries = entriesIn(await listFiles(folder, ['--stage', '--debug', '--', ':(attr:!filter !working-tree-encoding)'], how))
+  const entries = entriesIn(
+    await listFiles(folder, ['--stage', '--debug', '--', ':(attr:!filter !working-tree-encoding)'], how),
+  )
   return { objects: join(repository.common, 'objects'), written_ns, entries }
 }
 
@@ -36,16 +38,35 @@ export async function keptBy(repository: Repository, folder: string, how: How): 
  * believed as git believes it: it says which file it was and when that was changed, and both are so still, and long enough. What the
  * repository has is what git made of the file: as for the ends of lines, that is as long as the file only where nothing was changed.
  */
-export async function takeKept(workspace: { root: string }, place: TreePlaces, kept: KeptFiles, files: ReadonlyMap<string, BigIntStats>, how: How): Promise<Set<string>> {
+export async function takeKept(
+  workspace: { root: string },
+  place: TreePlaces,
+  kept: KeptFiles,
+  files: ReadonlyMap<string, BigIntStats>,
+  how: How,
+): Promise<Set<string>> {
   const believed = [...files].flatMap(([path, stat]) => {
     const entry = kept.entries.get(path)
-    return entry && stat.mtimeNs + tick_ns < kept.written_ns && entry.mode === modeOf(stat) && entry.state === stateOf(stat) ? [{ path, bytes: stat.size, ...entry }] : []
+    return entry &&
+      stat.mtimeNs + tick_ns < kept.written_ns &&
+      entry.mode === modeOf(stat) &&
+      entry.state === stateOf(stat)
+      ? [{ path, bytes: stat.size, ...entry }]
+      : []
   })
   if (believed.length === 0) return new Set()
-  const lines = believed.flatMap(({ path, mode, oid }) => [Buffer.from(`${mode} ${oid}\t`), Buffer.from(decodeName(path)), Buffer.of(0)])
+  const lines = believed.flatMap(({ path, mode, oid }) => [
+    Buffer.from(`${mode} ${oid}\t`),
+    Buffer.from(decodeName(path)),
+    Buffer.of(0),
+  ])
   const input = Buffer.from(believed.map(({ oid }) => `${oid}\n`).join(''))
   const [sizes] = await together(
-    askStore(workspace, place, ['cat-file', '--batch-check=%(objecttype) %(objectsize)'], { input, objects: kept.objects, ...how }),
+    askStore(workspace, place, ['cat-file', '--batch-check=%(objecttype) %(objectsize)'], {
+      input,
+      objects: kept.objects,
+      ...how,
+    }),
     askStore(workspace, place, ['update-index', '-z', '--index-info'], { input: Buffer.concat(lines), ...how }),
   )
   const found = sizes.toString().split('\n')
@@ -57,7 +78,7 @@ function entriesIn(output: Buffer): Map<string, Entry> {
   const entry = /(\d{6}) ([0-9a-f]+) (\d)\t([^\0]*)\0((?: {2}.*\n){5})/y
   const entries = new Map<string, Entry>()
   const text = output.toString('latin1')
-  for (let found; (found = entry.exec(text)); ) {
+  for (let found; (found = entry.exec(text));) {
     const [, mode, oid, stage, name, state] = found as unknown as [string, string, string, string, string, string]
     if (stage === '0') entries.set(encodeName(Buffer.from(name, 'latin1')), { mode, oid, state })
   }

@@ -36,14 +36,24 @@ type Place = Pick<Context, 'workspace' | 'session' | 'signal'>
  * of the worktree; of a text that changed on both sides the lines are put together as `git merge-file` does. Returns what changed here.
  * Throws VT_AGENT_MERGE_CONFLICT with every file that cannot be merged, and what a transaction throws.
  */
-export async function mergeWorktree(author: { slot: string; id: string }, { workspace, session, signal }: Place, tree: Worktree, changes: readonly TreeChange[]): Promise<MergedFile[]> {
+export async function mergeWorktree(
+  author: { slot: string; id: string },
+  { workspace, session, signal }: Place,
+  tree: Worktree,
+  changes: readonly TreeChange[],
+): Promise<MergedFile[]> {
   if (changes.length === 0) return []
-  await using _ = await workspace.lock(changes.map(({ path }) => path), signal)
+  await using _ = await workspace.lock(
+    changes.map(({ path }) => path),
+    signal,
+  )
   const merge = new Merge(workspace, tree, signal)
   const planned = await merge.plan(changes)
   if (merge.faults.length > 0) throw conflict(merge.faults)
   if (planned.length === 0) return []
-  const operations = [...planned].sort((a, b) => Number(b.operation.op === 'remove') - Number(a.operation.op === 'remove')).map(({ operation }) => operation)
+  const operations = [...planned]
+    .sort((a, b) => Number(b.operation.op === 'remove') - Number(a.operation.op === 'remove'))
+    .map(({ operation }) => operation)
   const steps = await Promise.all(operations.map((operation) => stepOf(operation, workspace)))
   await recorded(author, { workspace, session }, steps, () => workspace.transact(operations))
   return planned.map(({ merged }) => merged)
@@ -52,9 +62,16 @@ export async function mergeWorktree(author: { slot: string; id: string }, { work
 /** What the record of the change says of one file. */
 async function stepOf(operation: Operation, workspace: Workspace): Promise<Step> {
   const { path, over } = operation
-  const before = over === 'nothing' ? undefined : { sha256: over.sha256, mode: over.stat.mode & 0o7777, bytes: over.stat.bytes }
+  const before =
+    over === 'nothing' ? undefined : { sha256: over.sha256, mode: over.stat.mode & 0o7777, bytes: over.stat.bytes }
   if (operation.op === 'remove') return { op: 'remove', path, before: before! }
-  return { op: 'write', path, ...(before && { before }), after: contentHash(operation.bytes), made: await missingParents(path, workspace) }
+  return {
+    op: 'write',
+    path,
+    ...(before && { before }),
+    after: contentHash(operation.bytes),
+    made: await missingParents(path, workspace),
+  }
 }
 
 const mostShown = 20
@@ -76,8 +93,10 @@ interface Side {
   runs: boolean
 }
 const isFile = ({ mode }: TreeEntry): boolean => mode.startsWith('100')
-const sideOf = (entry: TreeEntry | undefined): Side | undefined => entry && { oid: entry.oid, runs: entry.mode === '100755' }
-const same = (one: Side | undefined, other: Side | undefined): boolean => one?.oid === other?.oid && one?.runs === other?.runs
+const sideOf = (entry: TreeEntry | undefined): Side | undefined =>
+  entry && { oid: entry.oid, runs: entry.mode === '100755' }
+const same = (one: Side | undefined, other: Side | undefined): boolean =>
+  one?.oid === other?.oid && one?.runs === other?.runs
 
 /** What changed on one side alone; nothing where both changed. */
 function picked<T>(before: T, here: T, now: T): { value: T } | undefined {
@@ -97,7 +116,12 @@ class Merge {
 
   /** What is to be done here, file by file; what cannot be done is among the faults. */
   async plan(changes: readonly TreeChange[]): Promise<Planned[]> {
-    this.bytes = await bytesOf(this.workspace, this.tree, changes.flatMap(({ before, now }) => [before, now].flatMap((entry) => (entry && isFile(entry) ? entry.oid : []))), this.signal)
+    this.bytes = await bytesOf(
+      this.workspace,
+      this.tree,
+      changes.flatMap(({ before, now }) => [before, now].flatMap((entry) => (entry && isFile(entry) ? entry.oid : []))),
+      this.signal,
+    )
     const planned: Planned[] = []
     for (const change of changes) {
       const one = await this.one(change)
@@ -113,7 +137,13 @@ class Merge {
 
   private async one({ path, before, now }: TreeChange): Promise<Planned | undefined> {
     const strange = [before, now].find((entry) => entry && !isFile(entry))
-    if (strange) return this.fault(path, strange.mode === '120000' ? 'is a link there, and links are not merged' : 'is a repository there, which is not merged')
+    if (strange)
+      return this.fault(
+        path,
+        strange.mode === '120000'
+          ? 'is a link there, and links are not merged'
+          : 'is a repository there, which is not merged',
+      )
     const stat = await this.workspace.stat(path)
     if (stat && stat.kind !== 'file') return this.fault(path, `is a ${stat.kind} here`)
     const version = await versionAt(this.workspace, path)
@@ -129,7 +159,11 @@ class Merge {
   /** Here nothing changed: the side of the worktree is taken as it is. */
   private taken(path: string, version: Version | undefined, is: Side | undefined): Planned | undefined {
     const old = Buffer.from(version?.bytes ?? Buffer.alloc(0))
-    if (!is) return { operation: { op: 'remove', path, over: version! }, merged: { path, op: 'delete', ...counted(old, Buffer.alloc(0)) } }
+    if (!is)
+      return {
+        operation: { op: 'remove', path, over: version! },
+        merged: { path, op: 'delete', ...counted(old, Buffer.alloc(0)) },
+      }
     return this.written(path, version, this.bytes.get(is.oid)!, is.runs)
   }
 
@@ -138,19 +172,45 @@ class Merge {
     const mode = version ? modeWith(version.stat.mode & 0o7777, runs) : runs ? 0o755 : 0o644
     if (version && mode === (version.stat.mode & 0o7777) && bytes.equals(version.bytes!)) return undefined
     const operation: Operation = { op: 'write', path, bytes, over: version ?? 'nothing', mode }
-    return { operation, merged: { path, op: version ? 'update' : 'add', ...counted(Buffer.from(version?.bytes ?? Buffer.alloc(0)), bytes) } }
+    return {
+      operation,
+      merged: {
+        path,
+        op: version ? 'update' : 'add',
+        ...counted(Buffer.from(version?.bytes ?? Buffer.alloc(0)), bytes),
+      },
+    }
   }
 
   /** Both sides changed. */
-  private async together(path: string, version: Version, { was, here, is }: { was: Side | undefined; here: Side; is: Side }): Promise<Planned | undefined> {
+  private async together(
+    path: string,
+    version: Version,
+    { was, here, is }: { was: Side | undefined; here: Side; is: Side },
+  ): Promise<Planned | undefined> {
     // Of a file that was nowhere before, each side says by itself whether it may be run.
     const runs = picked(was?.runs ?? here.runs, here.runs, is.runs)!.value
     const one = picked(was?.oid, here.oid, is.oid)
-    if (one) return this.written(path, version, one.value === here.oid ? Buffer.from(version.bytes!) : this.bytes.get(one.value!)!, runs)
-    const [base, ours, theirs] = [was ? this.bytes.get(was.oid)! : Buffer.alloc(0), Buffer.from(version.bytes!), this.bytes.get(is.oid)!]
+    if (one)
+      return this.written(
+        path,
+        version,
+        one.value === here.oid ? Buffer.from(version.bytes!) : this.bytes.get(one.value!)!,
+        runs,
+      )
+    const [base, ours, theirs] = [
+      was ? this.bytes.get(was.oid)! : Buffer.alloc(0),
+      Buffer.from(version.bytes!),
+      this.bytes.get(is.oid)!,
+    ]
     if ([base, ours, theirs].some(isBinary)) return this.fault(path, 'is binary and was changed on both sides')
     const { bytes, hunks } = await this.texts(base, ours, theirs)
-    if (hunks !== undefined) return this.fault(path, was ? 'was changed on both sides in the same lines' : 'was added on both sides, each with other lines', hunks)
+    if (hunks !== undefined)
+      return this.fault(
+        path,
+        was ? 'was changed on both sides in the same lines' : 'was added on both sides, each with other lines',
+        hunks,
+      )
     return this.written(path, version, bytes, runs)
   }
 
@@ -162,7 +222,12 @@ class Merge {
       writeFileSync(file, bytes, { mode: 0o600 })
       return file
     })
-    const ended = await runStore(workspace, tree, ['merge-file', '-p', '-q', '-L', 'here', '-L', 'before', '-L', 'agent', ...files], { signal })
+    const ended = await runStore(
+      workspace,
+      tree,
+      ['merge-file', '-p', '-q', '-L', 'here', '-L', 'before', '-L', 'agent', ...files],
+      { signal },
+    )
     const { exit_code, output, message } = ended
     if (exit_code === 0) return { bytes: output }
     // The number of conflicts, or an error beyond it.
@@ -172,14 +237,18 @@ class Merge {
 
   /** The id that git gives to these bytes. */
   private oidOf(bytes: Uint8Array): string {
-    return createHash(this.tree.commit.length === 64 ? 'sha256' : 'sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex')
+    return createHash(this.tree.commit.length === 64 ? 'sha256' : 'sha1')
+      .update(`blob ${bytes.length}\0`)
+      .update(bytes)
+      .digest('hex')
   }
 }
 
 /** As git decides it: by a NUL near the beginning. */
 const isBinary = (bytes: Buffer): boolean => bytes.subarray(0, 8000).includes(0)
 const modeWith = (mode: number, runs: boolean): number => (runs ? mode | ((mode & 0o444) >> 2) : mode & ~0o111)
-const counted = (before: Buffer, after: Buffer): Pick<MergedFile, 'added' | 'removed'> => linesChanged(before, after) ?? { added: 0, removed: 0 }
+const counted = (before: Buffer, after: Buffer): Pick<MergedFile, 'added' | 'removed'> =>
+  linesChanged(before, after) ?? { added: 0, removed: 0 }
 
 const mostHunks = 4096
 /** The parts between the marks of conflicts, with them. */

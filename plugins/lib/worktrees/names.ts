@@ -13,12 +13,18 @@ export function partsIn(output: Buffer): Buffer[] {
 export const pathsIn = (output: Buffer): string[] => partsIn(output).map((name) => encodeName(name))
 
 /** Names as git reads them from its standard input. */
-export const asInput = (names: readonly string[]): Buffer => Buffer.concat(names.flatMap((name) => [Buffer.from(decodeName(name)), Buffer.of(0)]))
+export const asInput = (names: readonly string[]): Buffer =>
+  Buffer.concat(names.flatMap((name) => [Buffer.from(decodeName(name)), Buffer.of(0)]))
 
 /** Whether a path is none that is copied or merged: it belongs to git, or to this program for as long as it runs. */
 export function isLeftOut(path: string): boolean {
   const names = path.split('/')
-  return names.includes('.git') || names.includes('..') || path.endsWith('/') || (names[0] === '.vtcode' && ownFolders.includes(names[1] ?? ''))
+  return (
+    names.includes('.git') ||
+    names.includes('..') ||
+    path.endsWith('/') ||
+    (names[0] === '.vtcode' && ownFolders.includes(names[1] ?? ''))
+  )
 }
 
 /** Tells of paths below a folder what lies there, be it a file or a link, in folders that are no links. */
@@ -37,4 +43,5 @@ export function standsBelow(root: string): (path: string) => BigIntStats | undef
     return stat?.isFile() || stat?.isSymbolicLink() ? stat : undefined
   }
 }
-const placeOf = (root: string, name: string | Buffer): string | Buffer => (typeof name === 'string' ? `${root}/${name}` : Buffer.concat([Buffer.from(`${root}/`), name]))
+const placeOf = (root: string, name: string | Buffer): string | Buffer =>
+  typeof name === 'string' ? `${root}/${name}` : Buffer.concat([Buffer.from(`${root}/`), name])

@@ -28,9 +28,17 @@ interface Note {
 }
 
 export const noWorktree = (reason: string): VtError =>
-  new VtError({ code: 'VT_AGENT_NO_WORKTREE', message: `No worktree can be made here: ${reason}.`, hint: 'Name write_paths instead, or do the work yourself.', retryable: false })
+  new VtError({
+    code: 'VT_AGENT_NO_WORKTREE',
+    message: `No worktree can be made here: ${reason}.`,
+    hint: 'Name write_paths instead, or do the work yourself.',
+    retryable: false,
+  })
 
-export const placesOfTree = (workspace: Pick<Workspace, 'root'>, id: string): { root: string; store: string; note: string } => {
+export const placesOfTree = (
+  workspace: Pick<Workspace, 'root'>,
+  id: string,
+): { root: string; store: string; note: string } => {
   const root = join(workspace.root, worktreesFolder, id)
   return { root, store: `${root}.git`, note: `${worktreesFolder}/${id}.json` }
 }
@@ -38,14 +46,21 @@ export const placesOfTree = (workspace: Pick<Workspace, 'root'>, id: string): { 
 /** Notes that a worktree is there whole: from now on it is found. */
 export async function noteTree(workspace: Workspace, { id, root, commit }: Worktree, session: string): Promise<void> {
   const note: Note = { commit, ino: inodeOf(root), session }
-  await workspace.write(placesOfTree(workspace, id).note, Buffer.from(workspace.seal.write(worktreeSeal, id, note)), 'anything', { mode: 0o600 })
+  await workspace.write(
+    placesOfTree(workspace, id).note,
+    Buffer.from(workspace.seal.write(worktreeSeal, id, note)),
+    'anything',
+    { mode: 0o600 },
+  )
 }
 
 /** The worktree of this name that a program of this user made; nothing where there is none. */
 export async function worktreeAt(workspace: Workspace, id: string): Promise<Worktree | undefined> {
   const { root, store } = placesOfTree(workspace, id)
   const note = await noteOf(workspace, id)
-  return note && existsSync(root) && existsSync(store) && note.ino === inodeOf(root) ? { id, root, store, commit: note.commit } : undefined
+  return note && existsSync(root) && existsSync(store) && note.ino === inodeOf(root)
+    ? { id, root, store, commit: note.commit }
+    : undefined
 }
 
 async function noteOf(workspace: Workspace, id: string): Promise<Note | undefined> {
@@ -65,7 +80,8 @@ export async function dropWorktree(workspace: Workspace, id: string): Promise<vo
 export async function dropWorktreesOf(workspace: Workspace, session: string): Promise<void> {
   for (const { name } of await workspace.names(worktreesFolder).catch(() => [])) {
     const id = /^(.+)\.json$/.exec(name)?.[1]
-    if (id !== undefined && (id === session || (await noteOf(workspace, id))?.session === session)) await dropWorktree(workspace, id)
+    if (id !== undefined && (id === session || (await noteOf(workspace, id))?.session === session))
+      await dropWorktree(workspace, id)
   }
 }
 
@@ -94,7 +110,12 @@ const seconds = 600
  * What git prints that is run on the repository beside a worktree. Settings, attributes and hooks are those of that repository, so ours: no
  * filter is run and no end of a line changed, whatever the files say. Throws `noWorktree` with git's words, VT_CALL_ABORTED.
  */
-export async function askStore(workspace: Pick<Workspace, 'root'>, tree: TreePlaces, args: readonly string[], { files = tree.root, index = 'index', ...run }: StoreRun = {}): Promise<Buffer> {
+export async function askStore(
+  workspace: Pick<Workspace, 'root'>,
+  tree: TreePlaces,
+  args: readonly string[],
+  { files = tree.root, index = 'index', ...run }: StoreRun = {},
+): Promise<Buffer> {
   const ended = await runStore(workspace, tree, args, { files, index, ...run })
   if (ended.exit_code === 0) return ended.output
   throw noWorktree(`git says: ${saidBy(ended.message)}`)
@@ -115,14 +136,38 @@ export async function together<A, B>(one: Promise<A>, other: Promise<B>): Promis
 }
 
 /** What git said, on one line: of several files that it could not write the first. */
-export const saidBy = (message: string): string => message.trim().split('\n').slice(0, 3).join('; ').slice(0, 300) || 'nothing'
+export const saidBy = (message: string): string =>
+  message.trim().split('\n').slice(0, 3).join('; ').slice(0, 300) || 'nothing'
 
 /** The same, however git ends. */
-export async function runStore(workspace: Pick<Workspace, 'root'>, { root, store }: TreePlaces, args: readonly string[], { files = root, index = 'index', objects, ...run }: StoreRun = {}) {
+export async function runStore(
+  workspace: Pick<Workspace, 'root'>,
+  { root, store }: TreePlaces,
+  args: readonly string[],
+  { files = root, index = 'index', objects, ...run }: StoreRun = {},
+) {
   const lent = objects !== undefined && { GIT_ALTERNATE_OBJECT_DIRECTORIES: JSON.stringify(objects) }
-  const env = { ...gitAlone, GIT_DIR: store, GIT_WORK_TREE: files, GIT_INDEX_FILE: join(store, index), ...author, ...lent }
-  const ended = await runGit(['-c', 'core.fsync=none', ...args], { folder: files, workspace: workspace.root, env, seconds, ...run })
+  const env = {
+    ...gitAlone,
+    GIT_DIR: store,
+    GIT_WORK_TREE: files,
+    GIT_INDEX_FILE: join(store, index),
+    ...author,
+    ...lent,
+  }
+  const ended = await runGit(['-c', 'core.fsync=none', ...args], {
+    folder: files,
+    workspace: workspace.root,
+    env,
+    seconds,
+    ...run,
+  })
   if (typeof ended === 'string') throw noWorktree(ended)
   return ended
 }
-const author = { GIT_AUTHOR_NAME: 'vtcode', GIT_AUTHOR_EMAIL: 'vtcode@localhost', GIT_COMMITTER_NAME: 'vtcode', GIT_COMMITTER_EMAIL: 'vtcode@localhost' }
+const author = {
+  GIT_AUTHOR_NAME: 'vtcode',
+  GIT_AUTHOR_EMAIL: 'vtcode@localhost',
+  GIT_COMMITTER_NAME: 'vtcode',
+  GIT_COMMITTER_EMAIL: 'vtcode@localhost',
+}

@@ -25,14 +25,18 @@ const instead: Record<string, (words: string[], plain: string[]) => Next | undef
   tail: (_, plain) => read(plain.at(-1)),
   sed: (words, plain) => {
     const [, from, to] = /^(\d+),(\d+)p$/.exec(plain[0] ?? '') ?? []
-    return words.includes('-n') && from && to ? read(plain[1], { offset_lines: +from, page_size_lines: +to - +from + 1 }) : undefined
+    return words.includes('-n') && from && to
+      ? read(plain[1], { offset_lines: +from, page_size_lines: +to - +from + 1 })
+      : undefined
   },
   ls: list,
   tree: list,
   find: (words, [path = '.']) => {
     const at = words.findIndex((word) => word === '-name' || word === '-iname')
     const pattern = words[at + 1]
-    return at < 0 || pattern === undefined ? undefined : search({ action: 'list', mode: 'find_name', path, name_pattern: pattern })
+    return at < 0 || pattern === undefined
+      ? undefined
+      : search({ action: 'list', mode: 'find_name', path, name_pattern: pattern })
   },
   grep,
   rg: grep,

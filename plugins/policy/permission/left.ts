@@ -4,13 +4,25 @@ import { exceptedBy, leaves } from '../../../core/registry/index.js'
 import { judgeCommands, namesOfPlaces, type CallFacts, type RuleSet } from '../../lib/rules/index.js'
 
 /** Why a call goes beyond what is left of the rights; nothing where it does not. A promise only where it might write: every call comes here. */
-export function beyondRights(facts: CallFacts, only: readonly RightsLeft[], rules: RuleSet): string | undefined | Promise<string | undefined> {
+export function beyondRights(
+  facts: CallFacts,
+  only: readonly RightsLeft[],
+  rules: RuleSet,
+): string | undefined | Promise<string | undefined> {
   const { call, slot } = facts
-  for (const left of only) if (!isLeft(left, slot, call.caller.alias)) return `This call may not use ${call.slot}. Left to it: ${shown(left.tools!.map(asWords))}.`
-  return call.effects.some((effect) => effect === 'exec' || effect === 'write') ? beyondAnyWrites(facts, only, rules) : undefined
+  for (const left of only)
+    if (!isLeft(left, slot, call.caller.alias))
+      return `This call may not use ${call.slot}. Left to it: ${shown(left.tools!.map(asWords))}.`
+  return call.effects.some((effect) => effect === 'exec' || effect === 'write')
+    ? beyondAnyWrites(facts, only, rules)
+    : undefined
 }
 
-async function beyondAnyWrites(facts: CallFacts, only: readonly RightsLeft[], rules: RuleSet): Promise<string | undefined> {
+async function beyondAnyWrites(
+  facts: CallFacts,
+  only: readonly RightsLeft[],
+  rules: RuleSet,
+): Promise<string | undefined> {
   for (const { writes } of only) {
     const beyond = writes && (await beyondWrites(facts, writes, rules))
     if (beyond !== undefined) return beyond
@@ -38,8 +50,12 @@ async function beyondWrites(facts: CallFacts, writes: readonly string[], rules: 
   const { call } = facts
   const may = `Only ${shown(writes.map((glob) => `'${glob}'`))} may be written`
   if (call.effects.includes('exec')) {
-    const { free, reason } = facts.hasCommand ? await judgeCommands(facts, { ...rules, allow: [] }) : { free: undefined, reason: `${call.slot} runs a program` }
-    return free === 'read' ? undefined : `${may}, so commands run that are known to only read: ${reason || 'this one is not'}.`
+    const { free, reason } = facts.hasCommand
+      ? await judgeCommands(facts, { ...rules, allow: [] })
+      : { free: undefined, reason: `${call.slot} runs a program` }
+    return free === 'read'
+      ? undefined
+      : `${may}, so commands run that are known to only read: ${reason || 'this one is not'}.`
   }
   const names = namesOfPlaces(call)
   if (names.length === 0) return `${may}, and ${call.slot} does not say what it writes.`
@@ -50,9 +66,15 @@ async function beyondWrites(facts: CallFacts, writes: readonly string[], rules: 
 }
 
 /** `Except(a, b)` in a sentence. */
-const asWords = (name: string): string => exceptedBy(name)?.reduce((text, one, at) => `${text}${at > 0 ? ', ' : ' '}'${one}'`, 'all but') ?? `'${name}'`
+const asWords = (name: string): string =>
+  exceptedBy(name)?.reduce((text, one, at) => `${text}${at > 0 ? ', ' : ' '}'${one}'`, 'all but') ?? `'${name}'`
 
 const few = 10
 /** A list for a sentence. */
 const shown = (entries: readonly string[]): string =>
-  entries.length === 0 ? 'nothing' : [...entries.slice(0, few).map((entry) => entry.slice(0, 200)), ...(entries.length > few ? [`${entries.length - few} more`] : [])].join(', ')
+  entries.length === 0
+    ? 'nothing'
+    : [
+        ...entries.slice(0, few).map((entry) => entry.slice(0, 200)),
+        ...(entries.length > few ? [`${entries.length - few} more`] : []),
+      ].join(', ')

@@ -1,6 +1,13 @@
 import { inert } from '../../../core/text/index.js'
 import type { Call, Mode } from '../../../core/index.js'
-import { namesOfPlaces, parseRule, rulesOfSettings, type CallFacts, type Rule, type RuleSettings } from '../../lib/rules/index.js'
+import {
+  namesOfPlaces,
+  parseRule,
+  rulesOfSettings,
+  type CallFacts,
+  type Rule,
+  type RuleSettings,
+} from '../../lib/rules/index.js'
 
 /** Whether a call would run in a mode with these rules beside those of the settings. */
 export type Runs = (mode: Mode, more: readonly Rule[]) => Promise<boolean>
@@ -25,7 +32,9 @@ export async function wayOut(facts: CallFacts, most: Mode, runs: Runs): Promise<
 }
 
 const answered = ({ mode }: Call, isChat: boolean): string =>
-  mode === 'plan' || isChat ? 'the user answers the question' : 'the user answers the question, at a terminal or in a client that asks; no rule allows just this call'
+  mode === 'plan' || isChat
+    ? 'the user answers the question'
+    : 'the user answers the question, at a terminal or in a client that asks; no rule allows just this call'
 
 /** The fewest and narrowest rules with which it runs, as a sentence; nothing where only a rule would do that allows more than this call. */
 async function added(facts: CallFacts, runs: (more: readonly Rule[]) => Promise<boolean>): Promise<string | undefined> {
@@ -37,7 +46,8 @@ async function added(facts: CallFacts, runs: (more: readonly Rule[]) => Promise<
   }
   if (needed.length > mostRules) return undefined
   const names = needed.map(({ text }) => `'${inert(text)}'`)
-  const list = names.length === 1 ? `the rule ${names[0]}` : `the rules ${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
+  const list =
+    names.length === 1 ? `the rule ${names[0]}` : `the rules ${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
   const alone = facts.call.mode === 'full-auto' ? ' (for full-auto alone: to automation.full_auto.allowed_tools)' : ''
   return `the user adds ${list} to policy.allow${alone} in ~/.vtcode/vtcode.config.yaml`
 }
@@ -50,10 +60,16 @@ function narrow(facts: CallFacts): Rule[] {
     for (const argv of facts.lines().flatMap(({ commands }) => commands)) {
       const text = argv.map((word) => word.text).join(' ')
       // A word with a space, or a sign that a pattern takes for more than itself, cannot be said.
-      if (argv.every(({ kind, text: word }) => kind === 'static' && /^[\w./:@=+,%-]+$/.test(word)) && text.length <= 120) texts.add(`Bash(${text})`)
+      if (
+        argv.every(({ kind, text: word }) => kind === 'static' && /^[\w./:@=+,%-]+$/.test(word)) &&
+        text.length <= 120
+      )
+        texts.add(`Bash(${text})`)
     }
   }
-  if (call.effects.includes('write')) for (const name of namesOfPlaces(call)) if (/^[^\p{C}\p{Zl}\p{Zp}]{1,200}$/u.test(name)) texts.add(`Edit(/${name.replace(/[*?[\]\\]/g, '\\$&')})`)
+  if (call.effects.includes('write'))
+    for (const name of namesOfPlaces(call))
+      if (/^[^\p{C}\p{Zl}\p{Zp}]{1,200}$/u.test(name)) texts.add(`Edit(/${name.replace(/[*?[\]\\]/g, '\\$&')})`)
   const host = facts.host()
   if (slot.families.includes('WebFetch') && host !== undefined) texts.add(`WebFetch(domain:${host})`)
   const rules = [...texts].flatMap((text) => parseRule(text, 'allow', workspace) ?? [])

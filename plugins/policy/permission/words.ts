@@ -17,14 +17,22 @@ export interface Saying {
 export function verdict(call: Call, { kind, reason, way, offer, next, by }: Saying): Verdict {
   const hint = `${instead(call)}${kind === 'deny' ? 'Do not repeat the call. ' : ''}To allow it: ${way}${offer ? `, or the user sets ${offer}` : ''}.`
   const details: JsonObject = changes(call) ? { not_applied: true, say: say(way) } : {}
-  return { ...(kind === 'deny' ? { deny: reason } : { ask: reason }), hint, ...(next && { next }), ...(by !== undefined && { by }), details }
+  return {
+    ...(kind === 'deny' ? { deny: reason } : { ask: reason }),
+    hint,
+    ...(next && { next }),
+    ...(by !== undefined && { by }),
+    details,
+  }
 }
 
 const changes = (call: Call): boolean => call.effects.some((effect) => effect === 'write' || effect === 'exec')
 
 /** Full-auto puts no questions of a model to anybody. */
 const instead = ({ effects, mode }: Call): string =>
-  effects.includes('exec') ? `Use {tool:unified_search/list} or {tool:unified_file/read} to inspect the workspace${mode === 'full-auto' ? '' : ', or {tool:request_user_input} to ask the user'}. ` : ''
+  effects.includes('exec')
+    ? `Use {tool:unified_search/list} or {tool:unified_file/read} to inspect the workspace${mode === 'full-auto' ? '' : ', or {tool:request_user_input} to ask the user'}. `
+    : ''
 
 /** The sentence for the final answer when a change did not happen. */
 const say = (way: string): string =>

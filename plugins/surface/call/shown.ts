@@ -7,9 +7,11 @@ export function show(result: Result, io: Io): void {
   if (!result.ok) return failed(result.error, io)
   const { output, text, content = [] } = result
   const shown = text ?? (content.length > 0 ? undefined : JSON.stringify(output, null, 2))
-  for (const one of [shown, ...content.map(described)]) if (one !== undefined && one !== '') io.stdout.write(`${visible(one).trimEnd()}\n`)
+  for (const one of [shown, ...content.map(described)])
+    if (one !== undefined && one !== '') io.stdout.write(`${visible(one).trimEnd()}\n`)
   const next = output['next'] as Next | undefined
-  if (typeof next?.tool === 'string' && typeof next.input === 'object') io.stderr.write(`${paint(io.stderr, io.env).dim(`Next: ${typed(next)}`)}\n`)
+  if (typeof next?.tool === 'string' && typeof next.input === 'object')
+    io.stderr.write(`${paint(io.stderr, io.env).dim(`Next: ${typed(next)}`)}\n`)
 }
 
 function failed({ code, message, hint, next }: Problem, io: Io): void {

@@ -8,7 +8,17 @@ import { beginAnew, switchModel, forkAt, goBack, resumeOther } from './going_on.
 import { keepTheme, themeNames } from './preferences.js'
 import { runShell } from './shell.js'
 import type { Sitting } from './sitting.js'
-import { costText, openInspector, reviewChange, serversText, showAgents, showChanges, showHelp, showVerb, statusText } from './views.js'
+import {
+  costText,
+  openInspector,
+  reviewChange,
+  serversText,
+  showAgents,
+  showChanges,
+  showHelp,
+  showVerb,
+  statusText,
+} from './views.js'
 
 interface Command extends SlashCommand {
   /** It changes nothing of the conversation, so that it need not wait for the end of a turn. */
@@ -20,26 +30,101 @@ const note = (face: Sitting, text: string): void => face.handle.send({ type: 'co
 
 /** The commands of the screen; those of every chat, of plugins, skills and servers come beside them. */
 const own: readonly Command[] = [
-  { name: 'help', description: 'Shows keys and commands', anytime: true, run: (face) => showHelp(face, menuOf(face.kernel)) },
+  {
+    name: 'help',
+    description: 'Shows keys and commands',
+    anytime: true,
+    run: (face) => showHelp(face, menuOf(face.kernel)),
+  },
   { name: 'model', description: 'Continues with another model', arguments: '[provider/model]', run: switchModel },
-  { name: 'resume', description: 'Continues with another session of this workspace', arguments: '[session]', run: resumeOther },
+  {
+    name: 'resume',
+    description: 'Continues with another session of this workspace',
+    arguments: '[session]',
+    run: resumeOther,
+  },
   { name: 'rewind', description: 'Goes back to before a turn: files, conversation or both', run: goBack },
   { name: 'fork', description: 'Begins a new session with the conversation up to a turn', run: forkAt },
   { name: 'clear', description: 'Begins a new session', run: beginAnew },
-  { name: 'agents', description: 'Shows the agents that do parts of the work, or may, or what one of them said', arguments: '[id]', anytime: true, run: showAgents },
-  { name: 'permissions', description: 'Shows the rules, and who says each', anytime: true, run: (face) => showVerb(face, 'policy', ['list']) },
-  { name: 'tools', description: 'Shows the tools', arguments: '[tool]', anytime: true, run: (face, rest) => showVerb(face, 'tools', ['--text', ...rest.split(/\s+/).filter(Boolean)]) },
-  { name: 'skills', description: 'Shows the skills', anytime: true, run: (face) => showVerb(face, 'skills', ['list', '--text']) },
-  { name: 'schedule', description: 'Shows the tasks that begin by themselves', anytime: true, run: (face) => showVerb(face, 'schedule', ['list', '--text']) },
-  { name: 'trace', description: 'Shows what happened in this session', anytime: true, run: (face) => showVerb(face, 'trace', [face.agent.session_id, '--format', 'text']) },
-  { name: 'inspect', description: 'Opens a page on this machine that shows what happens, until the chat ends', anytime: true, run: openInspector },
-  { name: 'review', description: 'Looks for faults in what is changed; changes nothing', arguments: '[--staged | --base <ref> | --commit <sha>]', choices: ['--staged'], run: reviewChange },
-  { name: 'mcp', description: 'Shows the servers, and what they bring', anytime: true, run: async (face) => note(face, await serversText(face.kernel)) },
+  {
+    name: 'agents',
+    description: 'Shows the agents that do parts of the work, or may, or what one of them said',
+    arguments: '[id]',
+    anytime: true,
+    run: showAgents,
+  },
+  {
+    name: 'permissions',
+    description: 'Shows the rules, and who says each',
+    anytime: true,
+    run: (face) => showVerb(face, 'policy', ['list']),
+  },
+  {
+    name: 'tools',
+    description: 'Shows the tools',
+    arguments: '[tool]',
+    anytime: true,
+    run: (face, rest) => showVerb(face, 'tools', ['--text', ...rest.split(/\s+/).filter(Boolean)]),
+  },
+  {
+    name: 'skills',
+    description: 'Shows the skills',
+    anytime: true,
+    run: (face) => showVerb(face, 'skills', ['list', '--text']),
+  },
+  {
+    name: 'schedule',
+    description: 'Shows the tasks that begin by themselves',
+    anytime: true,
+    run: (face) => showVerb(face, 'schedule', ['list', '--text']),
+  },
+  {
+    name: 'trace',
+    description: 'Shows what happened in this session',
+    anytime: true,
+    run: (face) => showVerb(face, 'trace', [face.agent.session_id, '--format', 'text']),
+  },
+  {
+    name: 'inspect',
+    description: 'Opens a page on this machine that shows what happens, until the chat ends',
+    anytime: true,
+    run: openInspector,
+  },
+  {
+    name: 'review',
+    description: 'Looks for faults in what is changed; changes nothing',
+    arguments: '[--staged | --base <ref> | --commit <sha>]',
+    choices: ['--staged'],
+    run: reviewChange,
+  },
+  {
+    name: 'mcp',
+    description: 'Shows the servers, and what they bring',
+    anytime: true,
+    run: async (face) => note(face, await serversText(face.kernel)),
+  },
   { name: 'diff', description: 'Shows what is changed since the last commit', anytime: true, run: showChanges },
-  { name: 'status', description: 'Shows model, mode, session, context and cost', anytime: true, run: (face) => note(face, statusText(face)) },
-  { name: 'cost', description: 'Shows tokens and cost of this session', anytime: true, run: (face) => note(face, costText(face)) },
+  {
+    name: 'status',
+    description: 'Shows model, mode, session, context and cost',
+    anytime: true,
+    run: (face) => note(face, statusText(face)),
+  },
+  {
+    name: 'cost',
+    description: 'Shows tokens and cost of this session',
+    anytime: true,
+    run: (face) => note(face, costText(face)),
+  },
   { name: 'copy', description: 'Puts the last answer on the clipboard', anytime: true, run: copyAnswer },
-  { name: 'theme', description: 'Chooses the colors, also for chats to come', arguments: '<theme>', choices: themeNames, anytime: true, run: keepTheme },
+  {
+    name: 'theme',
+    description: 'Chooses the colors, also for chats to come',
+    arguments: '<theme>',
+    choices: themeNames,
+    anytime: true,
+    run: keepTheme,
+  },
 ]
 
 /** Those that the chat has in any case. */
@@ -49,7 +134,12 @@ const everywhere: readonly SlashCommand[] = [
   { name: 'tasks', description: 'Shows the steps of the task' },
   { name: 'compact', description: 'Shortens the conversation', arguments: '[what matters]' },
   { name: 'goal', description: 'Goes on until a goal is met', arguments: '<text>' },
-  { name: 'loop', description: 'Begins something again and again', arguments: '[10m] <prompt>', choices: ['list', 'cancel all'] },
+  {
+    name: 'loop',
+    description: 'Begins something again and again',
+    arguments: '[10m] <prompt>',
+    choices: ['list', 'cancel all'],
+  },
   { name: 'remind', description: 'Begins something once', arguments: '<18:30 | +45m> <text>' },
   { name: 'image', description: 'Gives an image with the next message', arguments: '<file>' },
   { name: 'steer', description: 'Ends the turn and continues with this', arguments: '<text>' },
@@ -64,7 +154,9 @@ export function menuOf(kernel: Kernel): SlashCommand[] {
     return { name, description, ...(behind !== '' && { arguments: behind }) }
   })
   const ours = [...own, ...everywhere]
-  return [...ours, ...brought.filter(({ name }) => !ours.some((one) => one.name === name))].sort((a, b) => (a.name < b.name ? -1 : 1))
+  return [...ours, ...brought.filter(({ name }) => !ours.some((one) => one.name === name))].sort((a, b) =>
+    a.name < b.name ? -1 : 1,
+  )
 }
 
 const commandIn = (text: string): { word: string; rest: string } | undefined => {
@@ -90,7 +182,8 @@ export async function runMeanwhile(face: Sitting, text: string): Promise<void> {
   const command = commandIn(text)
   const found = own.find(({ name }) => name === command?.word)
   if (found?.anytime) await found.run(face, command!.rest, face.io.signal)
-  else if (found) say(face.io, 'error', `/${found.name} waits for nothing: end the turn with Esc, or say it when the turn is over.`)
+  else if (found)
+    say(face.io, 'error', `/${found.name} waits for nothing: end the turn with Esc, or say it when the turn is over.`)
   else if (command && !(await isKnown(face.kernel, command.word))) refuse(face, command.word)
   else await face.talk.meanwhile(text, () => face.stop())
 }
@@ -103,8 +196,15 @@ async function isKnown(kernel: Kernel, word: string): Promise<boolean> {
 
 /** What looks like a command and is none goes to no model. */
 function refuse({ io, kernel }: Sitting, word: string): void {
-  const like = nearest(word, menuOf(kernel).map(({ name }) => name))
-  say(io, 'error', `Unknown command /${word}${like === undefined ? '' : ` (did you mean /${like}?)`}; / alone shows all. Nothing was sent to the model.`)
+  const like = nearest(
+    word,
+    menuOf(kernel).map(({ name }) => name),
+  )
+  say(
+    io,
+    'error',
+    `Unknown command /${word}${like === undefined ? '' : ` (did you mean /${like}?)`}; / alone shows all. Nothing was sent to the model.`,
+  )
 }
 
 function copyAnswer(face: Sitting): void {

@@ -15,7 +15,8 @@ export interface ChatFront {
 export default async function drawnFirst(): Promise<ChatFront | undefined> {
   const { stdin, stdout, stderr, env, argv } = process
   const words = argv.slice(2)
-  if (!areRight(words.slice(1)) || !stdout.isTTY || unfitTerminal({ stdin, output: stderr, env }) !== undefined) return undefined
+  if (!areRight(words.slice(1)) || !stdout.isTTY || unfitTerminal({ stdin, output: stderr, env }) !== undefined)
+    return undefined
   // The program guards its streams when it is loaded; who draws has the terminal as it is.
   const write = stderr.write.bind(stderr)
   const output = new Proxy(stderr, {
@@ -34,13 +35,28 @@ export default async function drawnFirst(): Promise<ChatFront | undefined> {
   }
   const session = spawnSession({ stdin, output, env, onEvent, placeholder: chatPlaceholder })
   const { handle } = session
-  const front: ChatFront = { session, taken: false, say: (text) => handle.send({ type: 'commit', block: { kind: 'output', text } }), end: () => handle.send({ type: 'shutdown' }) }
+  const front: ChatFront = {
+    session,
+    taken: false,
+    say: (text) => handle.send({ type: 'commit', block: { kind: 'output', text } }),
+    end: () => handle.send({ type: 'shutdown' }),
+  }
   handle.send({ type: 'status', left: 'vtcode starts' })
   return front
 }
 
 /** Flags of the chat, and whether a value stands behind each: said here once more because what defines them loads the agent; a test holds both together. */
-const flags: Record<string, boolean> = { '--continue': false, '--keep': false, '--resume': true, '--model': true, '--provider': true, '--session-id': true, '--context': true, '--surface': true, '--image': true }
+const flags: Record<string, boolean> = {
+  '--continue': false,
+  '--keep': false,
+  '--resume': true,
+  '--model': true,
+  '--provider': true,
+  '--session-id': true,
+  '--context': true,
+  '--surface': true,
+  '--image': true,
+}
 
 /** Whether these words are flags of the chat on a screen, with their values. */
 function areRight(words: readonly string[]): boolean {

@@ -13,7 +13,9 @@ export function saidBefore({ workspace, inspection: { home } }: Kernel): string[
   const entries = linesOf(fileOf(home)).flatMap((line) => {
     try {
       const entry: unknown = JSON.parse(line)
-      return isObject(entry) && typeof entry['text'] === 'string' ? [{ here: entry['workspace'] === workspace, text: entry['text'] }] : []
+      return isObject(entry) && typeof entry['text'] === 'string'
+        ? [{ here: entry['workspace'] === workspace, text: entry['text'] }]
+        : []
     } catch {
       return []
     }
@@ -27,8 +29,11 @@ export function keepSaid({ workspace, inspection: { home } }: Kernel, text: stri
   const file = fileOf(home)
   try {
     makeFolder(home, 0o700)
-    if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > most.bytes) writeStateSync(file, linesOf(file).slice(-most.shown).join('\n'), { durable: false })
-    appendFileSync(file, `${JSON.stringify({ workspace, text: redactText(text.slice(0, most.text)) })}\n`, { mode: 0o600 })
+    if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > most.bytes)
+      writeStateSync(file, linesOf(file).slice(-most.shown).join('\n'), { durable: false })
+    appendFileSync(file, `${JSON.stringify({ workspace, text: redactText(text.slice(0, most.text)) })}\n`, {
+      mode: 0o600,
+    })
   } catch {
     // A home that cannot be written keeps nothing.
   }

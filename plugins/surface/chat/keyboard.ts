@@ -31,7 +31,12 @@ export class Keyboard {
   private halfway: Io['stdout'] | undefined
 
   constructor(private readonly terminal: Io) {
-    this.io = { ...terminal, stdout: this.above(terminal.stdout), stderr: this.above(terminal.stderr), alone: (ask) => this.lend(ask) }
+    this.io = {
+      ...terminal,
+      stdout: this.above(terminal.stdout),
+      stderr: this.above(terminal.stderr),
+      alone: (ask) => this.lend(ask),
+    }
     this.signal = terminal.signal
     terminal.signal.addEventListener('abort', this.end)
     terminal.interrupts?.(this.interrupted)
@@ -81,7 +86,11 @@ export class Keyboard {
   }
 
   private open(): void {
-    const reader = (this.reader = createInterface({ input: this.terminal.stdin, output: this.screen, history: this.history }))
+    const reader = (this.reader = createInterface({
+      input: this.terminal.stdin,
+      output: this.screen,
+      history: this.history,
+    }))
     // What is typed begins a line of its own.
     this.terminal.stdin.prependListener('keypress', this.before)
     this.mode(pastesOn)

@@ -6,10 +6,16 @@ import { columns, oneLine } from '../../lib/terminal/index.js'
 type Task = ReturnType<Agent['tasks']['list']>[number]
 
 /** `/loop` and `/remind`: what begins by itself while this chat is open. */
-export async function scheduleCommand(kernel: Kernel, { tasks }: Agent, io: Io, { word, rest }: { word: string; rest: string }): Promise<void> {
+export async function scheduleCommand(
+  kernel: Kernel,
+  { tasks }: Agent,
+  io: Io,
+  { word, rest }: { word: string; rest: string },
+): Promise<void> {
   const [, id] = /^cancel\s+(\S+)$/.exec(rest) ?? []
   try {
-    if (word === '/loop' && (rest === '' || rest === 'list')) io.stderr.write(tasks.list().length === 0 ? 'Nothing begins by itself.\n' : columns(tasks.list().map(rowOf)))
+    if (word === '/loop' && (rest === '' || rest === 'list'))
+      io.stderr.write(tasks.list().length === 0 ? 'Nothing begins by itself.\n' : columns(tasks.list().map(rowOf)))
     else if (word === '/loop' && id !== undefined) io.stderr.write(`${await tasks.cancel(id)} cancelled.\n`)
     else io.stderr.write(told(await (word === '/loop' ? tasks.loop(rest) : tasks.remind(rest))))
   } catch (error) {
@@ -21,7 +27,10 @@ const rowOf = (task: Task): string[] => [task.id, saidWhen(task), task.next, one
 
 /** What was understood: an interval may be another one than was said. */
 function told(task: Task): string {
-  const when = task.ends === undefined ? `Once at ${task.next}` : `${saidWhen(task).replace(/^e/, 'E')}, first at ${task.next}, until ${task.ends}`
+  const when =
+    task.ends === undefined
+      ? `Once at ${task.next}`
+      : `${saidWhen(task).replace(/^e/, 'E')}, first at ${task.next}, until ${task.ends}`
   return `${oneLine(`${when}: ${task.prompt} (/loop cancel ${task.id} ends it)`)}\n`
 }
 

@@ -37,11 +37,15 @@ export class Questions {
     const id = `q${++this.count}`
     return new Promise((resolve) => {
       this.open.set(id, resolve)
-      signal.addEventListener('abort', () => {
-        if (!this.open.delete(id)) return
-        this.handle.send({ type: 'close_overlay', id })
-        resolve({ type: 'overlay_result', id, value: undefined })
-      }, { once: true })
+      signal.addEventListener(
+        'abort',
+        () => {
+          if (!this.open.delete(id)) return
+          this.handle.send({ type: 'close_overlay', id })
+          resolve({ type: 'overlay_result', id, value: undefined })
+        },
+        { once: true },
+      )
       this.handle.send(make(id))
     })
   }
@@ -51,19 +55,44 @@ export class Questions {
     this.handle.send({ type: 'notify', text: `${call.slot} waits for an approval` })
     const about = await rulesAbout(this.kernel, call)
     for (;;) {
-      const { value, text = '' } = await this.put((id) => ({ type: 'overlay', overlay: approvalOverlay(id, { ...asked, call: { ...call, input: statedOnly(this.kernel, call) } }, about) }), this.signal)
+      const { value, text = '' } = await this.put(
+        (id) => ({
+          type: 'overlay',
+          overlay: approvalOverlay(id, { ...asked, call: { ...call, input: statedOnly(this.kernel, call) } }, about),
+        }),
+        this.signal,
+      )
       if (value === 'yes') return true
       if (value === 'session' || value === 'always') return { decision: 'allow', scope: value }
       if (value !== 'rule') return value === 'why' && text.trim() !== '' ? { decision: 'deny', followup: text } : false
       const wrong = await allowByRule(this.kernel, call, text)
-      this.handle.send({ type: 'commit', block: { kind: wrong === undefined ? 'note' : 'error', text: wrong ?? `From now on ${text.trim()} is allowed in this workspace.` } })
+      this.handle.send({
+        type: 'commit',
+        block: {
+          kind: wrong === undefined ? 'note' : 'error',
+          text: wrong ?? `From now on ${text.trim()} is allowed in this workspace.`,
+        },
+      })
       if (wrong === undefined) return true
     }
   }
 
   /** One of some values; `undefined` where the person left. */
-  async pick(title: string, choices: readonly { value: string; label: string; description?: string }[], selected?: string, signal = this.signal): Promise<string | undefined> {
-    return (await this.put((id) => ({ type: 'overlay', overlay: { kind: 'select', id, title, choices, ...(selected !== undefined && { selected }) } }), signal)).value
+  async pick(
+    title: string,
+    choices: readonly { value: string; label: string; description?: string }[],
+    selected?: string,
+    signal = this.signal,
+  ): Promise<string | undefined> {
+    return (
+      await this.put(
+        (id) => ({
+          type: 'overlay',
+          overlay: { kind: 'select', id, title, choices, ...(selected !== undefined && { selected }) },
+        }),
+        signal,
+      )
+    ).value
   }
 
   readonly ask: Asker = async (questions, signal) => {
@@ -72,7 +101,10 @@ export class Questions {
       this.handle.send({ type: 'notify', text: question })
       const notes = [focus_area, ...analysis_hints].filter((one) => one !== undefined).join(' · ')
       const title = [header, question, notes].filter(Boolean).join('  ')
-      const rows = [...(options ?? []).map(({ label, description }) => ({ value: label, label, description })), { value: other, label: 'Something else', description: 'answer in your own words' }]
+      const rows = [
+        ...(options ?? []).map(({ label, description }) => ({ value: label, label, description })),
+        { value: other, label: 'Something else', description: 'answer in your own words' },
+      ]
       const chosen = options ? await this.pick(title, rows, undefined, signal) : other
       if (chosen === undefined) return undefined
       if (chosen !== other) {
@@ -80,7 +112,13 @@ export class Questions {
         this.handle.send({ type: 'commit', block: { kind: 'note', text: `  ${question} ${chosen}` } })
         continue
       }
-      const inWords = { kind: 'confirm' as const, title, body: [], answers: [{ key: 'a', value: 'answer', label: 'answer' }], texts: [{ value: 'answer', label: 'Your answer' }] }
+      const inWords = {
+        kind: 'confirm' as const,
+        title,
+        body: [],
+        answers: [{ key: 'a', value: 'answer', label: 'answer' }],
+        texts: [{ value: 'answer', label: 'Your answer' }],
+      }
       const { value, text } = await this.put((own) => ({ type: 'overlay', overlay: { ...inWords, id: own } }), signal)
       if (value === undefined) return undefined
       this.handle.send({ type: 'commit', block: { kind: 'note', text: `  ${question} ${text ?? ''}` } })
@@ -98,12 +136,26 @@ function statedOnly(kernel: Kernel, { slot, input }: Approval['call']): JsonObje
   const own = new Set(kernel.inspection.contributions().flatMap(({ id, layer }) => (layer === 'builtin' ? [id] : [])))
   if (!info?.chain.every((id) => own.has(id))) return input
   const properties = (info.input as { properties?: Record<string, { default?: unknown }> }).properties ?? {}
-  return Object.fromEntries(Object.entries(input).filter(([key, value]) => properties[key]?.default === undefined || properties[key].default !== value))
+  return Object.fromEntries(
+    Object.entries(input).filter(
+      ([key, value]) => properties[key]?.default === undefined || properties[key].default !== value,
+    ),
+  )
 }
 
 /** The exact call, why it is asked, and what each answer covers. */
-function approvalOverlay(id: string, { call: { slot, input }, reasons, covers }: Approval, { asks, allows }: { asks?: string; allows?: string }): Overlay {
-  const lasting = covers === undefined ? [] : [{ key: 's', value: 'session', label: 'yes, for this session' }, { key: 'a', value: 'always', label: 'always' }]
+function approvalOverlay(
+  id: string,
+  { call: { slot, input }, reasons, covers }: Approval,
+  { asks, allows }: { asks?: string; allows?: string },
+): Overlay {
+  const lasting =
+    covers === undefined
+      ? []
+      : [
+          { key: 's', value: 'session', label: 'yes, for this session' },
+          { key: 'a', value: 'always', label: 'always' },
+        ]
   const ruled = allows === undefined ? [] : [{ key: 'r', value: 'rule', label: 'always, by a rule' }]
   const note = (text: string) => ({ kind: 'note' as const, text })
   return {
@@ -117,7 +169,16 @@ function approvalOverlay(id: string, { call: { slot, input }, reasons, covers }:
       ...(covers === undefined ? [] : [note(`s and a cover: ${covers}`)]),
       ...(allows === undefined ? [] : [note(`r allows, and can be changed before: ${allows}`)]),
     ],
-    answers: [{ key: 'y', value: 'yes', label: 'yes' }, ...lasting, ...ruled, { key: 'n', value: 'no', label: 'no' }, { key: 'w', value: 'why', label: 'no, and what instead' }],
-    texts: [{ value: 'why', label: 'No; instead' }, { value: 'rule', label: 'Allow', ...(allows !== undefined && { initial: allows }) }],
+    answers: [
+      { key: 'y', value: 'yes', label: 'yes' },
+      ...lasting,
+      ...ruled,
+      { key: 'n', value: 'no', label: 'no' },
+      { key: 'w', value: 'why', label: 'no, and what instead' },
+    ],
+    texts: [
+      { value: 'why', label: 'No; instead' },
+      { value: 'rule', label: 'Allow', ...(allows !== undefined && { initial: allows }) },
+    ],
   }
 }

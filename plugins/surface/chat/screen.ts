@@ -1,6 +1,13 @@
 import { definedOnly } from '../../../core/shapes/index.js'
 import { openWorkspace, type Io, type Kernel } from '../../../core/index.js'
-import { printFailure, sessionMeant, sessionOptions, withAgent, wordsOf, type SessionFlags } from '../../agent/cli/index.js'
+import {
+  printFailure,
+  sessionMeant,
+  sessionOptions,
+  withAgent,
+  wordsOf,
+  type SessionFlags,
+} from '../../agent/cli/index.js'
 import type { Agent, AgentOptions, GivenImage } from '../../agent/index.js'
 import { spawnSession, type SessionSurface, type UiEvent, type UiSession } from '../../tui/index.js'
 import { branchOf } from './branch.js'
@@ -18,7 +25,12 @@ import { asksHere, Sitting } from './sitting.js'
 import { Transcript } from './transcript.js'
 
 /** The chat on a screen: finished rows in the scrollback, the rest and the editor below. */
-export async function atScreen(kernel: Kernel, { context, surface, ...flags }: SessionFlags & { surface?: SessionSurface }, terminal: Io, images: GivenImage[]): Promise<number> {
+export async function atScreen(
+  kernel: Kernel,
+  { context, surface, ...flags }: SessionFlags & { surface?: SessionSurface },
+  terminal: Io,
+  images: GivenImage[],
+): Promise<number> {
   const { session, io, face } = opened(kernel, terminal, surface)
   const { handle } = session
   const options: AgentOptions = {
@@ -36,17 +48,26 @@ export async function atScreen(kernel: Kernel, { context, surface, ...flags }: S
     let code = 0
     while (chosen && !face.over) {
       let begun = false
-      if (chosen.resume !== undefined && face.session_id !== chosen.resume && !chosen.fork) await showPast(face, chosen.resume)
+      if (chosen.resume !== undefined && face.session_id !== chosen.resume && !chosen.fork)
+        await showPast(face, chosen.resume)
       // What a person chose otherwise, such as questions that are kept for later, stays as it is.
-      const approval = asksHere(kernel, context, io.env) ? { approval: { approve: face.questions.approve, ask: face.questions.ask } } : {}
+      const approval = asksHere(kernel, context, io.env)
+        ? { approval: { approve: face.questions.approve, ask: face.questions.ask } }
+        : {}
       const providers = { ...chosen.providers, ...approval }
-      code = await withAgent(kernel, io, { verb: 'interactive', ...definedOnly({ asked: context }) }, { ...options, ...chosen, providers }, async (agent) => {
-        begun = true
-        face.begin(agent, images.splice(0), chosen?.resume !== undefined)
-        await sit(face, session, agent)
-        good = face.here
-        return io.signal.aborted ? 130 : 0
-      })
+      code = await withAgent(
+        kernel,
+        io,
+        { verb: 'interactive', ...definedOnly({ asked: context }) },
+        { ...options, ...chosen, providers },
+        async (agent) => {
+          begun = true
+          face.begin(agent, images.splice(0), chosen?.resume !== undefined)
+          await sit(face, session, agent)
+          good = face.here
+          return io.signal.aborted ? 130 : 0
+        },
+      )
       const back: AgentOptions | undefined = good
       if (!begun) good = undefined
       chosen = begun ? await nextOf(face, good) : back
@@ -76,8 +97,13 @@ async function showPast({ kernel, handle }: Sitting, id: string): Promise<void> 
   const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
     const words = await wordsOf(workspace, id === 'last' ? await sessionMeant(workspace, undefined) : id)
-    if (words.length > pastShown) handle.send({ type: 'commit', block: { kind: 'note', text: `… ${words.length - pastShown} messages before these` } })
-    for (const { by, text } of words.slice(-pastShown)) handle.send({ type: 'commit', block: { kind: by === 'person' ? 'user' : 'markdown', text } })
+    if (words.length > pastShown)
+      handle.send({
+        type: 'commit',
+        block: { kind: 'note', text: `… ${words.length - pastShown} messages before these` },
+      })
+    for (const { by, text } of words.slice(-pastShown))
+      handle.send({ type: 'commit', block: { kind: by === 'person' ? 'user' : 'markdown', text } })
   } catch {
     // Whoever opens the session says what is wrong with it.
   } finally {
@@ -85,7 +111,11 @@ async function showPast({ kernel, handle }: Sitting, id: string): Promise<void> 
   }
 }
 
-function opened(kernel: Kernel, terminal: Io, surface = kernel.settings.ui.surface): { session: UiSession; io: Io; face: Sitting } {
+function opened(
+  kernel: Kernel,
+  terminal: Io,
+  surface = kernel.settings.ui.surface,
+): { session: UiSession; io: Io; face: Sitting } {
   const { env } = terminal
   let face: Sitting | undefined
   const theme = chosenTheme(kernel.settings.ui.theme, env)
@@ -98,7 +128,9 @@ function opened(kernel: Kernel, terminal: Io, surface = kernel.settings.ui.surfa
   const stdin = terminal.stdin as NodeJS.ReadStream
   const output = (terminal.screen ?? terminal.stderr) as NodeJS.WriteStream
   const early = terminal.front as ChatFront | undefined
-  const session = early?.session ?? spawnSession({ stdin, output, env, theme, placeholder: chatPlaceholder, surface, workspaceRoot: kernel.workspace })
+  const session =
+    early?.session ??
+    spawnSession({ stdin, output, env, theme, placeholder: chatPlaceholder, surface, workspaceRoot: kernel.workspace })
   const { handle } = session
   if (early) {
     early.taken = true
@@ -109,7 +141,14 @@ function opened(kernel: Kernel, terminal: Io, surface = kernel.settings.ui.surfa
   handle.send({ type: 'queue', items: [] })
   const io = screenIo(terminal, handle)
   const questions = new Questions(handle, terminal.signal, kernel)
-  const made = (face = new Sitting(kernel, io, handle, questions, new Transcript((command) => handle.send(command)), branchOf(kernel.workspace)))
+  const made = (face = new Sitting(
+    kernel,
+    io,
+    handle,
+    questions,
+    new Transcript((command) => handle.send(command)),
+    branchOf(kernel.workspace),
+  ))
   terminal.signal.addEventListener('abort', () => (made.stop(), handle.send({ type: 'shutdown' })), { once: true })
   // What a shell or a supervisor sends means what the key means.
   terminal.interrupts?.(() => {
@@ -123,7 +162,10 @@ function opened(kernel: Kernel, terminal: Io, surface = kernel.settings.ui.surfa
 
 /** Runs the chat with a person. Returns when they end it or change the agent. */
 async function sit(face: Sitting, { handle, events }: UiSession, agent: Agent): Promise<void> {
-  handle.send({ type: 'header', lines: [`${agent.model}, mode ${agent.mode}, session ${agent.session_id}; /help says what else there is.`] })
+  handle.send({
+    type: 'header',
+    lines: [`${agent.model}, mode ${agent.mode}, session ${agent.session_id}; /help says what else there is.`],
+  })
   handle.send({ type: 'title', text: `vtcode · ${face.kernel.workspace.split('/').at(-1)}` })
   // What an earlier chat left waiting is theirs to send or to drop.
   const left = await agent.takeBack()
@@ -158,14 +200,18 @@ async function take(face: Sitting, event: UiEvent): Promise<void> {
   else if (event.type === 'cancel' || event.type === 'interrupt') face.stop()
   else if (event.type === 'edit_queue') face.editQueue()
   else if (event.type === 'cycle_mode') await face.cycleMode()
-  else if (event.type === 'toggle_detail' && face.transcript.detail) handle.send({ type: 'overlay', overlay: { kind: 'pager', id: 'detail', ...face.transcript.detail } })
+  else if (event.type === 'toggle_detail' && face.transcript.detail)
+    handle.send({ type: 'overlay', overlay: { kind: 'pager', id: 'detail', ...face.transcript.detail } })
   else if (event.type === 'history') void searchHistory(face)
   else if (event.type === 'launch_editor') await editOutside(face, event.text)
 }
 
 async function searchHistory({ questions, kernel, handle }: Sitting): Promise<void> {
   const texts = saidBefore(kernel).toReversed()
-  const chosen = await questions.pick('Said before', texts.map((value) => ({ value, label: value.replace(/\s+/g, ' ') })))
+  const chosen = await questions.pick(
+    'Said before',
+    texts.map((value) => ({ value, label: value.replace(/\s+/g, ' ') })),
+  )
   if (chosen !== undefined) handle.send({ type: 'input', text: chosen })
 }
 

@@ -16,7 +16,13 @@ export function screenIo(terminal: Io, handle: UiHandle): Io {
     return Object.assign(new Writable({ decodeStrings: false, write }), { isTTY: true })
   }
   // Nobody but the session moves the cursor; a bell is one.
-  const screen = new Writable({ decodeStrings: false, write: (chunk, _encoding, done) => (String(chunk).includes('\u0007') && handle.send({ type: 'notify', text: 'vtcode' }), done()) })
+  const screen = new Writable({
+    decodeStrings: false,
+    write: (chunk, _encoding, done) => (
+      String(chunk).includes('\u0007') && handle.send({ type: 'notify', text: 'vtcode' }),
+      done()
+    ),
+  })
   const alone = async <T>(ask: (io: Io) => Promise<T>): Promise<T> => {
     handle.send({ type: 'suspend' })
     try {

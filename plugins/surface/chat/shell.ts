@@ -17,13 +17,19 @@ export async function runShell(face: Sitting, command: string, signal: AbortSign
     handle.send(begun ? { type: 'live', id, append: text } : { type: 'live', id, block: { kind: 'output', text } })
     begun = true
   }
-  const result = await personsCall(face, 'unified_exec', { action: 'run', command, yield_time_ms: 0 }, { mode: 'ask', approve: () => true, signal, onProgress })
+  const result = await personsCall(
+    face,
+    'unified_exec',
+    { action: 'run', command, yield_time_ms: 0 },
+    { mode: 'ask', approve: () => true, signal, onProgress },
+  )
   if (begun) handle.send({ type: 'live', id, block: { kind: 'text', text: '' }, done: true })
   if (!result.ok) return say(io, 'error', `${result.error.message} ${result.error.hint}`.trim())
   const { stdout = '', stderr = '', output = '', exit_code } = result.output as Record<string, string | number | null>
   const text = [stdout, stderr, output].filter((one) => typeof one === 'string' && one !== '').join('\n')
   handle.send({ type: 'commit', block: { kind: 'output', text: text === '' ? '(no output)' : text } })
-  if (exit_code !== 0) handle.send({ type: 'commit', block: { kind: 'note', text: `exit ${exit_code ?? 'by a signal'}` } })
+  if (exit_code !== 0)
+    handle.send({ type: 'commit', block: { kind: 'note', text: `exit ${exit_code ?? 'by a signal'}` } })
 }
 
 /** What is in the editor, changed with the person's own editor. */
@@ -32,7 +38,8 @@ export async function editOutside({ io, handle, kernel }: Sitting, text: string)
   const named = (env['VISUAL'] ?? env['EDITOR'] ?? 'vi').trim()
   const [name = 'vi', ...args] = named.split(/\s+/)
   const program = name.includes('/') ? name : findProgram(name, searchPath(env['PATH'], kernel.workspace))
-  if (program === undefined) return say(io, 'error', `There is no editor '${name}'; say which one in EDITOR, such as EDITOR=nano.`)
+  if (program === undefined)
+    return say(io, 'error', `There is no editor '${name}'; say which one in EDITOR, such as EDITOR=nano.`)
   const folder = mkdtempSync(join(tmpdir(), 'vtcode-edit-'))
   const file = join(folder, 'message.md')
   try {
@@ -50,10 +57,17 @@ export async function editOutside({ io, handle, kernel }: Sitting, text: string)
 }
 
 /** Resolves with what went wrong. */
-function edited(file: string, args: string[], cwd: string, env: Record<string, string | undefined>): Promise<string | undefined> {
+function edited(
+  file: string,
+  args: string[],
+  cwd: string,
+  env: Record<string, string | undefined>,
+): Promise<string | undefined> {
   return new Promise((resolve) => {
     const child = start({ file, args, cwd, env: env as Record<string, string> }, 'inherit', 'shared')
-    child.once('error', (error) => resolve(`cannot be started (${(error as NodeJS.ErrnoException).code ?? error.message})`))
+    child.once('error', (error) =>
+      resolve(`cannot be started (${(error as NodeJS.ErrnoException).code ?? error.message})`),
+    )
     child.once('exit', (code, signal) => resolve(code === 0 ? undefined : `ended by ${signal ?? `exit ${code}`}`))
   })
 }

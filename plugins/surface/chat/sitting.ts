@@ -1,6 +1,13 @@
 import { modes } from '../../../core/config/index.js'
 import type { Io, Kernel } from '../../../core/index.js'
-import { atWork, componentChoices, findModel, printFailure, runContextOf, type RunContext } from '../../agent/cli/index.js'
+import {
+  atWork,
+  componentChoices,
+  findModel,
+  printFailure,
+  runContextOf,
+  type RunContext,
+} from '../../agent/cli/index.js'
 import type { Agent, AgentOptions, ThreadEvent } from '../../agent/index.js'
 import type { UiEvent, UiHandle } from '../../tui/index.js'
 import { readablePart } from './changes.js'
@@ -80,8 +87,10 @@ export class Sitting {
 
   /** What waits, who works, and the numbers of the status line. */
   count(event: ThreadEvent): void {
-    if ('item' in event && event.item.type === 'subagent') this.handle.send({ type: 'subagents', lines: atWork(this.agent) })
-    if (event.type === 'item.started' && event.item.type === 'user_message' && event.item.origin === 'queue') this.waits(this.waiting.filter((text, at, all) => at !== all.indexOf((event.item as { text: string }).text)))
+    if ('item' in event && event.item.type === 'subagent')
+      this.handle.send({ type: 'subagents', lines: atWork(this.agent) })
+    if (event.type === 'item.started' && event.item.type === 'user_message' && event.item.origin === 'queue')
+      this.waits(this.waiting.filter((text, at, all) => at !== all.indexOf((event.item as { text: string }).text)))
     if (event.type === 'turn.started') this.begun = true
     if (event.type !== 'step.completed') return
     const { input_tokens, cached_input_tokens, output_tokens } = event.usage
@@ -113,7 +122,8 @@ export class Sitting {
       this.running = undefined
       this.handle.send({ type: 'activity' })
       // Who went away meanwhile is told.
-      if (performance.now() - this.since > long_ms) this.handle.send({ type: 'notify', text: 'vtcode waits for you', away: true })
+      if (performance.now() - this.since > long_ms)
+        this.handle.send({ type: 'notify', text: 'vtcode waits for you', away: true })
       this.status()
       await this.releaseQueue(succeeded)
       // The loop looks whether to go on.
@@ -151,7 +161,8 @@ export class Sitting {
     this.waits([])
     const [first, ...others] = queued
     if (first === undefined) return
-    if (!succeeded || this.over || this.next) return this.handle.send({ type: 'input', text: [...queued, this.handle.input].filter(Boolean).join('\n') })
+    if (!succeeded || this.over || this.next)
+      return this.handle.send({ type: 'input', text: [...queued, this.handle.input].filter(Boolean).join('\n') })
     if (this.busy) others.unshift(first)
     else {
       this.handle.send({ type: 'commit', block: { kind: 'user', text: readablePart(first) } })
@@ -181,9 +192,19 @@ export class Sitting {
     const context = window > 0 && usage.context > 0 ? [`${Math.round((100 * usage.context) / window)} % context`] : []
     const branch = this.branch()
     const [first, ...others] = agent.tasks.list()
-    const scheduled = first ? [`${others.length + 1} scheduled, next ${new Date(first.next).toTimeString().slice(0, 5)}`] : []
+    const scheduled = first
+      ? [`${others.length + 1} scheduled, next ${new Date(first.next).toTimeString().slice(0, 5)}`]
+      : []
     const named = branch === undefined ? [] : [branch]
-    const left = [agent.model, agent.mode, ...context, `${short(usage.input + usage.output)} tokens`, ...(usage.cost ? [`$${usage.cost.toFixed(4)}`] : []), ...scheduled, ...named].join(' · ')
+    const left = [
+      agent.model,
+      agent.mode,
+      ...context,
+      `${short(usage.input + usage.output)} tokens`,
+      ...(usage.cost ? [`$${usage.cost.toFixed(4)}`] : []),
+      ...scheduled,
+      ...named,
+    ].join(' · ')
     this.handle.send({ type: 'status', left, right: '/help' })
   }
 
@@ -200,6 +221,8 @@ const long_ms = 5000
 const noUse = () => ({ input: 0, cached: 0, output: 0, requests: 0, cost: 0 as number | null, context: 0 })
 
 /** Whether questions about calls go to the person at the terminal. */
-export const asksHere = (kernel: Kernel, context: RunContext | undefined, env: Io['env']): boolean => componentChoices(kernel, runContextOf('interactive', context, env)).approval.name === 'prompt'
+export const asksHere = (kernel: Kernel, context: RunContext | undefined, env: Io['env']): boolean =>
+  componentChoices(kernel, runContextOf('interactive', context, env)).approval.name === 'prompt'
 
-const short = (count: number): string => (count < 1000 ? String(count) : count < 1e6 ? `${(count / 1000).toFixed(1)}k` : `${(count / 1e6).toFixed(2)}M`)
+const short = (count: number): string =>
+  count < 1000 ? String(count) : count < 1e6 ? `${(count / 1000).toFixed(1)}k` : `${(count / 1e6).toFixed(2)}M`

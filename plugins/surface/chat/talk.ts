@@ -1,5 +1,13 @@
 import type { Io, Kernel, Mode } from '../../../core/index.js'
-import { childrenText, givenImages, goalText, notAppliedLines, printFailure, summary, tasksText } from '../../agent/cli/index.js'
+import {
+  childrenText,
+  givenImages,
+  goalText,
+  notAppliedLines,
+  printFailure,
+  summary,
+  tasksText,
+} from '../../agent/cli/index.js'
 import type { Agent, GivenImage, Task as AgentTask } from '../../agent/index.js'
 import { filledPrompt, interactive, oneLine, promptHelp, promptNamed, say } from '../../lib/terminal/index.js'
 import { scheduleCommand } from './loops.js'
@@ -55,7 +63,8 @@ export class Talk {
   /** A message while something is under way. */
   async meanwhile(text: string, stop: () => void): Promise<void> {
     const { word, rest } = taken(text)
-    if (word === '/compact' || ((word === '/goal' || word === '/plan') && rest !== '')) return say(this.io, 'error', 'Wait for the end of what is under way, or stop it with Ctrl-C.')
+    if (word === '/compact' || ((word === '/goal' || word === '/plan') && rest !== ''))
+      return say(this.io, 'error', 'Wait for the end of what is under way, or stop it with Ctrl-C.')
     if (await this.command(word, rest)) return this.over ? stop() : undefined
     const prompt = await promptNamed(this.kernel, word)
     const steer = word === '/steer'
@@ -64,7 +73,11 @@ export class Talk {
       const filled = prompt ? await filledPrompt(this.kernel, prompt, rest, this.io, this.io.signal) : text
       if (filled === undefined) return
       await (steer ? this.agent.steer(rest) : this.agent.followUp(filled))
-      say(this.io, 'info', steer ? `Ended; next comes: ${oneLine(rest)}` : `This waits for the end of the turn: ${oneLine(text)}`)
+      say(
+        this.io,
+        'info',
+        steer ? `Ended; next comes: ${oneLine(rest)}` : `This waits for the end of the turn: ${oneLine(text)}`,
+      )
     } catch (error) {
       printFailure(this.kernel, error, this.io)
     }
@@ -107,7 +120,10 @@ export class Talk {
     }
     const lines = said.split('\n').map((line) => line.trim())
     const commands = lines.flatMap((line) => /^verify: *(\S.*)$/.exec(line)?.[1] ?? [])
-    const text = lines.filter((line) => !line.startsWith('verify:')).join('\n').trim()
+    const text = lines
+      .filter((line) => !line.startsWith('verify:'))
+      .join('\n')
+      .trim()
     if (text === '') {
       say(io, 'error', 'Say the goal before the lines with `verify:`: /goal <text>.')
       return undefined
@@ -126,7 +142,12 @@ export class Talk {
     try {
       const mode = asked === '' ? this.agent.mode : await this.agent.setMode(asked as Mode)
       this.io.stderr.write(`${mode}\n`)
-      if (asked !== '' && mode !== asked) say(this.io, 'warning', `${asked} is more than the settings permit: see policy.max_mode and automation.full_auto.enabled in \`vtcode policy list\`.`)
+      if (asked !== '' && mode !== asked)
+        say(
+          this.io,
+          'warning',
+          `${asked} is more than the settings permit: see policy.max_mode and automation.full_auto.enabled in \`vtcode policy list\`.`,
+        )
     } catch (error) {
       printFailure(this.kernel, error, this.io)
     }

@@ -36,8 +36,7 @@ export class Transcript {
     else if (event.type === 'turn.started') {
       this.stopped = false
       this.onState('Working')
-    }
-    else this.ended(event)
+    } else this.ended(event)
   }
 
   readonly delta = ({ kind, item_id, at, text, tool_name }: Delta): void => {
@@ -56,11 +55,17 @@ export class Transcript {
   private started(item: Item): void {
     // What a model is told of a stop the person knows.
     if (item.type === 'user_message' && item.origin === 'harness' && this.stopped) return
-    if (item.type === 'user_message' && (item.origin === 'queue' || item.origin === 'schedule')) this.send({ type: 'commit', block: { kind: 'user', text: readablePart(item.text) } })
-    else if (item.type === 'user_message' && item.origin !== 'prompt') this.send({ type: 'commit', block: { kind: 'note', text: `· ${firstLines(item.text, 3)}` } })
+    if (item.type === 'user_message' && (item.origin === 'queue' || item.origin === 'schedule'))
+      this.send({ type: 'commit', block: { kind: 'user', text: readablePart(item.text) } })
+    else if (item.type === 'user_message' && item.origin !== 'prompt')
+      this.send({ type: 'commit', block: { kind: 'note', text: `· ${firstLines(item.text, 3)}` } })
     if (item.type !== 'tool_invocation') return
     this.onState(`Running ${item.tool_name}`)
-    this.send({ type: 'live', id: item.id, block: { kind: 'note', text: `● ${item.tool_name} ${briefly(item.arguments)}` } })
+    this.send({
+      type: 'live',
+      id: item.id,
+      block: { kind: 'note', text: `● ${item.tool_name} ${briefly(item.arguments)}` },
+    })
   }
 
   private completed(item: Item): void {
@@ -71,7 +76,8 @@ export class Transcript {
     else if (item.type === 'command_execution') this.commands.set(item.call_id, item)
     else if (item.type === 'tool_invocation') this.called(item)
     else if (item.type === 'error') this.send({ type: 'commit', block: { kind: 'note', text: `· ${item.message}` } })
-    else if (item.type === 'harness' && item.message) this.send({ type: 'commit', block: { kind: 'note', text: `· ${item.event}: ${item.message}` } })
+    else if (item.type === 'harness' && item.message)
+      this.send({ type: 'commit', block: { kind: 'note', text: `· ${item.event}: ${item.message}` } })
   }
 
   private said(item: ItemOf<'agent_message'>): void {
@@ -97,7 +103,8 @@ export class Transcript {
     this.outputs.delete(item.call_id)
     this.commands.delete(item.call_id)
     this.told.delete(`output:${item.id}`)
-    for (const id of [item.id, `output:${item.id}`]) this.send({ type: 'live', id, block: { kind: 'text', text: '' }, done: true })
+    for (const id of [item.id, `output:${item.id}`])
+      this.send({ type: 'live', id, block: { kind: 'text', text: '' }, done: true })
     const good = item.outcome === 'success' && command?.status !== 'failed'
     const words = [item.tool_name, briefly(item.arguments), ...endOf(output, command)].filter(Boolean).join('  ')
     this.send({ type: 'commit', block: { kind: good ? 'text' : 'error', text: `${good ? '✓' : '✗'} ${words}` } })
@@ -116,8 +123,15 @@ export class Transcript {
     const most = body.kind === 'diff' ? lastLines * 5 : lastLines
     this.detail = { title, body: [body] }
     const part = body.kind === 'output' ? lines.slice(-most) : lines.slice(0, most)
-    this.send({ type: 'commit', block: { kind: body.kind, text: part.map((line) => `  ${line}`.replace(/^ {2}([-+@])/, '$1 ')).join('\n') } })
-    if (lines.length > most) this.send({ type: 'commit', block: { kind: 'note', text: `  ${lines.length - most} lines more: Ctrl-O shows all` } })
+    this.send({
+      type: 'commit',
+      block: { kind: body.kind, text: part.map((line) => `  ${line}`.replace(/^ {2}([-+@])/, '$1 ')).join('\n') },
+    })
+    if (lines.length > most)
+      this.send({
+        type: 'commit',
+        block: { kind: 'note', text: `  ${lines.length - most} lines more: Ctrl-O shows all` },
+      })
   }
 
   /** What was begun and is not said to its end stays on the screen, marked. */
@@ -129,7 +143,12 @@ export class Transcript {
 }
 
 function endOf(output: ItemOf<'tool_output'> | undefined, command: ItemOf<'command_execution'> | undefined): string[] {
-  const ended = command?.status === 'in_progress' ? 'still runs' : command && command.exit_code === undefined ? 'stopped' : ''
-  return [output?.exit_code === undefined ? ended : `exit ${output.exit_code}`, output?.error_code ?? '', output ? `${(output.duration_ms / 1000).toFixed(1)} s` : '']
+  const ended =
+    command?.status === 'in_progress' ? 'still runs' : command && command.exit_code === undefined ? 'stopped' : ''
+  return [
+    output?.exit_code === undefined ? ended : `exit ${output.exit_code}`,
+    output?.error_code ?? '',
+    output ? `${(output.duration_ms / 1000).toFixed(1)} s` : '',
+  ]
 }
 const firstLines = (text: string, most: number): string => text.split('\n').slice(0, most).join('\n')

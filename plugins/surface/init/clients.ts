@@ -18,7 +18,12 @@ export async function seenClients(kernel: Kernel, io: Io): Promise<Seen[]> {
 }
 
 /** Sets up clients by the verb that does it, which shows each change and asks: those that were named, else those that a person wants. */
-export async function setUpClients(kernel: Kernel, named: readonly string[] | undefined, interview: Interview, io: Io): Promise<number> {
+export async function setUpClients(
+  kernel: Kernel,
+  named: readonly string[] | undefined,
+  interview: Interview,
+  io: Io,
+): Promise<number> {
   const setup = await kernel.inspection.loadSurface('setup')
   let code = 0
   try {

@@ -7,7 +7,9 @@ import type { RepositoryFacts } from './repository.js'
 export function agentsText(workspace: string, { commands, folders }: RepositoryFacts): string {
   const name = visibleLine(basename(workspace)).replaceAll('`', "'")
   const lines = commands.map(({ what, command }) => `- ${what}: \`${command}\``)
-  const layout = folders.map(({ name: folder, holds }) => `- \`${folder}/\`${holds.length > 0 ? `: ${holds.join(', ')}` : ''}`)
+  const layout = folders.map(
+    ({ name: folder, holds }) => `- \`${folder}/\`${holds.length > 0 ? `: ${holds.join(', ')}` : ''}`,
+  )
   return [
     `# ${name}`,
     '',
@@ -26,7 +28,12 @@ export function projectSettings(workspace: string, { commands }: RepositoryFacts
     '# Settings of this repository for vtcode; `vtcode config schema config` prints every key, `vtcode config show --origins` what holds.',
     `$schema: ${existsSync(join(workspace, own)) ? `./${own}` : 'urn:vtcode:schema:config:1'}`,
     'version: 1',
-    ...(tests.length > 0 ? ['# Commands that have to pass before a task ends well:', `# agent: { harness: { verification: { commands: [${tests.join(', ')}] } } }`] : []),
+    ...(tests.length > 0
+      ? [
+          '# Commands that have to pass before a task ends well:',
+          `# agent: { harness: { verification: { commands: [${tests.join(', ')}] } } }`,
+        ]
+      : []),
     '',
   ].join('\n')
 }

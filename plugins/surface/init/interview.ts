@@ -32,7 +32,16 @@ export class Interview {
 
   /** Yes or no; `otherwise` where nobody is asked. Throws StoppedByPerson. */
   async wants(message: string, otherwise: boolean): Promise<boolean> {
-    return (await this.choose(message, [{ value: 'yes', label: 'Yes' }, { value: 'no', label: 'No' }], otherwise ? 'yes' : 'no')) === 'yes'
+    return (
+      (await this.choose(
+        message,
+        [
+          { value: 'yes', label: 'Yes' },
+          { value: 'no', label: 'No' },
+        ],
+        otherwise ? 'yes' : 'no',
+      )) === 'yes'
+    )
   }
 
   /** The last word before something is written: a person's, or --yes. */

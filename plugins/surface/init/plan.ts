@@ -29,20 +29,39 @@ const modes = [
 ]
 
 /** The user's settings with the model, the mode and the rules; `undefined` where they say so already. */
-export async function planSettings(kernel: Kernel, home: string, { model, rules: flag }: { model: string | undefined; rules: boolean | undefined }, interview: Interview, io: Io): Promise<Plan['settings']> {
+export async function planSettings(
+  kernel: Kernel,
+  home: string,
+  { model, rules: flag }: { model: string | undefined; rules: boolean | undefined },
+  interview: Interview,
+  io: Io,
+): Promise<Plan['settings']> {
   const file = settingsFile(home)
   const said = kernel.inspection.origins().find(({ path }) => path === 'policy.mode')
   const mode = said?.layer === 'call' ? String(said.value) : await interview.choose('Which mode?', modes, 'unset')
   const rules = await agreedRules(kernel, home, flag, interview)
-  const wanted = { ...(model !== undefined && { 'agent.model': model }), ...(mode !== 'unset' && { 'policy.mode': mode }), ...(rules && { [allow]: rules.now }) }
+  const wanted = {
+    ...(model !== undefined && { 'agent.model': model }),
+    ...(mode !== 'unset' && { 'policy.mode': mode }),
+    ...(rules && { [allow]: rules.now }),
+  }
   const was = (path: string): unknown => (path === allow ? rules?.was : ownValue(kernel, path))
   const open = Object.entries(wanted).filter(([path, value]) => was(path) !== value)
   if (open.length === 0) return undefined
   try {
     const draft = await settingsDraft(file, Object.fromEntries(open))
-    return { draft, keys: Object.fromEntries(open.map(([path, now]) => [path, { ...(was(path) !== undefined && { was: was(path) }), now }])) }
+    return {
+      draft,
+      keys: Object.fromEntries(
+        open.map(([path, now]) => [path, { ...(was(path) !== undefined && { was: was(path) }), now }]),
+      ),
+    }
   } catch (error) {
-    say(io, 'warning', `${oneLine(file)} is not changed: ${(error as Error).message}. Enter yourself: ${open.map(([path, value]) => `${path}: ${value}`).join(', ')}`)
+    say(
+      io,
+      'warning',
+      `${oneLine(file)} is not changed: ${(error as Error).message}. Enter yourself: ${open.map(([path, value]) => `${path}: ${value}`).join(', ')}`,
+    )
     return undefined
   }
 }
@@ -50,14 +69,23 @@ export async function planSettings(kernel: Kernel, home: string, { model, rules:
 const allow = 'policy.allow'
 
 /** The rules with which the commands of this repository run unasked, once a person agreed: without a word nobody is given any. */
-async function agreedRules(kernel: Kernel, home: string, flag: boolean | undefined, interview: Interview): Promise<{ was?: unknown[]; now: unknown[] } | undefined> {
+async function agreedRules(
+  kernel: Kernel,
+  home: string,
+  flag: boolean | undefined,
+  interview: Interview,
+): Promise<{ was?: unknown[]; now: unknown[] } | undefined> {
   if (flag === false || kernel.workspace === dirname(home) || (flag === undefined && !interview.asks)) return undefined
   const workspace = openWorkspace(kernel.workspace, { home })
   try {
-    const { own, missing } = await lackingRules(await provingCommands(await readRepository(workspace), workspace), settingsFile(home))
+    const { own, missing } = await lackingRules(
+      await provingCommands(await readRepository(workspace), workspace),
+      settingsFile(home),
+    )
     if (missing.length === 0) return undefined
     const list = missing.map((rule) => rule.slice(5, -1)).join(', ')
-    if (flag !== true && !(await interview.wants(`Let these run unasked, in every folder: ${list}?`, false))) return undefined
+    if (flag !== true && !(await interview.wants(`Let these run unasked, in every folder: ${list}?`, false)))
+      return undefined
     return { ...(own.length > 0 && { was: own }), now: [...own, ...missing] }
   } finally {
     workspace.close()
@@ -72,7 +100,13 @@ export function ownValue(kernel: Kernel, path: string): unknown {
 }
 
 /** The files that the repository lacks and somebody wants: only what is not there. */
-export async function planFiles(kernel: Kernel, home: string, flags: InitFlags, interview: Interview, io: Io): Promise<Plan['files']> {
+export async function planFiles(
+  kernel: Kernel,
+  home: string,
+  flags: InitFlags,
+  interview: Interview,
+  io: Io,
+): Promise<Plan['files']> {
   // The user's home is no project.
   if (kernel.workspace === dirname(home)) return []
   const workspace = openWorkspace(kernel.workspace, { home })
@@ -83,10 +117,16 @@ export async function planFiles(kernel: Kernel, home: string, flags: InitFlags, 
     const offer = async (name: string, taken: readonly string[], flag: boolean | undefined, text: () => string) => {
       const other = taken.find((one) => there.has(one))
       if (other !== undefined) flag && say(io, 'info', `${other} is there already and stays as it is.`)
-      else if (flag ?? (facts.isProject && (await interview.wants(`Write ${name}?`, true)))) files.push({ name, text: text() })
+      else if (flag ?? (facts.isProject && (await interview.wants(`Write ${name}?`, true))))
+        files.push({ name, text: text() })
     }
     await offer('AGENTS.md', ['AGENTS.md'], flags.agents, () => agentsText(kernel.workspace, facts))
-    await offer('vtcode.config.yaml', ['yaml', 'yml', 'json', 'ts', 'mts', 'js', 'mjs'].map((end) => `vtcode.config.${end}`), flags.projectSettings, () => projectSettings(kernel.workspace, facts))
+    await offer(
+      'vtcode.config.yaml',
+      ['yaml', 'yml', 'json', 'ts', 'mts', 'js', 'mjs'].map((end) => `vtcode.config.${end}`),
+      flags.projectSettings,
+      () => projectSettings(kernel.workspace, facts),
+    )
     return files
   } finally {
     workspace.close()

@@ -40,11 +40,19 @@ export function requireOwnHome(home: string): void {
   while (!lstatSync(there, { throwIfNoEntry: false })) there = dirname(there)
   const { uid } = statSync(there)
   const me = process.getuid?.()
-  if (me !== undefined && uid !== me) throw new Error(`${there} belongs to another user (${uid}, you are ${me}); set HOME or VTCODE_HOME to a folder of yours`)
+  if (me !== undefined && uid !== me)
+    throw new Error(
+      `${there} belongs to another user (${uid}, you are ${me}); set HOME or VTCODE_HOME to a folder of yours`,
+    )
 }
 
 /** Writes all of a plan or nothing: where one file cannot be written, those before it are taken back. Two that write at once do it one after the other. */
-export async function writePlan(kernel: Kernel, home: string, { settings, files }: Plan, signal: AbortSignal): Promise<void> {
+export async function writePlan(
+  kernel: Kernel,
+  home: string,
+  { settings, files }: Plan,
+  signal: AbortSignal,
+): Promise<void> {
   await using _ = await lock([`init ${home}`], home, signal)
   const workspace = openWorkspace(kernel.workspace, { home })
   const back: (() => unknown)[] = []
@@ -65,7 +73,12 @@ export async function writePlan(kernel: Kernel, home: string, { settings, files 
     const before = records[kernel.workspace]
     const written: Written = {
       ...(before?.settings && { settings: before.settings }),
-      ...(settings && { settings: { file: settings.draft.file, keys: { ...settings.keys, ...earlier(before, settings.draft.file, settings.keys) } } }),
+      ...(settings && {
+        settings: {
+          file: settings.draft.file,
+          keys: { ...settings.keys, ...earlier(before, settings.draft.file, settings.keys) },
+        },
+      }),
       files: { ...before?.files, ...Object.fromEntries(files.map(({ name, text }) => [name, sha256(text)])) },
     }
     writing = recordFile(home)
@@ -82,11 +95,19 @@ export async function writePlan(kernel: Kernel, home: string, { settings, files 
 function earlier(before: Written | undefined, file: string, keys: Keys): Keys {
   if (before?.settings?.file !== file) return {}
   const { keys: known } = before.settings
-  return Object.fromEntries(Object.entries(known).map(([key, said]) => [key, keys[key] && isDeepStrictEqual(said.now, keys[key].was) ? { ...said, now: keys[key].now } : (keys[key] ?? said)]))
+  return Object.fromEntries(
+    Object.entries(known).map(([key, said]) => [
+      key,
+      keys[key] && isDeepStrictEqual(said.now, keys[key].was) ? { ...said, now: keys[key].now } : (keys[key] ?? said),
+    ]),
+  )
 }
 
 /** What taking back would do here: drafts to show, and what stays because it was changed since; `undefined` where nothing was written. */
-export async function planUndo(kernel: Kernel, home: string): Promise<{ drafts: FileDraft[]; kept: string[]; perform(signal: AbortSignal): Promise<void> } | undefined> {
+export async function planUndo(
+  kernel: Kernel,
+  home: string,
+): Promise<{ drafts: FileDraft[]; kept: string[]; perform(signal: AbortSignal): Promise<void> } | undefined> {
   const record = readRecords(home)[kernel.workspace]
   if (!record) return undefined
   const kept: string[] = []
@@ -128,11 +149,15 @@ async function removeUnchanged(workspace: OpenWorkspace, name: string, digest: s
 }
 
 /** The settings with each key as it was, where it still says what was written. */
-async function settingsBack({ file, keys }: NonNullable<Written['settings']>, kept: string[]): Promise<FileDraft | undefined> {
+async function settingsBack(
+  { file, keys }: NonNullable<Written['settings']>,
+  kept: string[],
+): Promise<FileDraft | undefined> {
   if (ownText(file) === undefined) return undefined
   const { parse } = await import('yaml')
   const now = parse(ownText(file)!) as unknown
-  const at = (path: string) => path.split('.').reduce<unknown>((value, key) => (value as Record<string, unknown> | null | undefined)?.[key], now)
+  const at = (path: string) =>
+    path.split('.').reduce<unknown>((value, key) => (value as Record<string, unknown> | null | undefined)?.[key], now)
   const own = Object.entries(keys).filter(([path, said]) => isDeepStrictEqual(at(path), said.now))
   if (own.length < Object.keys(keys).length) kept.push(file)
   return settingsDraft(file, Object.fromEntries(own.map(([path, { was }]) => [path, was])))

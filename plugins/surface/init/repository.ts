@@ -13,13 +13,31 @@ type Names = ReadonlySet<string>
 type Read = (name: string) => Promise<string>
 
 const most = { folders: 20, inside: 6, bytes: 512 * 1024 }
-const purposes: Record<Purpose, readonly string[]> = { Build: ['build', 'compile'], Test: ['test', 'tests'], Lint: ['lint', 'check', 'typecheck'] }
-const all = (build: string, test: string, lint?: string): [Purpose, string][] => [['Build', build], ['Test', test], ...(lint === undefined ? [] : [['Lint', lint] as [Purpose, string]])]
+const purposes: Record<Purpose, readonly string[]> = {
+  Build: ['build', 'compile'],
+  Test: ['test', 'tests'],
+  Lint: ['lint', 'check', 'typecheck'],
+}
+const all = (build: string, test: string, lint?: string): [Purpose, string][] => [
+  ['Build', build],
+  ['Test', test],
+  ...(lint === undefined ? [] : [['Lint', lint] as [Purpose, string]]),
+]
 
 /** File → the commands that it stands for; a name is looked for as it is, or by its end. */
 const kinds: { file: string; commands(text: string, names: Names): [Purpose, string][] }[] = [
-  { file: 'package.json', commands: (text, names) => scripts(text).map(([what, name]) => [what, `${scriptRunner(names)} ${name === 'test' ? 'test' : `run ${name}`}`]) },
-  { file: 'deno.json', commands: () => [['Test', 'deno test'], ['Lint', 'deno lint']] },
+  {
+    file: 'package.json',
+    commands: (text, names) =>
+      scripts(text).map(([what, name]) => [what, `${scriptRunner(names)} ${name === 'test' ? 'test' : `run ${name}`}`]),
+  },
+  {
+    file: 'deno.json',
+    commands: () => [
+      ['Test', 'deno test'],
+      ['Lint', 'deno lint'],
+    ],
+  },
   { file: 'Cargo.toml', commands: () => all('cargo build', 'cargo test', 'cargo clippy') },
   { file: 'go.mod', commands: () => all('go build ./...', 'go test ./...', 'go vet ./...') },
   { file: 'pyproject.toml', commands: (text, names) => python(names, text) },
@@ -31,7 +49,14 @@ const kinds: { file: string; commands(text: string, names: Names): [Purpose, str
   { file: 'mix.exs', commands: () => all('mix compile', 'mix test', 'mix format --check-formatted') },
   { file: '*.sln', commands: () => all('dotnet build', 'dotnet test') },
   { file: 'CMakeLists.txt', commands: () => all('cmake -B build && cmake --build build', 'ctest --test-dir build') },
-  { file: 'Makefile', commands: (text) => purposesOf([...text.matchAll(/^([a-z][\w-]*)\s*:(?!=)/gm)].map(([, target]) => target!)).map(([what, target]) => [what, `make ${target}`]) },
+  {
+    file: 'Makefile',
+    commands: (text) =>
+      purposesOf([...text.matchAll(/^([a-z][\w-]*)\s*:(?!=)/gm)].map(([, target]) => target!)).map(([what, target]) => [
+        what,
+        `make ${target}`,
+      ]),
+  },
 ]
 
 /** Looks at the names of the top and at the few files that say commands. Nothing is run, and nothing but names is taken over. */
@@ -41,9 +66,14 @@ export async function readRepository(workspace: Workspace): Promise<RepositoryFa
   const read: Read = (name) => workspace.text(name, { max_bytes: most.bytes }).catch(() => '')
   const commands: RepositoryFacts['commands'] = []
   for (const { file, commands: said } of kinds) {
-    const there = file.startsWith('*') ? [...names].find((name) => name.endsWith(file.slice(1))) : names.has(file) ? file : undefined
+    const there = file.startsWith('*')
+      ? [...names].find((name) => name.endsWith(file.slice(1)))
+      : names.has(file)
+        ? file
+        : undefined
     if (there === undefined) continue
-    for (const [what, command] of said(await read(there), names)) if (!commands.some((one) => one.command === command)) commands.push({ what, command })
+    for (const [what, command] of said(await read(there), names))
+      if (!commands.some((one) => one.command === command)) commands.push({ what, command })
   }
   return { commands, folders: await foldersOf(workspace, top), isProject: names.has('.git') || commands.length > 0 }
 }
@@ -52,12 +82,19 @@ export async function readRepository(workspace: Workspace): Promise<RepositoryFa
 const isPlain = (name: string): boolean => /^[\p{L}\p{N}_@][\p{L}\p{N}._@+-]{0,60}$/u.test(name)
 const made = new Set(['node_modules', 'dist', 'build', 'out', 'target', 'vendor', 'coverage', 'venv', '__pycache__'])
 
-async function foldersOf(workspace: Workspace, top: Awaited<ReturnType<Workspace['names']>>): Promise<RepositoryFacts['folders']> {
-  const folders = top.filter(({ name, kind }) => kind === 'directory' && isPlain(name) && !made.has(name)).slice(0, most.folders)
+async function foldersOf(
+  workspace: Workspace,
+  top: Awaited<ReturnType<Workspace['names']>>,
+): Promise<RepositoryFacts['folders']> {
+  const folders = top
+    .filter(({ name, kind }) => kind === 'directory' && isPlain(name) && !made.has(name))
+    .slice(0, most.folders)
   return Promise.all(
     folders.map(async ({ name }) => {
       const inside = await workspace.names(name).catch(() => [])
-      const plain = inside.filter((one) => isPlain(one.name) && !made.has(one.name)).map((one) => (one.kind === 'directory' ? `${one.name}/` : one.name))
+      const plain = inside
+        .filter((one) => isPlain(one.name) && !made.has(one.name))
+        .map((one) => (one.kind === 'directory' ? `${one.name}/` : one.name))
       return { name, holds: plain.length > most.inside ? [...plain.slice(0, most.inside), '…'] : plain }
     }),
   )

@@ -26,7 +26,11 @@ interface Followed {
  * The rows that the logs of a workspace's sessions grow by, until `signal` aborts: first the last ones that are there. Looking is a `stat` of a few
  * dozen files; a log is opened when it has grown. What is written faster than somebody reads is read later.
  */
-export async function* followSessions(workspace: Workspace, only: string | undefined, signal: AbortSignal): AsyncGenerator<LiveRow[]> {
+export async function* followSessions(
+  workspace: Workspace,
+  only: string | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<LiveRow[]> {
   const logs = new Map<string, Followed>()
   let folder: Handle | undefined
   let turn = 0
@@ -37,7 +41,10 @@ export async function* followSessions(workspace: Workspace, only: string | undef
         for (const session of sessionsIn(folder, only)) look(folder, session, logs, first, session === only)
         const all = [...logs.values()].sort((a, b) => b.changed - a.changed)
         const later = all.slice(atOnce)
-        const some = later.length <= atOnce ? later : Array.from({ length: atOnce }, (_, index) => later[(turn + index) % later.length]!)
+        const some =
+          later.length <= atOnce
+            ? later
+            : Array.from({ length: atOnce }, (_, index) => later[(turn + index) % later.length]!)
         turn += atOnce
         for (const log of [...all.slice(0, atOnce), ...some]) yield* grown(workspace, folder, log)
       }
@@ -51,7 +58,9 @@ export async function* followSessions(workspace: Workspace, only: string | undef
 /** Names only: a folder may have come with the workspace, and is opened by the workspace. */
 function sessionsIn(folder: Handle, only: string | undefined): string[] {
   try {
-    return only !== undefined ? [only] : readdirSync(folder.ref).filter((name) => /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name))
+    return only !== undefined
+      ? [only]
+      : readdirSync(folder.ref).filter((name) => /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name))
   } catch {
     return []
   }

@@ -18,10 +18,16 @@ export interface LiveRow {
 }
 const most = { text: 8 * 1024, brief: 160 }
 
-const cut = (text: string): string => (text.length > most.text ? `${text.slice(0, most.text)}\n… ${text.length - most.text} more characters are in the log.` : text)
+const cut = (text: string): string =>
+  text.length > most.text
+    ? `${text.slice(0, most.text)}\n… ${text.length - most.text} more characters are in the log.`
+    : text
 const asText = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value, null, 1) ?? ''))
 const brief = (value: unknown): string => {
-  const texts = typeof value === 'object' && value !== null ? Object.values(value).filter((one) => typeof one === 'string') : [asText(value)]
+  const texts =
+    typeof value === 'object' && value !== null
+      ? Object.values(value).filter((one) => typeof one === 'string')
+      : [asText(value)]
   return texts.join(' ').replace(/\s+/g, ' ').slice(0, most.brief)
 }
 const span = (ms: number): string => (ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`)
@@ -40,7 +46,9 @@ export function rowsOfEvent(session: string, value: unknown): LiveRow[] {
   const event = ((value as { event?: unknown } | null)?.event ?? value) as Event | null
   if (typeof event !== 'object' || event === null || typeof event.type !== 'string') return []
   const at = typeof event.ts === 'string' ? event.ts : undefined
-  const row = (kind: LiveRow['kind'], id: unknown, rest: Partial<LiveRow>): LiveRow[] => [{ key: `${session} ${kind} ${asText(id)}`, session, kind, ...(at !== undefined && { at }), ...rest }]
+  const row = (kind: LiveRow['kind'], id: unknown, rest: Partial<LiveRow>): LiveRow[] => [
+    { key: `${session} ${kind} ${asText(id)}`, session, kind, ...(at !== undefined && { at }), ...rest },
+  ]
   return Object.hasOwn(rowsByEvent, event.type) ? rowsByEvent[event.type]!(event, row, at) : []
 }
 
@@ -111,17 +119,45 @@ const rowsByItem: Record<string, (item: Item, row: MakeRow) => LiveRow[]> = {
   },
 }
 
-const messageRow = (name: string, text: unknown): Partial<LiveRow> =>
-  ({ name, brief: brief(text), parts: [['Text', cut(asText(text ?? ''))]] })
+const messageRow = (name: string, text: unknown): Partial<LiveRow> => ({
+  name,
+  brief: brief(text),
+  parts: [['Text', cut(asText(text ?? ''))]],
+})
 
 /** What a line of `calls.jsonl` adds: the calls of sessions without a model, such as those of an editor. */
 export function rowsOfCall(session: string, value: unknown): LiveRow[] {
-  const { call, slot, alias, surface, time, ok, code, message, verdict, input, bytes, ms, mode } = value as Partial<CallRecord>
+  const { call, slot, alias, surface, time, ok, code, message, verdict, input, bytes, ms, mode } =
+    value as Partial<CallRecord>
   if (typeof call !== 'string' || typeof slot !== 'string') return []
   const state = ok === true ? 'done' : code?.startsWith('VT_POLICY_') ? 'denied' : 'failed'
-  const texts: [string, unknown][] = [['Input', input], ['Policies', verdict], ['Error', message]]
-  const parts = texts.flatMap(([what, text]): [string, string][] => (text === undefined ? [] : [[what, cut(asText(text))]]))
-  const facts = present(code, span(Number(ms) || 0), `${Number(bytes) || 0} bytes`, surface !== undefined && `by ${surface}`, mode !== undefined && `mode ${mode}`)
+  const texts: [string, unknown][] = [
+    ['Input', input],
+    ['Policies', verdict],
+    ['Error', message],
+  ]
+  const parts = texts.flatMap(([what, text]): [string, string][] =>
+    text === undefined ? [] : [[what, cut(asText(text))]],
+  )
+  const facts = present(
+    code,
+    span(Number(ms) || 0),
+    `${Number(bytes) || 0} bytes`,
+    surface !== undefined && `by ${surface}`,
+    mode !== undefined && `mode ${mode}`,
+  )
   const asked = `${alias === undefined ? '' : `as ${alias} `}${brief(input ?? {})}`
-  return [{ key: `${session} call ${call}`, session, kind: 'call', ...(time !== undefined && { at: time }), name: slot, brief: asked, state, facts, parts }]
+  return [
+    {
+      key: `${session} call ${call}`,
+      session,
+      kind: 'call',
+      ...(time !== undefined && { at: time }),
+      name: slot,
+      brief: asked,
+      state,
+      facts,
+      parts,
+    },
+  ]
 }

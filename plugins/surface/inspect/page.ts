@@ -4,11 +4,24 @@ import { inspectorStyle } from './page_style.js'
 
 /** Nothing comes from elsewhere, nothing goes elsewhere, nobody frames it. */
 export const inspectorPolicy = [
-  "default-src 'none'", "style-src 'unsafe-inline'", `script-src 'sha256-${sha256(inspectorScript, 'base64')}'`,
-  "connect-src 'self'", "frame-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+  "default-src 'none'",
+  "style-src 'unsafe-inline'",
+  `script-src 'sha256-${sha256(inspectorScript, 'base64')}'`,
+  "connect-src 'self'",
+  "frame-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
 ].join('; ')
 
-const views = [['live', 'Live'], ['tools', 'Tools'], ['explain', 'Explain a call'], ['plugins', 'Plugins'], ['settings', 'Settings'], ['sessions', 'Sessions']] as const
+const views = [
+  ['live', 'Live'],
+  ['tools', 'Tools'],
+  ['explain', 'Explain a call'],
+  ['plugins', 'Plugins'],
+  ['settings', 'Settings'],
+  ['sessions', 'Sessions'],
+] as const
 
 /** The page, with nothing in it: what it shows it asks for, with the token that stands behind the # of its address. */
 export const inspectorPage = `<!doctype html>

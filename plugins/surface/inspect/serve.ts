@@ -40,14 +40,40 @@ const host = '127.0.0.1'
 const most = { streams: 16, body: 1024 * 1024, connections: 256, waiting: 4 * 1024 * 1024 }
 /** How long a ticket for one look at a page counts, in milliseconds. */
 const ticketMs = 30_000
-const routes = { '/': ['GET'], '/api/facts': ['GET'], '/api/explain': ['POST'], '/api/sessions': ['GET'], '/api/live': ['GET'], '/api/ticket': ['GET'], '/trace': ['GET'] }
-const always = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer', 'cross-origin-resource-policy': 'same-origin' }
+const routes = {
+  '/': ['GET'],
+  '/api/facts': ['GET'],
+  '/api/explain': ['POST'],
+  '/api/sessions': ['GET'],
+  '/api/live': ['GET'],
+  '/api/ticket': ['GET'],
+  '/trace': ['GET'],
+}
+const always = {
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+}
 
 /** Serves the inspector on the loopback address. No route changes anything; all but the empty page need the token. Rejects where the port is taken. */
 export async function serveInspector(options: InspectorOptions): Promise<Inspector> {
   const token = randomBytes(32).toString('base64url')
-  const serving: Serving = { ...options, facts: new FreshKernel(options.kernel), tickets: new Map(), over: new AbortController(), guard: () => undefined, streams: 0, guesses: 0 }
-  const limits = { requestTimeout: 30_000, headersTimeout: 10_000, connectionsCheckingInterval: 5_000, keepAliveTimeout: 5_000 }
+  const serving: Serving = {
+    ...options,
+    facts: new FreshKernel(options.kernel),
+    tickets: new Map(),
+    over: new AbortController(),
+    guard: () => undefined,
+    streams: 0,
+    guesses: 0,
+  }
+  const limits = {
+    requestTimeout: 30_000,
+    headersTimeout: 10_000,
+    connectionsCheckingInterval: 5_000,
+    keepAliveTimeout: 5_000,
+  }
   const server = createHttpServer(limits, (message, response) => void answer(serving, message, response))
   server.maxConnections = most.connections
   server.on('connection', (socket) => socket.on('error', () => {}))
@@ -83,16 +109,29 @@ async function answer(serving: Serving, message: IncomingMessage, response: Serv
 /** A token has 256 bits, so that guessing it leads nowhere; but whoever tries it is worth a word. */
 function tellGuess(serving: Serving): void {
   serving.guesses += 1
-  if (/^10+$/.test(`${serving.guesses}`)) say(serving.io, 'warning', `${serving.guesses} requests came without the token; somebody on this machine, or a page of theirs, tries it.`)
+  if (/^10+$/.test(`${serving.guesses}`))
+    say(
+      serving.io,
+      'warning',
+      `${serving.guesses} requests came without the token; somebody on this machine, or a page of theirs, tries it.`,
+    )
 }
 
-async function route(serving: Serving, { pathname, searchParams }: URL, message: IncomingMessage, response: ServerResponse): Promise<void> {
+async function route(
+  serving: Serving,
+  { pathname, searchParams }: URL,
+  message: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const session = searchParams.get('session') ?? undefined
   switch (pathname) {
     case '/':
       return sendPage(response, inspectorPolicy, [inspectorPage])
     case '/api/facts':
-      return sendJson(response, 200, { ...(await serving.facts.current()), ...(serving.session !== undefined && { session: serving.session }) })
+      return sendJson(response, 200, {
+        ...(await serving.facts.current()),
+        ...(serving.session !== undefined && { session: serving.session }),
+      })
     case '/api/explain':
       return explain(serving, message, response)
     case '/api/sessions':
@@ -106,7 +145,12 @@ async function route(serving: Serving, { pathname, searchParams }: URL, message:
   }
 }
 
-function sendJson(response: ServerResponse, status: number, value: unknown, headers: Record<string, string> = {}): void {
+function sendJson(
+  response: ServerResponse,
+  status: number,
+  value: unknown,
+  headers: Record<string, string> = {},
+): void {
   response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', ...always, ...headers })
   response.end(`${JSON.stringify(value)}\n`)
 }
@@ -123,7 +167,8 @@ async function explain({ kernel }: Serving, message: IncomingMessage, response: 
   let size = 0
   for await (const part of message as AsyncIterable<Buffer>) {
     size += part.length
-    if (size > most.body) return sendJson(response, 413, { error: `The body is larger than ${most.body} bytes.` }, { connection: 'close' })
+    if (size > most.body)
+      return sendJson(response, 413, { error: `The body is larger than ${most.body} bytes.` }, { connection: 'close' })
     parts.push(part)
   }
   let asked: { tool?: unknown; input?: unknown; mode?: unknown }
@@ -133,13 +178,16 @@ async function explain({ kernel }: Serving, message: IncomingMessage, response: 
     return sendJson(response, 400, { error: `The body is no JSON: ${(error as Error).message}` })
   }
   const { tool, input = {}, mode } = asked
-  if (typeof tool !== 'string' || tool === '') return sendJson(response, 400, { error: 'Say which tool: { "tool": "unified_file/read", "input": {…} }.' })
-  if (mode !== undefined && !modes.includes(mode as Mode)) return sendJson(response, 400, { error: `mode is one of ${modes.join(', ')}.` })
+  if (typeof tool !== 'string' || tool === '')
+    return sendJson(response, 400, { error: 'Say which tool: { "tool": "unified_file/read", "input": {…} }.' })
+  if (mode !== undefined && !modes.includes(mode as Mode))
+    return sendJson(response, 400, { error: `mode is one of ${modes.join(', ')}.` })
   sendJson(response, 200, redact(await kernel.explain(tool, input, mode === undefined ? {} : { mode: mode as Mode })))
 }
 
 async function stream(serving: Serving, session: string | undefined, response: ServerResponse): Promise<void> {
-  if (serving.streams >= most.streams) return sendJson(response, 503, { error: 'Too many pages listen at once; close one.' })
+  if (serving.streams >= most.streams)
+    return sendJson(response, 503, { error: 'Too many pages listen at once; close one.' })
   serving.streams += 1
   const gone = new AbortController()
   response.on('close', () => gone.abort())
@@ -147,8 +195,13 @@ async function stream(serving: Serving, session: string | undefined, response: S
   response.write(': begins\n\n')
   const beat = setInterval(() => response.write(': still here\n\n'), 15_000).unref()
   try {
-    for await (const rows of followSessions(serving.workspace, session, AbortSignal.any([gone.signal, serving.over.signal]))) {
-      if (!response.write(`data: ${JSON.stringify(redact(rows))}\n\n`) && response.writableLength > most.waiting) await drained(response)
+    for await (const rows of followSessions(
+      serving.workspace,
+      session,
+      AbortSignal.any([gone.signal, serving.over.signal]),
+    )) {
+      if (!response.write(`data: ${JSON.stringify(redact(rows))}\n\n`) && response.writableLength > most.waiting)
+        await drained(response)
     }
   } finally {
     clearInterval(beat)
@@ -169,7 +222,8 @@ function newTicket({ tickets }: Serving, session: string): string {
 async function trace({ tickets, agent, workspace }: Serving, ticket: string, response: ServerResponse): Promise<void> {
   const known = tickets.get(ticket)
   tickets.delete(ticket)
-  if (!known || known.until < Date.now()) return sendJson(response, 401, { error: 'The page is opened by the inspector only; open it there again.' })
+  if (!known || known.until < Date.now())
+    return sendJson(response, 401, { error: 'The page is opened by the inspector only; open it there again.' })
   const { events } = await agent.recordsOfSession(workspace, known.session)
   const run = await agent.reduceLog(events)
   return sendPage(response, "sandbox allow-scripts; frame-ancestors 'self'", agent.tracePage(run))

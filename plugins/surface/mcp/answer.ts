@@ -16,7 +16,11 @@ export function toolAnswer(result: Result, { words, structured }: AnswerForm): C
   const text = { type: 'text' as const, text: result.ok ? successText(result) : failureText(result, words) }
   return {
     content: (result.ok ? behindText(text, result) : [text]) as CallToolResult['content'],
-    ...(structured && { structuredContent: result.ok ? withinBytes(result.output, result.text === undefined ? Infinity : valueLimit(result.text)) : { error: result.error } }),
+    ...(structured && {
+      structuredContent: result.ok
+        ? withinBytes(result.output, result.text === undefined ? Infinity : valueLimit(result.text))
+        : { error: result.error },
+    }),
     ...(!result.ok && { isError: true }),
     ...(notices.length > 0 && { _meta: { 'vtcode/notices': notices } }),
   }
@@ -38,7 +42,11 @@ function failureText(result: Failure, words: boolean): string {
 }
 
 /** A success as the contents of a resource. */
-export function resourceAnswer(result: Success, uri: string, { mime_type: mimeType = 'text/plain' }: Offer): ReadResourceResult {
+export function resourceAnswer(
+  result: Success,
+  uri: string,
+  { mime_type: mimeType = 'text/plain' }: Offer,
+): ReadResourceResult {
   const contents = blocksOf(result).flatMap((block): ReadResourceResult['contents'] => {
     if (block.type === 'resource') return [block.resource as ReadResourceResult['contents'][number]]
     if (block.type === 'text') return [{ uri, mimeType, text: block.text }]
@@ -50,14 +58,18 @@ export function resourceAnswer(result: Success, uri: string, { mime_type: mimeTy
 /** A success as a prompt: its own `messages`, or what it shows, said by the user. */
 export function promptAnswer(result: Success, { description }: Offer): GetPromptResult {
   const own = result.output['messages']
-  const messages = Array.isArray(own) ? own.map(visibleMessage) : blocksOf(result).map((content) => ({ role: 'user', content }))
+  const messages = Array.isArray(own)
+    ? own.map(visibleMessage)
+    : blocksOf(result).map((content) => ({ role: 'user', content }))
   return { description, messages: messages as GetPromptResult['messages'] }
 }
 
 /** Messages of a plugin are read by a model as they stand. */
 const visibleMessage = (message: unknown): unknown => {
   const { content } = (message ?? {}) as { content?: { type?: unknown; text?: unknown } }
-  return typeof content?.text === 'string' ? { ...(message as object), content: { ...content, text: visible(content.text) } } : message
+  return typeof content?.text === 'string'
+    ? { ...(message as object), content: { ...content, text: visible(content.text) } }
+    : message
 }
 
 /** What a result shows; its value as text where it shows nothing. */

@@ -1,14 +1,33 @@
-import type { ClientCapabilities, InputRequests, InputRequiredResult, RequestStateCodec, Server, ServerContext } from '@modelcontextprotocol/server'
+import type {
+  ClientCapabilities,
+  InputRequests,
+  InputRequiredResult,
+  RequestStateCodec,
+  Server,
+  ServerContext,
+} from '@modelcontextprotocol/server'
 import { isObject } from '../../../core/shapes/index.js'
 import { sha256 } from '../../../core/system/index.js'
 import { shortLine } from '../../../core/text/index.js'
-import type { Approval, Approved, Asker, CallOptions, Client, ClientRequest, JsonObject, Result } from '../../../core/index.js'
+import type {
+  Approval,
+  Approved,
+  Asker,
+  CallOptions,
+  Client,
+  ClientRequest,
+  JsonObject,
+  Result,
+} from '../../../core/index.js'
 import { answersOf, formOf } from './form.js'
 import type { Sdk } from './sdk.js'
 
 /** What a call takes of the request that asks for it. */
 export interface McpRequest {
-  readonly mcpReq: Pick<ServerContext['mcpReq'], 'method' | 'inputResponses' | 'requestState' | 'signal' | 'notify' | 'log'> & {
+  readonly mcpReq: Pick<
+    ServerContext['mcpReq'],
+    'method' | 'inputResponses' | 'requestState' | 'signal' | 'notify' | 'log'
+  > & {
     readonly _meta?: ServerContext['mcpReq']['_meta'] | undefined
     readonly envelope?: ServerContext['mcpReq']['envelope'] | undefined
   }
@@ -34,8 +53,12 @@ export class ClientQuestions implements Client {
   constructor(sdk: Sdk, server: Server, codec: RequestStateCodec, context: McpRequest, lasting: boolean) {
     const { mcpReq } = context
     // The 2026-07-28 revision sends them with each request, the earlier ones once.
-    const envelope = mcpReq.envelope as { 'io.modelcontextprotocol/clientCapabilities'?: ClientCapabilities } | undefined
-    this.capabilities = (envelope?.['io.modelcontextprotocol/clientCapabilities'] ?? server.getClientCapabilities() ?? {}) as JsonObject
+    const envelope = mcpReq.envelope as
+      | { 'io.modelcontextprotocol/clientCapabilities'?: ClientCapabilities }
+      | undefined
+    this.capabilities = (envelope?.['io.modelcontextprotocol/clientCapabilities'] ??
+      server.getClientCapabilities() ??
+      {}) as JsonObject
     this.state = mcpReq.requestState()
     this.#sdk = sdk
     this.#scopes = lasting ? ['once', 'session', 'always'] : ['once', 'always']
@@ -60,12 +83,21 @@ export class ClientQuestions implements Client {
   readonly #approve = async ({ call, question, covers }: Approval): Promise<Approved> => {
     const { answer, ask } = await this.#place('approve', [call.slot, call.input])
     if (answer !== undefined) return accepted(answer, covers === undefined ? [] : this.#scopes)
-    const remember = { type: 'string' as const, title: 'For how long?', description: `${this.#scopes.slice(1).join(' and ')} cover ${shortLine(covers ?? '', 400)}`, enum: this.#scopes, default: 'once' }
+    const remember = {
+      type: 'string' as const,
+      title: 'For how long?',
+      description: `${this.#scopes.slice(1).join(' and ')} cover ${shortLine(covers ?? '', 400)}`,
+      enum: this.#scopes,
+      default: 'once',
+    }
     ask({
       message: question,
       requestedSchema: {
         type: 'object',
-        properties: { approve: { type: 'boolean', title: 'Do it?', default: false }, ...(covers !== undefined && { remember }) },
+        properties: {
+          approve: { type: 'boolean', title: 'Do it?', default: false },
+          ...(covers !== undefined && { remember }),
+        },
         required: ['approve'],
       },
     })
@@ -80,10 +112,15 @@ export class ClientQuestions implements Client {
   }
 
   /** What the client cannot be asked is refused by the SDK, with the error of the protocol. */
-  async request(requests: Readonly<Record<string, ClientRequest>>, state?: unknown): Promise<Record<string, JsonObject>> {
+  async request(
+    requests: Readonly<Record<string, ClientRequest>>,
+    state?: unknown,
+  ): Promise<Record<string, JsonObject>> {
     const open = Object.entries(requests).filter(([name, { method }]) => !answers(method, this.#answers[name]))
-    if (open.length === 0) return Object.fromEntries(Object.keys(requests).map((name) => [name, this.#answers[name] as JsonObject]))
-    for (const [name, { method, params = {} }] of open) this.#questions[name] = { method, params } as InputRequests[string]
+    if (open.length === 0)
+      return Object.fromEntries(Object.keys(requests).map((name) => [name, this.#answers[name] as JsonObject]))
+    for (const [name, { method, params = {} }] of open)
+      this.#questions[name] = { method, params } as InputRequests[string]
     this.#left = state
     throw new Error(comesAgain)
   }
@@ -104,8 +141,12 @@ export class ClientQuestions implements Client {
 
   /** What to tell the client when the call waits for it. */
   async open(): Promise<InputRequiredResult> {
-    const requestState = this.#left === undefined ? undefined : await this.#codec.mint(this.#left, this.#context as ServerContext)
-    return this.#sdk.inputRequired({ inputRequests: this.#questions, ...(requestState !== undefined && { requestState }) })
+    const requestState =
+      this.#left === undefined ? undefined : await this.#codec.mint(this.#left, this.#context as ServerContext)
+    return this.#sdk.inputRequired({
+      inputRequests: this.#questions,
+      ...(requestState !== undefined && { requestState }),
+    })
   }
 }
 
@@ -116,12 +157,21 @@ function answers(method: ClientRequest['method'], value: unknown): boolean {
   if (!isObject(value)) return false
   if (method === 'roots/list') return Array.isArray(value['roots'])
   if (method === 'sampling/createMessage') return isObject(value['content']) || Array.isArray(value['content'])
-  return value['action'] === 'decline' || value['action'] === 'cancel' || (value['action'] === 'accept' && isObject(value['content']))
+  return (
+    value['action'] === 'decline' ||
+    value['action'] === 'cancel' ||
+    (value['action'] === 'accept' && isObject(value['content']))
+  )
 }
 
 function accepted(answer: unknown, scopes: readonly string[]): Approved {
-  const { action, content } = (answer ?? {}) as { action?: unknown; content?: { approve?: unknown; remember?: unknown } }
+  const { action, content } = (answer ?? {}) as {
+    action?: unknown
+    content?: { approve?: unknown; remember?: unknown }
+  }
   if (action !== 'accept' || content?.approve !== true) return false
   const { remember } = content
-  return (remember === 'session' || remember === 'always') && scopes.includes(remember) ? { decision: 'allow', scope: remember } : true
+  return (remember === 'session' || remember === 'always') && scopes.includes(remember)
+    ? { decision: 'allow', scope: remember }
+    : true
 }

@@ -13,7 +13,11 @@ export class BeginningWatch {
   #made: Beginning | undefined
   #over = false
 
-  constructor(front: Front | undefined, readonly keep: (beginning: Beginning) => void, readonly forget: () => void) {
+  constructor(
+    front: Front | undefined,
+    readonly keep: (beginning: Beginning) => void,
+    readonly forget: () => void,
+  ) {
     this.#answered = new Map(front?.answered)
   }
 
@@ -21,7 +25,8 @@ export class BeginningWatch {
     if (this.#over || !('method' in message)) return
     const { method } = message
     if (method === 'notifications/initialized') return
-    if ((method !== 'initialize' && method !== 'tools/list') || !('id' in message) || this.#asked.size > 1) this.#over = this.#answered.size === 0
+    if ((method !== 'initialize' && method !== 'tools/list') || !('id' in message) || this.#asked.size > 1)
+      this.#over = this.#answered.size === 0
     else this.#asked.set(message.id, { method, params: paramsOf(message) })
   }
 

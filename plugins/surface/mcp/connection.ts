@@ -26,14 +26,31 @@ export interface Run<Answer> {
 }
 
 /** One call for the client; its answer, or what the client has to be asked first. */
-export async function run<Answer>({ kernel, sdk, server, session, lasting }: ClientConnection, tool: string, input: unknown, context: McpRequest, how: Run<Answer>) {
+export async function run<Answer>(
+  { kernel, sdk, server, session, lasting }: ClientConnection,
+  tool: string,
+  input: unknown,
+  context: McpRequest,
+  how: Run<Answer>,
+) {
   const asking = new ClientQuestions(sdk, server, codecOf(sdk), context, lasting)
-  const options: CallOptions = { session, surface: how.surface, splitReads: true, client: asking, signal: context.mcpReq.signal, onLog: logging(context) }
-  if (context.mcpReq._meta?.progressToken !== undefined) options.onProgress = reporting(context, context.mcpReq._meta.progressToken)
+  const options: CallOptions = {
+    session,
+    surface: how.surface,
+    splitReads: true,
+    client: asking,
+    signal: context.mcpReq.signal,
+    onLog: logging(context),
+  }
+  if (context.mcpReq._meta?.progressToken !== undefined)
+    options.onProgress = reporting(context, context.mcpReq._meta.progressToken)
   asking.answer(options)
   const result = await kernel.call(tool, input, options)
   const open = asking.isOpen(result) ? await asking.open() : undefined
-  if (open) void import('../../lib/hooks/index.js').then(({ notify }) => notify(kernel, session, 'permission_prompt', `${tool} waits for an answer of the user.`))
+  if (open)
+    void import('../../lib/hooks/index.js').then(({ notify }) =>
+      notify(kernel, session, 'permission_prompt', `${tool} waits for an answer of the user.`),
+    )
   return open ?? how.answer(result)
 }
 
@@ -47,15 +64,24 @@ export async function untilSettled(kernel: Kernel, signal: AbortSignal): Promise
 }
 
 /** A request that cannot be served as it stands. */
-export const requestError = ({ sdk }: ClientConnection, message: string, data?: unknown): Error => new sdk.ProtocolError(INVALID_PARAMS, message, data)
+export const requestError = ({ sdk }: ClientConnection, message: string, data?: unknown): Error =>
+  new sdk.ProtocolError(INVALID_PARAMS, message, data)
 
 /** A failed call where the protocol knows errors only; wrong input is the caller's. */
 export function failedRequest({ sdk }: ClientConnection, { code, message, hint }: Problem, about: object): Error {
-  return new sdk.ProtocolError(code.startsWith('VT_INPUT_') ? INVALID_PARAMS : INTERNAL_ERROR, message, { ...about, code, hint })
+  return new sdk.ProtocolError(code.startsWith('VT_INPUT_') ? INVALID_PARAMS : INTERNAL_ERROR, message, {
+    ...about,
+    code,
+    hint,
+  })
 }
 
 /** The items of the page that a cursor stands for, and the cursor of the next one. */
-export function paged<T>(connection: ClientConnection, items: readonly T[], params: { cursor?: string | undefined } | undefined) {
+export function paged<T>(
+  connection: ClientConnection,
+  items: readonly T[],
+  params: { cursor?: string | undefined } | undefined,
+) {
   const found = page(items, params?.cursor)
   if (!found) throw requestError(connection, 'The cursor is unknown.')
   const { items: shown, ...next } = found
@@ -65,7 +91,10 @@ export function paged<T>(connection: ClientConnection, items: readonly T[], para
 // One for the process: over HTTP each request of the 2026-07-28 revision has a server of its own.
 let codec: RequestStateCodec | undefined
 export const codecOf = (sdk: Sdk): RequestStateCodec =>
-  (codec ??= sdk.createRequestStateCodec({ key: crypto.getRandomValues(new Uint8Array(32)), bind: ({ mcpReq }) => mcpReq.method }))
+  (codec ??= sdk.createRequestStateCodec({
+    key: crypto.getRandomValues(new Uint8Array(32)),
+    bind: ({ mcpReq }) => mcpReq.method,
+  }))
 
 /** Progress as the client asked for it. The figure always grows, as the protocol wants: a report without a larger one counts as one step, or as a hundredth behind a figure of the call itself. */
 function reporting({ mcpReq }: McpRequest, token: string | number): NonNullable<CallOptions['onProgress']> {
@@ -77,7 +106,12 @@ function reporting({ mcpReq }: McpRequest, token: string | number): NonNullable<
     // Beyond that no number is larger by so little.
     if (!(figure > last)) return
     last = figure
-    const params = { progressToken: token, progress: last, ...(total !== undefined && { total }), ...(text !== undefined && { message: visibleLine(text.trimEnd()) }) }
+    const params = {
+      progressToken: token,
+      progress: last,
+      ...(total !== undefined && { total }),
+      ...(text !== undefined && { message: visibleLine(text.trimEnd()) }),
+    }
     void mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {})
   }
 }

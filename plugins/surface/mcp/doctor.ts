@@ -15,9 +15,19 @@ export async function examine(kernel: Kernel, io: Io): Promise<number> {
   let failed = false
   for (const era of eras) {
     const began = performance.now()
-    const client = new Client({ name: 'vtcode-doctor', version: '1' }, { versionNegotiation: { mode: era === '2025-11-25' ? 'legacy' : { pin: era } } })
-    const env = Object.fromEntries(Object.entries(io.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])))
-    const transport = new StdioClientTransport({ command: process.execPath, args: [programFile('core/bin.cjs'), '--workspace', kernel.workspace, 'mcp'], env, stderr: 'pipe' })
+    const client = new Client(
+      { name: 'vtcode-doctor', version: '1' },
+      { versionNegotiation: { mode: era === '2025-11-25' ? 'legacy' : { pin: era } } },
+    )
+    const env = Object.fromEntries(
+      Object.entries(io.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+    )
+    const transport = new StdioClientTransport({
+      command: process.execPath,
+      args: [programFile('core/bin.cjs'), '--workspace', kernel.workspace, 'mcp'],
+      env,
+      stderr: 'pipe',
+    })
     let stderr = ''
     transport.stderr?.on('data', (chunk: Buffer) => (stderr = (stderr + chunk).slice(-2_000)))
     try {
@@ -28,8 +38,15 @@ export async function examine(kernel: Kernel, io: Io): Promise<number> {
       const answer = await client.callTool({ name: 'unified_search', arguments: { action: 'agent' } })
       if (answer.isError) throw new Error(`unified_search agent: ${JSON.stringify(answer.content).slice(0, 300)}`)
       const bytes = Buffer.byteLength(JSON.stringify(tools))
-      if (bytes > LONG_LIST) say(io, 'info', 'That is long for a list which a model reads before each step: `vtcode mcp --lean` shows less and finds the rest by search.')
-      io.stdout.write(`ok      ${era}  ready in ${ready} ms, ${tools.length} tools in ${(bytes / 1024).toFixed(1)} KiB, ${resources.length} resources, ${prompts.length} prompts, one call answered\n`)
+      if (bytes > LONG_LIST)
+        say(
+          io,
+          'info',
+          'That is long for a list which a model reads before each step: `vtcode mcp --lean` shows less and finds the rest by search.',
+        )
+      io.stdout.write(
+        `ok      ${era}  ready in ${ready} ms, ${tools.length} tools in ${(bytes / 1024).toFixed(1)} KiB, ${resources.length} resources, ${prompts.length} prompts, one call answered\n`,
+      )
     } catch (error) {
       failed = true
       io.stdout.write(`failed  ${era}  ${oneLine((error as Error).message)}\n`)

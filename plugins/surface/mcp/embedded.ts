@@ -30,22 +30,45 @@ const schemaMark = Symbol.for('vercel.ai.schema')
 /** The tools of a kernel for the AI SDK, by their names. A failed call is an answer that says what to do next; it throws nothing. */
 export function toAITools(kernel: Kernel, { lean = true, only, ...how }: AIToolOptions = {}): Record<string, AITool> {
   const tools = kernel.tools({ lean, ...(only?.tools && { only: only.tools }) })
-  return Object.fromEntries(tools.map(({ name, description, input }) => [name, {
-    description,
-    // The kernel checks what a model sends, and says what is wrong with it in words for models.
-    inputSchema: Object.assign({ jsonSchema: { ...input, type: 'object' }, validate: undefined }, { [schemaMark]: true }),
-    async execute(given: unknown, { abortSignal }: { abortSignal?: AbortSignal } = {}): Promise<AIToolOutput> {
-      const result = await kernel.call(name, given ?? {}, { surface: 'ai', ...how, ...(only && { only }), ...(abortSignal && { signal: abortSignal }) })
-      if (result.ok) return { ok: true, text: successText(result), output: result.output, ...(result.content && { content: result.content }) }
-      const { code, message, hint } = result.error
-      return { ok: false, code, text: [`${code}: ${message}`, hint, ...nextLine(result.error)].filter(Boolean).join('\n') }
-    },
-    // Version 6 hands it over inside of an object, version 5 alone.
-    toModelOutput: (answer) => asText('ok' in answer ? answer : answer.output),
-  } satisfies AITool]))
+  return Object.fromEntries(
+    tools.map(({ name, description, input }) => [
+      name,
+      {
+        description,
+        // The kernel checks what a model sends, and says what is wrong with it in words for models.
+        inputSchema: Object.assign(
+          { jsonSchema: { ...input, type: 'object' }, validate: undefined },
+          { [schemaMark]: true },
+        ),
+        async execute(given: unknown, { abortSignal }: { abortSignal?: AbortSignal } = {}): Promise<AIToolOutput> {
+          const result = await kernel.call(name, given ?? {}, {
+            surface: 'ai',
+            ...how,
+            ...(only && { only }),
+            ...(abortSignal && { signal: abortSignal }),
+          })
+          if (result.ok)
+            return {
+              ok: true,
+              text: successText(result),
+              output: result.output,
+              ...(result.content && { content: result.content }),
+            }
+          const { code, message, hint } = result.error
+          return {
+            ok: false,
+            code,
+            text: [`${code}: ${message}`, hint, ...nextLine(result.error)].filter(Boolean).join('\n'),
+          }
+        },
+        // Version 6 hands it over inside of an object, version 5 alone.
+        toModelOutput: (answer) => asText('ok' in answer ? answer : answer.output),
+      } satisfies AITool,
+    ]),
+  )
 }
 
-const asText = ({ ok, text }: AIToolOutput) => ({ type: ok ? 'text' as const : 'error-text' as const, value: text })
+const asText = ({ ok, text }: AIToolOutput) => ({ type: ok ? ('text' as const) : ('error-text' as const), value: text })
 
 /** A transport of the MCP SDK, by its form. */
 export interface McpTransport {
@@ -58,7 +81,11 @@ export interface McpTransport {
 }
 
 /** Serves a kernel to an MCP client in the same process, over any transport of the SDK, such as half of a linked pair. Ends with the transport. */
-export async function serveMcp(kernel: Kernel, transport: McpTransport, { session = `embedded-${crypto.randomUUID().slice(0, 8)}`, lean = false }: { session?: string; lean?: boolean } = {}): Promise<void> {
+export async function serveMcp(
+  kernel: Kernel,
+  transport: McpTransport,
+  { session = `embedded-${crypto.randomUUID().slice(0, 8)}`, lean = false }: { session?: string; lean?: boolean } = {},
+): Promise<void> {
   const server = createServer(kernel, loadSdk('stdio'), { session, lean })
   const closed = server.onclose
   server.onclose = () => {

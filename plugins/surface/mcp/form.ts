@@ -14,7 +14,11 @@ export function formOf(questions: readonly Question[]): ElicitationForm {
   for (const { id, header, question, options } of questions) {
     if (options) {
       properties[id] = { type: 'string', title: header, description: question, enum: options.map(({ label }) => label) }
-      properties[ownWords(id)] = { type: 'string', title: `${header}: something else`, description: 'Your own answer, instead of a choice.' }
+      properties[ownWords(id)] = {
+        type: 'string',
+        title: `${header}: something else`,
+        description: 'Your own answer, instead of a choice.',
+      }
     } else {
       properties[id] = { type: 'string', title: header, description: question }
       required.push(id)

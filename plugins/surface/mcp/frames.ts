@@ -28,8 +28,15 @@ export function readFrames({ message, refuse }: Receiver): (chunk: Buffer) => vo
     if (excess) {
       excess.tail = Buffer.concat([excess.tail, part.subarray(-EDGE)]).subarray(-EDGE)
     } else if (size > MAX_FRAME) {
-      const id = idAtStart(Buffer.concat([...parts, part.subarray(0, EDGE)]).subarray(0, EDGE).toString('latin1'))
-      excess = { answered: id !== null, tail: Buffer.concat([parts.at(-1)?.subarray(-EDGE) ?? Buffer.alloc(0), part.subarray(-EDGE)]).subarray(-EDGE) }
+      const id = idAtStart(
+        Buffer.concat([...parts, part.subarray(0, EDGE)])
+          .subarray(0, EDGE)
+          .toString('latin1'),
+      )
+      excess = {
+        answered: id !== null,
+        tail: Buffer.concat([parts.at(-1)?.subarray(-EDGE) ?? Buffer.alloc(0), part.subarray(-EDGE)]).subarray(-EDGE),
+      }
       parts = []
       refuse(id, -32600, TOO_LARGE)
     } else {
@@ -81,13 +88,21 @@ export function readMessage(text: string): { message: JSONRPCMessage } | Message
   const wrong = namedInVain(value) ?? metaObjection(value)
   if (wrong !== undefined) return { id: validId(value), code: -32602, text: wrong }
   const strange = strangeMember(value)
-  if (strange !== undefined) return { id: validId(value), code: -32600, text: `Invalid request: unknown member '${strange.slice(0, 80)}'; a request has jsonrpc, id, method and params.` }
-  return isMessage(value) ? { message: value } : { id: validId(value), code: -32600, text: 'Invalid request: one JSON-RPC 2.0 message is read at a time.' }
+  if (strange !== undefined)
+    return {
+      id: validId(value),
+      code: -32600,
+      text: `Invalid request: unknown member '${strange.slice(0, 80)}'; a request has jsonrpc, id, method and params.`,
+    }
+  return isMessage(value)
+    ? { message: value }
+    : { id: validId(value), code: -32600, text: 'Invalid request: one JSON-RPC 2.0 message is read at a time.' }
 }
 
 /** Why a call cannot go on to the library, which would leave out an argument of this name as if nobody had given it. */
 function namedInVain(value: unknown): string | undefined {
-  const { name, arguments: given } = (value as { params?: { name?: unknown; arguments?: unknown } } | null)?.params ?? {}
+  const { name, arguments: given } =
+    (value as { params?: { name?: unknown; arguments?: unknown } } | null)?.params ?? {}
   if (typeof given !== 'object' || given === null || !Object.hasOwn(given, '__proto__')) return undefined
   return `Invalid params: unknown property '__proto__' among the arguments of ${typeof name === 'string' ? name.slice(0, 80) : 'a call'}; leave it out.`
 }
@@ -99,15 +114,19 @@ function metaObjection(value: unknown): string | undefined {
   const wrong = (name: string, what: string) => `Invalid params: ${name} must be ${what}.`
   if (!isObject(meta)) return wrong('_meta', 'an object')
   const { progressToken: token, [TASK]: task } = meta
-  if (token !== undefined && typeof token !== 'string' && !Number.isSafeInteger(token)) return wrong('_meta.progressToken', 'a text or a whole number')
-  return task === undefined || (isObject(task) && typeof task['taskId'] === 'string') ? undefined : wrong(`_meta["${TASK}"]`, 'an object with a taskId')
+  if (token !== undefined && typeof token !== 'string' && !Number.isSafeInteger(token))
+    return wrong('_meta.progressToken', 'a text or a whole number')
+  return task === undefined || (isObject(task) && typeof task['taskId'] === 'string')
+    ? undefined
+    : wrong(`_meta["${TASK}"]`, 'an object with a taskId')
 }
 const TASK = 'io.modelcontextprotocol/related-task'
 
 /** What no request has: the library would leave it without an answer. */
 function strangeMember(value: unknown): string | undefined {
   if (!isObject(value) || typeof value['method'] !== 'string') return undefined
-  for (const name in value) if (name !== 'jsonrpc' && name !== 'id' && name !== 'method' && name !== 'params') return name
+  for (const name in value)
+    if (name !== 'jsonrpc' && name !== 'id' && name !== 'method' && name !== 'params') return name
   return undefined
 }
 
@@ -115,7 +134,11 @@ function isMessage(value: unknown): value is JSONRPCMessage {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   const { jsonrpc, id, method, params, result, error } = value as Record<string, unknown>
   if (jsonrpc !== '2.0' || (id !== undefined && !isId(id))) return false
-  if (method !== undefined) return typeof method === 'string' && (params === undefined || (typeof params === 'object' && params !== null && !Array.isArray(params)))
+  if (method !== undefined)
+    return (
+      typeof method === 'string' &&
+      (params === undefined || (typeof params === 'object' && params !== null && !Array.isArray(params)))
+    )
   return id !== undefined && (result === undefined) !== (error === undefined)
 }
 
@@ -128,6 +151,8 @@ function validId(value: unknown): Id {
 const isId = (id: unknown): id is string | number => typeof id === 'string' || Number.isSafeInteger(id)
 
 /** The id of a message that was not read whole, where it is the first or the last thing said. */
-const idAtStart = (head: string): Id => idIn(/^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(-?\d{1,15}|"[^"\\]{0,256}")\s*,/.exec(head))
-const idAtEnd = (tail: string): Id => idIn(/,\s*"id"\s*:\s*(-?\d{1,15}|"[^"\\]{0,256}")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/.exec(tail))
+const idAtStart = (head: string): Id =>
+  idIn(/^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(-?\d{1,15}|"[^"\\]{0,256}")\s*,/.exec(head))
+const idAtEnd = (tail: string): Id =>
+  idIn(/,\s*"id"\s*:\s*(-?\d{1,15}|"[^"\\]{0,256}")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/.exec(tail))
 const idIn = (match: RegExpExecArray | null): Id => (match ? (JSON.parse(match[1]!) as Id) : null)

@@ -29,7 +29,10 @@ export default function front(): Promise<Front | undefined> {
   const { stdin, stdout } = process
   const said: Front = { place, chunks: [], answered: new Map() }
   return new Promise((resolve) => {
-    const due: [method: string, exchange: Exchange][] = [['initialize', kept.initialize], ['tools/list', kept.list]]
+    const due: [method: string, exchange: Exchange][] = [
+      ['initialize', kept.initialize],
+      ['tools/list', kept.list],
+    ]
     let rest = ''
     const over = () => {
       clearTimeout(patience)
@@ -42,7 +45,13 @@ export default function front(): Promise<Front | undefined> {
       const { message } = read
       if (message.method === 'notifications/initialized' && due.length === 1) return true
       const [method, exchange] = due[0]!
-      if (message.method !== method || !('id' in message) || said.answered.has(message.id) || paramsOf(message) !== exchange.params) return false
+      if (
+        message.method !== method ||
+        !('id' in message) ||
+        said.answered.has(message.id) ||
+        paramsOf(message) !== exchange.params
+      )
+        return false
       due.shift()
       said.answered.set(message.id, { method, result: exchange.result })
       stdout.write(`{"jsonrpc":"2.0","id":${JSON.stringify(message.id)},"result":${exchange.result}}\n`)

@@ -31,18 +31,28 @@ export interface HttpFlags {
 /** The flags of `vtcode mcp --http`, or what is wrong with them. */
 export function readHttpFlags(argv: string[]): HttpFlags | { wrong: string } {
   try {
-    const options = { http: { type: 'boolean' }, host: { type: 'string', default: '127.0.0.1' }, 'token-file': { type: 'string' }, 'no-token': { type: 'boolean' } } as const
+    const options = {
+      http: { type: 'boolean' },
+      host: { type: 'string', default: '127.0.0.1' },
+      'token-file': { type: 'string' },
+      'no-token': { type: 'boolean' },
+    } as const
     // `--http=3000` and `--http 3000` are the same; without a number it is our own port.
-    const words = argv.flatMap((word) => (word.startsWith('--http=') ? ['--http', word.slice('--http='.length)] : [word]))
+    const words = argv.flatMap((word) =>
+      word.startsWith('--http=') ? ['--http', word.slice('--http='.length)] : [word],
+    )
     const { values, positionals } = parseArgs({ args: words, options, allowPositionals: true })
     const port = positionals[0] === undefined ? PORT : Number(positionals[0])
     if (!values.http) return { wrong: `Unknown word '${argv[0]}'.` }
-    if (positionals.length > 1 || !Number.isInteger(port) || port < 0 || port > 65_535) return { wrong: `'${positionals.join(' ')}' is not a port.` }
-    if (values['no-token'] && !isLoopback(values.host)) return { wrong: '--no-token is for the loopback address only: anybody on the network could run the tools.' }
+    if (positionals.length > 1 || !Number.isInteger(port) || port < 0 || port > 65_535)
+      return { wrong: `'${positionals.join(' ')}' is not a port.` }
+    if (values['no-token'] && !isLoopback(values.host))
+      return { wrong: '--no-token is for the loopback address only: anybody on the network could run the tools.' }
     if (values['no-token']) return { port, host: values.host, token: null }
     if (values['token-file'] === undefined) return { port, host: values.host }
     const token = readFileSync(values['token-file'], 'utf8').trim()
-    if (!/^[\w.~+/=-]{16,}$/.test(token)) return { wrong: `${values['token-file']} must hold one token of at least 16 letters, digits and -._~+/=.` }
+    if (!/^[\w.~+/=-]{16,}$/.test(token))
+      return { wrong: `${values['token-file']} must hold one token of at least 16 letters, digits and -._~+/=.` }
     return { port, host: values.host, token_file: values['token-file'], token }
   } catch (error) {
     return { wrong: `${(error as Error).message.split('. ')[0]}.` }
@@ -52,9 +62,19 @@ export function readHttpFlags(argv: string[]): HttpFlags | { wrong: string } {
 /** Serves until the program is told to stop; requests in flight then get a moment to be answered. */
 export async function overHttp(kernel: Kernel, flags: HttpFlags, showing: Showing, io: Io): Promise<number> {
   const token = flags.token === undefined ? randomBytes(32).toString('base64url') : flags.token
-  const sessions = createSessions({ kernel, sdk: loadSdk('http'), showing, onerror: (error) => say(io, 'warning', error.message) })
+  const sessions = createSessions({
+    kernel,
+    sdk: loadSdk('http'),
+    showing,
+    onerror: (error) => say(io, 'warning', error.message),
+  })
   const serving: Serving = { sessions, io, running: 0, streams: 0 }
-  const limits = { requestTimeout: 30_000, headersTimeout: 10_000, connectionsCheckingInterval: 5_000, keepAliveTimeout: 5_000 }
+  const limits = {
+    requestTimeout: 30_000,
+    headersTimeout: 10_000,
+    connectionsCheckingInterval: 5_000,
+    keepAliveTimeout: 5_000,
+  }
   const server = createHttpServer(limits, (message, response) => void answer(serving, message, response))
   server.maxConnections = MAX_CONNECTIONS
   // A socket is nobody's before its request is read and after an upgrade is asked for: its error would end the program.
@@ -72,9 +92,13 @@ export async function overHttp(kernel: Kernel, flags: HttpFlags, showing: Showin
   const { port } = server.address() as AddressInfo
   serving.guard = createGuard({ host: flags.host, port, token, routes: { '/mcp': ['POST', 'GET', 'DELETE'] } })
   void kernel.inspection.loadDeferred()
-  io.stderr.write(greeting(`http://${flags.host.includes(':') ? `[${flags.host}]` : flags.host}:${port}/mcp`, token, flags))
+  io.stderr.write(
+    greeting(`http://${flags.host.includes(':') ? `[${flags.host}]` : flags.host}:${port}/mcp`, token, flags),
+  )
 
-  await new Promise<void>((resolve) => (io.signal.aborted ? resolve() : io.signal.addEventListener('abort', () => resolve(), { once: true })))
+  await new Promise<void>((resolve) =>
+    io.signal.aborted ? resolve() : io.signal.addEventListener('abort', () => resolve(), { once: true }),
+  )
   const closed = new Promise((resolve) => server.close(resolve))
   server.closeIdleConnections()
   await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, DRAIN).unref())])
@@ -96,18 +120,28 @@ interface Serving {
 async function answer(serving: Serving, message: IncomingMessage, response: ServerResponse): Promise<void> {
   const objection = serving.guard!(message)
   if (objection) return sendRefusal(response, objection)
-  if (serving.running >= MAX_REQUESTS) return sendRefusal(response, { status: 503, text: 'Too many requests at once; try again soon.', headers: { 'retry-after': '1' } })
+  if (serving.running >= MAX_REQUESTS)
+    return sendRefusal(response, {
+      status: 503,
+      text: 'Too many requests at once; try again soon.',
+      headers: { 'retry-after': '1' },
+    })
   serving.running++
   try {
     const body = await readRequestBody(message, MAX_FRAME)
-    if (body === undefined) return sendRefusal(response, { status: 413, text: `The body is larger than ${MAX_FRAME} bytes.` })
+    if (body === undefined)
+      return sendRefusal(response, { status: 413, text: `The body is larger than ${MAX_FRAME} bytes.` })
     const asked = toRequest(message, response, body)
     if ('code' in asked) return sendUnread(response, asked)
     const reply = await serving.sessions.handle(asked)
     if (!isStream(reply)) return await send(reply, response)
     if (serving.streams >= MAX_STREAMS) {
       await reply.body?.cancel()
-      return sendRefusal(response, { status: 503, text: 'Too many listeners at once; try again soon.', headers: { 'retry-after': '1' } })
+      return sendRefusal(response, {
+        status: 503,
+        text: 'Too many listeners at once; try again soon.',
+        headers: { 'retry-after': '1' },
+      })
     }
     stream(serving, reply, response)
   } catch (error) {
@@ -126,7 +160,8 @@ function stream(serving: Serving, reply: Response, response: ServerResponse): vo
     .finally(() => serving.streams--)
 }
 
-const isStream = ({ headers }: Response): boolean => headers.get('content-type')?.startsWith('text/event-stream') ?? false
+const isStream = ({ headers }: Response): boolean =>
+  headers.get('content-type')?.startsWith('text/event-stream') ?? false
 
 /** What a person pastes into a client; a token from a file is not repeated. */
 function greeting(url: string, token: string | null, { token_file }: HttpFlags): string {

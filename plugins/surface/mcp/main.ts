@@ -50,7 +50,9 @@ export default async function mcp(kernel: Kernel, words: string[], io: Io): Prom
 async function overStdio(kernel: Kernel, showing: Showing, io: Io): Promise<number> {
   const sdk = loadSdk('stdio')
   const wire = new Wire(io, watchBeginning(kernel, io.front as Front | undefined))
-  const over = new Promise<void>((resolve) => (io.signal.aborted ? resolve() : io.signal.addEventListener('abort', () => resolve(), { once: true })))
+  const over = new Promise<void>((resolve) =>
+    io.signal.aborted ? resolve() : io.signal.addEventListener('abort', () => resolve(), { once: true }),
+  )
   const session = `mcp-${process.pid}-${Date.now().toString(36)}`
   const handle = sdk.serveStdio(() => createServer(kernel, sdk, { ...showing, session }), {
     transport: wire,
@@ -69,7 +71,14 @@ function watchBeginning(kernel: Kernel, front: Front | undefined): BeginningWatc
     const watched = kernel.inspection.watchedFiles()
     const strangers = kernel.inspection.contributions().some(({ layer }) => layer !== 'builtin')
     const foreign = kernel.inspection.skills().catalogue.some(({ layer }) => layer !== 'builtin')
-    if (place && !strangers && !foreign && place.root === kernel.workspace && !inside(kernel.workspace, kernel.inspection.home)) keepBeginning(place, watched, beginning)
+    if (
+      place &&
+      !strangers &&
+      !foreign &&
+      place.root === kernel.workspace &&
+      !inside(kernel.workspace, kernel.inspection.home)
+    )
+      keepBeginning(place, watched, beginning)
   }
   return new BeginningWatch(front, keep, () => place && forgetBeginning(place))
 }

@@ -18,7 +18,13 @@ export async function listResources(kernel: Kernel, session: string): Promise<Sh
       const variables = variablesOf(offer)
       if (variables.length !== 1) return []
       const values = await kernel.inspection.complete(offer.slot, variables[0]!, '', session)
-      return values.map((value) => shown(offer, offer.template!.replace(/\{\w+\}/, () => encodeURIComponent(value)), value))
+      return values.map((value) =>
+        shown(
+          offer,
+          offer.template!.replace(/\{\w+\}/, () => encodeURIComponent(value)),
+          value,
+        ),
+      )
     }),
   )
   return listed.flat()
@@ -28,7 +34,8 @@ function shown({ title, description, mime_type }: Offer, uri: string, name: stri
   return { uri, name: visibleLine(name), ...(title !== undefined && { title }), description, mimeType: mime_type! }
 }
 
-const variablesOf = ({ template = '' }: Offer): string[] => [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
+const variablesOf = ({ template = '' }: Offer): string[] =>
+  [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
 
 /** The resource behind a URI, with the input it means. */
 export function findResource(kernel: Kernel, uri: string): { offer: Offer; input: Record<string, string> } | undefined {
@@ -38,7 +45,8 @@ export function findResource(kernel: Kernel, uri: string): { offer: Offer; input
   if (fixed) return { offer: fixed, input: {} }
   for (const offer of resources) {
     const input = offer.template !== undefined && match(offer.template, uri)
-    if (input) return { offer, input: Object.fromEntries(Object.entries(input).map(([name, value]) => [name, decode(value)])) }
+    if (input)
+      return { offer, input: Object.fromEntries(Object.entries(input).map(([name, value]) => [name, decode(value)])) }
   }
   return undefined
 }
@@ -54,7 +62,8 @@ function match(template: string, uri: string): Record<string, string> | undefine
   let at = head.length
   for (let i = 0; i < rest.length; i += 2) {
     const [name, behind] = [rest[i]!, rest[i + 1]!]
-    const end = i + 2 === rest.length ? uri.length - behind.length : behind === '' ? at + 1 : uri.indexOf(behind, at + 1)
+    const end =
+      i + 2 === rest.length ? uri.length - behind.length : behind === '' ? at + 1 : uri.indexOf(behind, at + 1)
     const value = uri.slice(at, Math.max(at, end))
     if (value === '' || value.includes('/') || !uri.startsWith(behind, end)) return undefined
     found[name] = value

@@ -40,7 +40,9 @@ export function placeOf(argv: readonly string[]): BeginningPlace | undefined {
     const home = homeOf({ home: options.home })
     const root = options.workspace ?? findRoot(process.cwd(), home)
     const { mtimeMs, size } = statSync(programFile('manifests/_catalogue.json'))
-    const said = Object.entries(process.env).filter(([name]) => name.startsWith('VTCODE_') || name === 'HOME').sort()
+    const said = Object.entries(process.env)
+      .filter(([name]) => name.startsWith('VTCODE_') || name === 'HOME')
+      .sort()
     const key = sha256(JSON.stringify([version, mtimeMs, size, programFile(), root, process.cwd(), argv, said]))
     return { home, root, file: join(home, 'cache', 'beginnings', key.slice(0, 32)) }
   } catch {
@@ -51,8 +53,16 @@ export function placeOf(argv: readonly string[]): BeginningPlace | undefined {
 /** What is said where that is no more than folders, a mode and a form of the list, behind the verb: before it no front is asked. Throws CommandLineError. */
 function optionsIn(argv: readonly string[]): CommandLine['options'] | undefined {
   const { options, env, log, quiet, verb, rest } = readCommandLine(argv)
-  const isPlain = Object.keys(options).every((name) => name === 'workspace' || name === 'home' || name === 'mode') && Object.keys(env).every((name) => name === 'HOME')
-  return verb === argv[0] && isPlain && log === undefined && !quiet && rest.every((word) => word === '--lean' || word === '--structured') ? options : undefined
+  const isPlain =
+    Object.keys(options).every((name) => name === 'workspace' || name === 'home' || name === 'mode') &&
+    Object.keys(env).every((name) => name === 'HOME')
+  return verb === argv[0] &&
+    isPlain &&
+    log === undefined &&
+    !quiet &&
+    rest.every((word) => word === '--lean' || word === '--structured')
+    ? options
+    : undefined
 }
 
 /** What was kept, if it is ours and nothing has changed since. */
@@ -66,7 +76,11 @@ export function readBeginning({ home, root, file }: BeginningPlace): Beginning |
 }
 
 /** Keeps a beginning for the next start. One that cannot be written costs time then, nothing else. */
-export function keepBeginning({ home, root, file }: BeginningPlace, watched: readonly string[], { initialize, list }: Beginning): void {
+export function keepBeginning(
+  { home, root, file }: BeginningPlace,
+  watched: readonly string[],
+  { initialize, list }: Beginning,
+): void {
   try {
     const kept: Kept = { initialize, list, watched, signature: sha256(signatureOf(watched)) }
     writeStateSync(file, sealOf(home, root).write(sort, file, kept), { durable: false })

@@ -5,7 +5,11 @@ import { load, programFile } from '../../../core/system/index.js'
 /** What a server needs, whatever carries its messages. */
 export type Sdk = Pick<typeof server, 'createRequestStateCodec' | 'inputRequired' | 'ProtocolError' | 'Server'>
 export type StdioSdk = Sdk & Pick<typeof stdio, 'serveStdio'>
-export type HttpSdk = Sdk & Pick<typeof server, 'createMcpHandler' | 'isInitializeRequest' | 'isLegacyRequest' | 'WebStandardStreamableHTTPServerTransport'>
+export type HttpSdk = Sdk &
+  Pick<
+    typeof server,
+    'createMcpHandler' | 'isInitializeRequest' | 'isLegacyRequest' | 'WebStandardStreamableHTTPServerTransport'
+  >
 
 /** Returns the part of the SDK that `scripts/bundle.mjs` made for this transport. */
 export function loadSdk(part: 'stdio'): StdioSdk

@@ -13,8 +13,18 @@ export function serveResources(connection: ClientConnection): () => void {
     return { resources: shown, ...next }
   })
   server.setRequestHandler('resources/templates/list', ({ params }) => {
-    const { shown, next } = paged(connection, kernel.inspection.offers('resource').filter(({ template }) => template !== undefined), params)
-    const templates = shown.map(({ template, name, title, description, mime_type }) => ({ uriTemplate: template!, name, ...(title !== undefined && { title }), description, mimeType: mime_type! }))
+    const { shown, next } = paged(
+      connection,
+      kernel.inspection.offers('resource').filter(({ template }) => template !== undefined),
+      params,
+    )
+    const templates = shown.map(({ template, name, title, description, mime_type }) => ({
+      uriTemplate: template!,
+      name,
+      ...(title !== undefined && { title }),
+      description,
+      mimeType: mime_type!,
+    }))
     return { resourceTemplates: templates, ...next }
   })
   server.setRequestHandler('resources/read', ({ params: { uri } }, context) => {
@@ -36,7 +46,8 @@ function serveSubscriptions(connection: ClientConnection): () => void {
   const { kernel, server } = connection
   const subscribed = new Set<string>()
   server.setRequestHandler('resources/subscribe', ({ params: { uri } }) => {
-    if (!subscribed.has(uri) && subscribed.size >= MAX_SUBSCRIPTIONS) throw requestError(connection, `A connection has at most ${MAX_SUBSCRIPTIONS} subscriptions.`)
+    if (!subscribed.has(uri) && subscribed.size >= MAX_SUBSCRIPTIONS)
+      throw requestError(connection, `A connection has at most ${MAX_SUBSCRIPTIONS} subscriptions.`)
     subscribed.add(uri)
     return {}
   })
@@ -44,7 +55,9 @@ function serveSubscriptions(connection: ClientConnection): () => void {
     subscribed.delete(uri)
     return {}
   })
-  return kernel.inspection.onChange((uri) => subscribed.has(uri) && void server.sendResourceUpdated({ uri }).catch(() => {}))
+  return kernel.inspection.onChange(
+    (uri) => subscribed.has(uri) && void server.sendResourceUpdated({ uri }).catch(() => {}),
+  )
 }
 
 export function servePrompts(connection: ClientConnection): void {
@@ -52,11 +65,17 @@ export function servePrompts(connection: ClientConnection): void {
   server.setRequestHandler('prompts/list', async ({ params }, { mcpReq }) => {
     await untilSettled(kernel, mcpReq.signal)
     const { shown, next } = paged(connection, personsPrompts(kernel), params)
-    const prompts = shown.map(({ offer: { name, title, description, arguments: texts } }) => ({ name, ...(title !== undefined && { title }), description, ...(texts && { arguments: [...texts] }) }))
+    const prompts = shown.map(({ offer: { name, title, description, arguments: texts } }) => ({
+      name,
+      ...(title !== undefined && { title }),
+      description,
+      ...(texts && { arguments: [...texts] }),
+    }))
     return { prompts, ...next }
   })
   server.setRequestHandler('prompts/get', async ({ params: { name, arguments: values = {} } }, context) => {
-    if (!personsPrompts(kernel).some(({ offer }) => offer.name === name)) await untilSettled(kernel, context.mcpReq.signal)
+    if (!personsPrompts(kernel).some(({ offer }) => offer.name === name))
+      await untilSettled(kernel, context.mcpReq.signal)
     const prompt = personsPrompts(kernel).find(({ offer }) => offer.name === name)
     if (!prompt) throw requestError(connection, `Prompt not found: '${name}'.`)
     const { tool, input } = prompt.call(values)
@@ -75,7 +94,10 @@ export function servePrompts(connection: ClientConnection): void {
 export function serveCompletion(connection: ClientConnection): void {
   const { kernel, server, session } = connection
   server.setRequestHandler('completion/complete', async ({ params: { ref, argument } }) => {
-    const slot = ref.type === 'ref/prompt' ? personsPrompts(kernel).find(({ offer }) => offer.name === ref.name)?.offer.slot : kernel.inspection.offers('resource').find(({ template }) => template === ref.uri)?.slot
+    const slot =
+      ref.type === 'ref/prompt'
+        ? personsPrompts(kernel).find(({ offer }) => offer.name === ref.name)?.offer.slot
+        : kernel.inspection.offers('resource').find(({ template }) => template === ref.uri)?.slot
     if (slot === undefined) throw requestError(connection, 'Prompt or resource template not found.')
     const values = await kernel.inspection.complete(slot, argument.name, argument.value, session)
     return { completion: { values, total: values.length, hasMore: false } }

@@ -41,13 +41,19 @@ export interface ServerOptions extends Showing {
 const identity = { name: 'vtcode', version }
 
 /** A server that shows one connection what the kernel has: tools, resources and prompts. */
-export function createServer(kernel: Kernel, sdk: Sdk, { session, lasting = true, lean = false, structured = false }: ServerOptions): Server {
+export function createServer(
+  kernel: Kernel,
+  sdk: Sdk,
+  { session, lasting = true, lean = false, structured = false }: ServerOptions,
+): Server {
   const server = new sdk.Server(identity, {
     capabilities,
     instructions: kernel.inspection.renderText(instructions, { splitReads: true }),
     requestState: { verify: (state, context) => codecOf(sdk).verify(state, context) },
     // Answers of people are judged where they are used.
-    jsonSchemaValidator: { getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }) },
+    jsonSchemaValidator: {
+      getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
+    },
   })
   const connection: ClientConnection = { kernel, sdk, server, session, lasting }
   const quietly = (sent: Promise<void>) => void sent.catch(() => {})
@@ -73,7 +79,11 @@ function serveTools(connection: ClientConnection, values: StructuredAnswers, lea
   const { kernel, server } = connection
   server.setRequestHandler('tools/list', async ({ params }, { mcpReq }) => {
     await untilSettled(kernel, mcpReq.signal)
-    const { shown, next } = paged(connection, kernel.tools({ lean, splitReads: true }).map((tool) => present(tool, values)), params)
+    const { shown, next } = paged(
+      connection,
+      kernel.tools({ lean, splitReads: true }).map((tool) => present(tool, values)),
+      params,
+    )
     return { tools: shown, ...next }
   })
   server.setRequestHandler('tools/call', ({ params: { name, arguments: input = {} } }, context) => {
@@ -82,9 +92,11 @@ function serveTools(connection: ClientConnection, values: StructuredAnswers, lea
       surface: 'mcp',
       answer(result) {
         // A name that a model found is its own mistake; one that the client made up is the client's.
-        if (!result.ok && result.error.code === 'VT_TOOL_UNKNOWN' && !kernel.describe(name)) throw requestError(connection, `Unknown tool: ${name}. ${result.error.message}`)
+        if (!result.ok && result.error.code === 'VT_TOOL_UNKNOWN' && !kernel.describe(name))
+          throw requestError(connection, `Unknown tool: ${name}. ${result.error.message}`)
         // Where the example of a tool is a call in the words of a dialect, so is what goes wrong.
-        const words = !result.ok && kernel.list().some((info) => isOwnName(name, info) && typeof info.example === 'string')
+        const words =
+          !result.ok && kernel.list().some((info) => isOwnName(name, info) && typeof info.example === 'string')
         return toolAnswer(result, { words, structured })
       },
     })
@@ -100,6 +112,10 @@ function present(tool: ToolInfo, values: StructuredAnswers): Tool {
     description,
     inputSchema: { ...input, type: 'object' } as Tool['inputSchema'],
     ...(output && { outputSchema: { ...output, type: 'object' } as Tool['outputSchema'] }),
-    annotations: { readOnlyHint, ...(!readOnlyHint && { destructiveHint: true }), openWorldHint: effects.includes('net') || effects.includes('exec') },
+    annotations: {
+      readOnlyHint,
+      ...(!readOnlyHint && { destructiveHint: true }),
+      openWorldHint: effects.includes('net') || effects.includes('exec'),
+    },
   }
 }

@@ -42,7 +42,11 @@ export function createSessions({ kernel, sdk, showing, onerror }: SessionsOption
   /** By id, when a named session was last used. */
   const named = new Map<string, number>()
   const made = (session: string) => createServer(kernel, sdk, { ...showing, session, lasting: named.has(session) })
-  const modern = sdk.createMcpHandler(({ authInfo }) => made(authInfo!.clientId), { legacy: 'reject', maxRequestBodySize: MAX_FRAME, onerror })
+  const modern = sdk.createMcpHandler(({ authInfo }) => made(authInfo!.clientId), {
+    legacy: 'reject',
+    maxRequestBodySize: MAX_FRAME,
+    onerror,
+  })
   const stops = [
     kernel.inspection.onReload(() => {
       modern.notify.toolsChanged()
@@ -60,10 +64,14 @@ export function createSessions({ kernel, sdk, showing, onerror }: SessionsOption
 
   async function beginning({ request, parsed }: WebRequest): Promise<Response> {
     const id = request.headers.get('mcp-session-id')
-    if (id !== null && ++forged > MAX_FORGED) return refusal(429, 'Too many sessions that do not exist; begin one with initialize.', { 'retry-after': '60' })
+    if (id !== null && ++forged > MAX_FORGED)
+      return refusal(429, 'Too many sessions that do not exist; begin one with initialize.', { 'retry-after': '60' })
     if (id !== null) return refusal(404, 'Session not found; begin a new one with initialize.')
     const opens = request.method === 'POST' && sdk.isInitializeRequest(parsed.parsedBody)
-    if (!opens) return request.method === 'POST' ? refusal(400, 'Begin with initialize, then send its mcp-session-id.') : refusal(400, 'The header mcp-session-id is missing.')
+    if (!opens)
+      return request.method === 'POST'
+        ? refusal(400, 'Begin with initialize, then send its mcp-session-id.')
+        : refusal(400, 'The header mcp-session-id is missing.')
     if (await isFull(kernel, open, named)) return full()
     return (await begin({ kernel, sdk, showing }, open)).handleRequest(request, parsed)
   }
@@ -99,7 +107,10 @@ export function createSessions({ kernel, sdk, showing, onerror }: SessionsOption
 /** Whether no further session has room. One that nobody ends makes room: of those that read no answer, the one that was left alone longest. */
 async function isFull(kernel: Kernel, open: OpenSessions, named: Map<string, number>): Promise<boolean> {
   if (open.size + named.size < MAX_SESSIONS) return false
-  const left = [...[...open].filter(([, { read }]) => read === 0).map(([id, { used }]) => ({ id, used })), ...[...named].map(([id, used]) => ({ id, used }))]
+  const left = [
+    ...[...open].filter(([, { read }]) => read === 0).map(([id, { used }]) => ({ id, used })),
+    ...[...named].map(([id, used]) => ({ id, used })),
+  ]
   const oldest = left.sort((a, b) => a.used - b.used)[0]
   if (!oldest) return true
   await open.get(oldest.id)?.transport.close()
@@ -156,7 +167,10 @@ function finished(reply: Response, over: () => void | Promise<void>): Response {
  * A session that is entered when its client has initialized it, and left when its transport closes. Its id is a secret of its client: folders and
  * variables, which others see, have a digest of it.
  */
-async function begin({ kernel, sdk, showing }: Omit<SessionsOptions, 'onerror'>, open: OpenSessions): Promise<Transport> {
+async function begin(
+  { kernel, sdk, showing }: Omit<SessionsOptions, 'onerror'>,
+  open: OpenSessions,
+): Promise<Transport> {
   const id = randomUUID()
   const session = `mcp-${sha256(id).slice(0, 32)}`
   const transport: Transport = new sdk.WebStandardStreamableHTTPServerTransport({
@@ -174,8 +188,12 @@ async function begin({ kernel, sdk, showing }: Omit<SessionsOptions, 'onerror'>,
   return transport
 }
 
-const full = (): Response => refusal(503, `There are ${MAX_SESSIONS} sessions already; end one or wait.`, { 'retry-after': '60' })
+const full = (): Response =>
+  refusal(503, `There are ${MAX_SESSIONS} sessions already; end one or wait.`, { 'retry-after': '60' })
 
 function refusal(status: number, message: string, headers: Record<string, string> = {}): Response {
-  return Response.json({ jsonrpc: '2.0', id: null, error: { code: status === 404 ? -32001 : -32000, message } }, { status, headers })
+  return Response.json(
+    { jsonrpc: '2.0', id: null, error: { code: status === 404 ? -32001 : -32000, message } },
+    { status, headers },
+  )
 }

@@ -23,12 +23,18 @@ export interface WebRequest {
 }
 
 /** Node's request as a web-standard one, aborted when the client goes away; or why its body is no message. */
-export function toRequest({ headers, method, url }: IncomingMessage, response: ServerResponse, body: Buffer): WebRequest | MessageRefusal {
+export function toRequest(
+  { headers, method, url }: IncomingMessage,
+  response: ServerResponse,
+  body: Buffer,
+): WebRequest | MessageRefusal {
   const gone = new AbortController()
   response.on('close', () => {
     if (!response.writableFinished) gone.abort()
   })
-  const list = Object.entries(headers).flatMap(([name, value]) => [value ?? []].flat().map((one): [string, string] => [name, one]))
+  const list = Object.entries(headers).flatMap(([name, value]) =>
+    [value ?? []].flat().map((one): [string, string] => [name, one]),
+  )
   const request = new Request(`http://${headers.host}${url}`, { method: method!, headers: list, signal: gone.signal })
   if (method !== 'POST') return { request, parsed: {} }
   const read = readMessage(body.toString('utf8'))
@@ -63,9 +69,15 @@ export function sendRefusal(response: ServerResponse, { status, text, headers }:
 }
 
 /** That a request whose sender may send others holds no message: an error of that request where its id is known. */
-export const sendUnread = (response: ServerResponse, refusal: MessageRefusal): void => sendError(response, refusal.id === null ? 400 : 200, refusal)
+export const sendUnread = (response: ServerResponse, refusal: MessageRefusal): void =>
+  sendError(response, refusal.id === null ? 400 : 200, refusal)
 
-function sendError(response: ServerResponse, status: number, { id, code, text }: MessageRefusal, headers: Record<string, string> = {}): void {
+function sendError(
+  response: ServerResponse,
+  status: number,
+  { id, code, text }: MessageRefusal,
+  headers: Record<string, string> = {},
+): void {
   response.writeHead(status, { 'content-type': 'application/json', ...headers })
   response.end(`${JSON.stringify({ jsonrpc: '2.0', id, error: { code, message: text } })}\n`)
 }

@@ -77,11 +77,17 @@ export class Wire implements Transport {
   #deliver(message: JSONRPCMessage): void {
     if ('method' in message && 'id' in message) {
       // Nobody could tell whose answer is whose.
-      if (this.#due.has(message.id)) return this.#refuse(null, -32600, `Invalid request: the id ${toText(message.id).slice(0, 80)} is that of a request that is not answered yet.`)
+      if (this.#due.has(message.id))
+        return this.#refuse(
+          null,
+          -32600,
+          `Invalid request: the id ${toText(message.id).slice(0, 80)} is that of a request that is not answered yet.`,
+        )
       this.#due.add(message.id)
     }
     // A cancelled request is not answered.
-    if ('method' in message && message.method === 'notifications/cancelled' && !('id' in message)) this.#due.delete(message.params?.['requestId'])
+    if ('method' in message && message.method === 'notifications/cancelled' && !('id' in message))
+      this.#due.delete(message.params?.['requestId'])
     this.beginning.asked(message)
     this.onmessage?.(message)
   }

@@ -17,11 +17,16 @@ function rulesFor({ name, contributions }: Pick<Inspection, 'name' | 'contributi
 }
 
 /** One question after consent, with the exact rules; a plugin that is brought into a workspace waits for trust, and is not asked about. */
-export async function askToAllow(inspection: Inspection, { kernel, io, here = false, yes = false }: { kernel: Kernel; io: Io; here?: boolean; yes?: boolean }): Promise<void> {
+export async function askToAllow(
+  inspection: Inspection,
+  { kernel, io, here = false, yes = false }: { kernel: Kernel; io: Io; here?: boolean; yes?: boolean },
+): Promise<void> {
   const allowed = allowedHere(kernel.inspection.home, kernel.workspace)
   const rules = rulesFor(inspection).filter((rule) => !allowed.rules.includes(rule))
   if (rules.length === 0 || here || yes || !interactive(io)) return
-  io.stderr.write(`Rules that would allow its tools in this workspace:\n${rules.map((rule) => `  ${oneLine(rule)}\n`).join('')}`)
+  io.stderr.write(
+    `Rules that would allow its tools in this workspace:\n${rules.map((rule) => `  ${oneLine(rule)}\n`).join('')}`,
+  )
   if (await confirmed(io, 'Allow its tools?')) allowed.write([...allowed.rules, ...rules])
 }
 

@@ -21,7 +21,9 @@ interface Entry {
 export async function unpack(archive: Buffer, into: string): Promise<void> {
   if (archive.length < 22) throw new UserError('the archive is damaged')
   const accept = gate(archive.length)
-  const entries = isZip(archive) ? await readZip(archive, accept) : await readTar(isGzip(archive) ? gunzip(archive) : archive, accept)
+  const entries = isZip(archive)
+    ? await readZip(archive, accept)
+    : await readTar(isGzip(archive) ? gunzip(archive) : archive, accept)
   if (entries.length === 0) throw new UserError('the archive is empty')
   for (const { path, folder, executable, bytes } of entries) {
     if (path === '') continue
@@ -32,7 +34,11 @@ export async function unpack(archive: Buffer, into: string): Promise<void> {
     } catch (error) {
       if (error instanceof UserError) throw error
       const { code } = error as NodeJS.ErrnoException
-      throw new UserError(code === 'EEXIST' || code === 'ENOTDIR' ? `the archive holds '${path}' twice` : `'${path}' of the archive cannot be unpacked: ${(error as Error).message}`)
+      throw new UserError(
+        code === 'EEXIST' || code === 'ENOTDIR'
+          ? `the archive holds '${path}' twice`
+          : `'${path}' of the archive cannot be unpacked: ${(error as Error).message}`,
+      )
     }
   }
 }
@@ -42,11 +48,15 @@ type Accept = (path: string, size: number, kind: 'file' | 'folder' | 'other') =>
 function gate(packed: number): Accept {
   let [count, total] = [0, 0]
   return (path, size, kind) => {
-    if (kind === 'other') throw new UserError(`'${path}' in the archive is a link or a device; only files and folders are unpacked`)
+    if (kind === 'other')
+      throw new UserError(`'${path}' in the archive is a link or a device; only files and folders are unpacked`)
     count += 1
     total += size
     if (count > mostEntries) throw new UserError(`the archive holds more than ${mostEntries} entries`)
-    if (total > mostUnpackedBytes || total > Math.max(packed, 4096) * mostRatio) throw new UserError(`the archive swells to more than ${total > mostUnpackedBytes ? '256 MiB' : `${mostRatio} times its size`}`)
+    if (total > mostUnpackedBytes || total > Math.max(packed, 4096) * mostRatio)
+      throw new UserError(
+        `the archive swells to more than ${total > mostUnpackedBytes ? '256 MiB' : `${mostRatio} times its size`}`,
+      )
     return safePath(path)
   }
 }
@@ -78,7 +88,9 @@ async function readTar(tar: Buffer, accept: Accept): Promise<Entry[]> {
       all.push({ path: accept(path, folder ? 0 : size, kind), folder, executable: (mode & 0o111) !== 0, bytes })
     })
   } catch (error) {
-    throw error instanceof UserError ? error : new UserError(`the archive is damaged, or no tar: ${(error as Error).message}`)
+    throw error instanceof UserError
+      ? error
+      : new UserError(`the archive is damaged, or no tar: ${(error as Error).message}`)
   }
   return all
 }
@@ -91,12 +103,18 @@ async function readZip(bytes: Buffer, accept: Accept): Promise<Entry[]> {
     for await (const entry of zip.eachEntry()) {
       const path = entry.fileNameRaw.toString('utf8')
       if (entry.isEncrypted()) throw new UserError(`'${path}' in the archive is encrypted`)
-      if (!entry.canDecodeFileData()) throw new UserError(`'${path}' in the archive is packed in a way that is not read`)
+      if (!entry.canDecodeFileData())
+        throw new UserError(`'${path}' in the archive is packed in a way that is not read`)
       const mode = entry.externalFileAttributes >>> 16
       const type = mode & constants.S_IFMT
       const folder = path.endsWith('/') || type === constants.S_IFDIR
       const kind = folder ? 'folder' : type === 0 || type === constants.S_IFREG ? 'file' : 'other'
-      all.push({ path: accept(path, folder ? 0 : entry.uncompressedSize, kind), folder, executable: (mode & 0o111) !== 0, bytes: () => readContent(zip, entry, path) })
+      all.push({
+        path: accept(path, folder ? 0 : entry.uncompressedSize, kind),
+        folder,
+        executable: (mode & 0o111) !== 0,
+        bytes: () => readContent(zip, entry, path),
+      })
     }
   } catch (error) {
     throw error instanceof UserError ? error : new UserError(`the archive is damaged: ${(error as Error).message}`)

@@ -2,7 +2,16 @@ import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { makeFolder } from '../../../core/system/index.js'
 import { toText } from '../../../core/text/index.js'
-import { createKernel, type Config, type Contribution, type Diagnostic, type Io, type JsonObject, type Kernel, type SlotInfo } from '../../../core/index.js'
+import {
+  createKernel,
+  type Config,
+  type Contribution,
+  type Diagnostic,
+  type Io,
+  type JsonObject,
+  type Kernel,
+  type SlotInfo,
+} from '../../../core/index.js'
 import type { Inspection } from '../../../core/manifests/index.js'
 import { dataKeys } from '../../../core/schema/index.js'
 import { tempFolder } from '../../lib/base/index.js'
@@ -18,7 +27,13 @@ export interface Setting {
 }
 
 /** Works with the plugin in a fresh workspace with these files, and clears everything away. */
-export async function onBench<T>({ path, inspection, run, io, confined = false }: Setting, files: JsonObject, config: Config, work: (kernel: Kernel) => Promise<T>, surface = 'validate'): Promise<T> {
+export async function onBench<T>(
+  { path, inspection, run, io, confined = false }: Setting,
+  files: JsonObject,
+  config: Config,
+  work: (kernel: Kernel) => Promise<T>,
+  surface = 'validate',
+): Promise<T> {
   const folder = realpathSync(tempFolder('example'))
   try {
     const [workspace, home] = [join(folder, 'ws'), join(folder, 'home')]
@@ -30,7 +45,8 @@ export async function onBench<T>({ path, inspection, run, io, confined = false }
       makeFolder(dirname(file))
       writeFileSync(file, toText(text))
     }
-    const except = run || surface !== 'validate' ? [] : inspection.contributions.filter(executes).map(({ name }) => `*:${name}`)
+    const except =
+      run || surface !== 'validate' ? [] : inspection.contributions.filter(executes).map(({ name }) => `*:${name}`)
     const kernel = await createKernel({
       workspace,
       home,
@@ -57,17 +73,26 @@ export async function onBench<T>({ path, inspection, run, io, confined = false }
 
 /** Runs as soon as it is there, or as soon as any call is judged. Handlers wait for their own call. */
 export const executes = (contribution: Contribution): boolean =>
-  (contribution.kind !== 'action' && contribution.manifest.module !== undefined) || contribution.manifest.mcp !== undefined || foreignKey(contribution) !== undefined
+  (contribution.kind !== 'action' && contribution.manifest.module !== undefined) ||
+  contribution.manifest.mcp !== undefined ||
+  foreignKey(contribution) !== undefined
 
 /** The slot that a contribution serves, also where its server has not been asked for the input yet. */
-export const slotMeant = ({ kind, slot, name, manifest: { action, mcp } }: Contribution): string | undefined => slot ?? (kind === 'action' && mcp?.['tool'] !== undefined ? (action ?? name) : undefined)
+export const slotMeant = ({ kind, slot, name, manifest: { action, mcp } }: Contribution): string | undefined =>
+  slot ?? (kind === 'action' && mcp?.['tool'] !== undefined ? (action ?? name) : undefined)
 
 /** The key that an adapter of somebody else serves. */
-export const foreignKey = ({ kind, manifest }: Contribution): string | undefined => (kind === 'action' ? dataKeys(manifest).find((key) => !['run', 'http', 'mcp'].includes(key)) : undefined)
+export const foreignKey = ({ kind, manifest }: Contribution): string | undefined =>
+  kind === 'action' ? dataKeys(manifest).find((key) => !['run', 'http', 'mcp'].includes(key)) : undefined
 
 /** Lists the slots of the plugin and of the program; nothing of the plugin runs. */
-export const slotsOnBench = (setting: Setting): Promise<SlotInfo[]> => onBench(setting, {}, {}, async (kernel) => kernel.list(), 'plugins')
+export const slotsOnBench = (setting: Setting): Promise<SlotInfo[]> =>
+  onBench(setting, {}, {}, async (kernel) => kernel.list(), 'plugins')
 
 /** What comes of importing every module of the plugin. */
 export const probe = (setting: Setting): Promise<Diagnostic[]> =>
-  onBench(setting, {}, {}, async (kernel) => (await kernel.inspection.loadModules()).filter(({ severity, files }) => severity === 'error' && files.some((file) => file.startsWith(setting.inspection.root))))
+  onBench(setting, {}, {}, async (kernel) =>
+    (await kernel.inspection.loadModules()).filter(
+      ({ severity, files }) => severity === 'error' && files.some((file) => file.startsWith(setting.inspection.root)),
+    ),
+  )

@@ -1,9 +1,28 @@
-import { existsSync, lstatSync, mkdtempSync, readdirSync, realpathSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { dataFolder, inside, makeFolder } from '../../../core/system/index.js'
 import { VtError, type Io, type Kernel } from '../../../core/index.js'
 import { inspect, type Inspection } from '../../../core/manifests/index.js'
-import { noteConsents, readInstalled, readTree, requireCovered, treeDigest, writeInstalled, type Installed, type PluginSource } from '../../../core/trust/index.js'
+import {
+  noteConsents,
+  readInstalled,
+  readTree,
+  requireCovered,
+  treeDigest,
+  writeInstalled,
+  type Installed,
+  type PluginSource,
+} from '../../../core/trust/index.js'
 import { lock } from '../../../core/workspace/index.js'
 import { eventOf } from '../../lib/hooks/index.js'
 import { auditLog } from '../../lib/state/index.js'
@@ -48,10 +67,19 @@ export async function addPlugin(address: string, options: AddOptions): Promise<s
     if (inPlace) {
       const root = resolve(address)
       const places = [plugins, join(io.env['HOME'] ?? '', '.agents', 'plugins')].filter((place) => existsSync(place))
-      if (!existsSync(root) || !places.some((place) => realpathSync(place) === realpathSync(dirname(root)))) throw new UserError(`--in-place is for what is in ${plugins} already`)
+      if (!existsSync(root) || !places.some((place) => realpathSync(place) === realpathSync(dirname(root))))
+        throw new UserError(`--in-place is for what is in ${plugins} already`)
       const inspection = await usable(root, basename(root), options)
       await agree(inspection, options)
-      record(folder, before, { ...before, [basename(root)]: entryOf(inspection, before[basename(root)]?.source ?? { type: 'path', path: root }) }, options)
+      record(
+        folder,
+        before,
+        {
+          ...before,
+          [basename(root)]: entryOf(inspection, before[basename(root)]?.source ?? { type: 'path', path: root }),
+        },
+        options,
+      )
       return basename(root)
     }
     const fetched = link ? linkedTo(address) : await brought(address, staging, options)
@@ -59,8 +87,10 @@ export async function addPlugin(address: string, options: AddOptions): Promise<s
     const target = join(plugins, name)
     const old = before[name]
     if (lstatSync(target, { throwIfNoEntry: false })) {
-      if (link || !old || old.source.type === 'link') throw new UserError(`the plugin ${name} exists already; remove it first, or take another name with --name`)
-      if (sameAs(fetched.root, old) && stands(target, old)) throw new UserError(`${name} is installed already, as it is there`)
+      if (link || !old || old.source.type === 'link')
+        throw new UserError(`the plugin ${name} exists already; remove it first, or take another name with --name`)
+      if (sameAs(fetched.root, old) && stands(target, old))
+        throw new UserError(`${name} is installed already, as it is there`)
       await askToAllow(await replace({ name, old, fetched, asks: 'always' }, folder, before, options), options)
       return name
     }
@@ -88,8 +118,14 @@ async function brought(address: string, into: string, { kernel, io, ref, sha256,
   const offer = isIndexName(address) ? await offerNamed(address, fetching) : undefined
   const fetched = offer ? await fetchOffer(offer, fetching) : await fetchSource(address, fetching)
   const provenance = await provenanceOf(fetched.source, fetching)
-  if (typeof provenance === 'object' && !provenance.same_bytes) throw new UserError(`the attestation of its registry is one of another archive than ${fetched.source.integrity ?? 'this one'}`)
-  const named = offer || fetched.source.integrity !== undefined ? [`source  ${oneLine(Object.values(fetched.source).join(' '))}`] : []
+  if (typeof provenance === 'object' && !provenance.same_bytes)
+    throw new UserError(
+      `the attestation of its registry is one of another archive than ${fetched.source.integrity ?? 'this one'}`,
+    )
+  const named =
+    offer || fetched.source.integrity !== undefined
+      ? [`source  ${oneLine(Object.values(fetched.source).join(' '))}`]
+      : []
   const facts = [...(offer ? [`index   ${oneLine(offer.index)}`] : []), ...named, ...provenanceLine(provenance)]
   io.stderr.write(facts.map((line) => `${line}\n`).join(''))
   return fetched
@@ -119,18 +155,35 @@ interface Replacing {
 }
 
 /** Puts another version in the place of the one that is there, which stays until the new one is whole. */
-async function replace({ name, old, fetched, asks }: Replacing, folder: string, before: Readonly<Record<string, Installed>>, options: AddOptions): Promise<Shown> {
+async function replace(
+  { name, old, fetched, asks }: Replacing,
+  folder: string,
+  before: Readonly<Record<string, Installed>>,
+  options: AddOptions,
+): Promise<Shown> {
   const target = join(folder, 'plugins', name)
   const inspection = await usable(fetched.root, name, options)
   const deps = options.deps ?? old.deps
   if (deps) await dependencies(fetched.root, options, { check: true })
   // Dependencies are fetched once somebody has agreed to what names them.
-  if (asks === 'always' || (deps ? !sameAs(fetched.root, old) : entryOf(inspection, fetched.source).executes !== old.executes)) {
+  if (
+    asks === 'always' ||
+    (deps ? !sameAs(fetched.root, old) : entryOf(inspection, fetched.source).executes !== old.executes)
+  ) {
     const version = versionIn(inspection)
     const backwards = isOlder(version, old.version)
-    if (backwards && asks !== 'always') throw new UserError(`${name} would go back from version ${old.version} to ${version}; \`vtcode plugins add\` with its source does that`)
+    if (backwards && asks !== 'always')
+      throw new UserError(
+        `${name} would go back from version ${old.version} to ${version}; \`vtcode plugins add\` with its source does that`,
+      )
     options.io.stderr.write(turn(old, { version, source: fetched.source }, backwards))
-    options.io.stderr.write(differenceText(existsSync(target) ? await inspect(target, surroundings(options), { name }) : undefined, inspection, old.files))
+    options.io.stderr.write(
+      differenceText(
+        existsSync(target) ? await inspect(target, surroundings(options), { name }) : undefined,
+        inspection,
+        old.files,
+      ),
+    )
     await agree(inspection, options)
   }
   if (deps) await dependencies(fetched.root, options)
@@ -153,22 +206,34 @@ export async function remove(name: string, options: Installing & { data?: boolea
     const before = readInstalled(folder)
     const target = join(folder, 'plugins', name)
     if (!nameRule.test(name) || (!before[name] && !lstatSync(target, { throwIfNoEntry: false }))) {
-      throw new UserError(`plugin not found: ${name} in ${join(folder, 'plugins')}; \`vtcode plugins list\` shows those that are there`)
+      throw new UserError(
+        `plugin not found: ${name} in ${join(folder, 'plugins')}; \`vtcode plugins list\` shows those that are there`,
+      )
     }
     for (const other of kernel.inspection.plugins()) {
       if (other.name === name) continue
       const { contributions } = await inspect(other.root, surroundings(options), { name: other.name })
-      const needing = contributions.find(({ manifest }) => ((manifest['requires'] as { plugins?: string[] } | undefined)?.plugins ?? []).includes(name))
+      const needing = contributions.find(({ manifest }) =>
+        ((manifest['requires'] as { plugins?: string[] } | undefined)?.plugins ?? []).includes(name),
+      )
       if (needing) throw new UserError(`${needing.id} requires it; remove ${other.name} first`)
     }
-    if (!options.yes && interactive(io) && !(await confirmed(io, `Remove ${name}${options.data ? ' and what it has kept' : ''}?`))) throw new UserError('you did not agree')
+    if (
+      !options.yes &&
+      interactive(io) &&
+      !(await confirmed(io, `Remove ${name}${options.data ? ' and what it has kept' : ''}?`))
+    )
+      throw new UserError('you did not agree')
     const { [name]: _, ...others } = before
     if (existsSync(target)) forget(await inspect(target, surroundings(options), { name }), options)
     // The entry goes last: without its files it lets nothing run.
     rmSync(target, { recursive: true, force: true })
     record(folder, before, others, options)
     if (!options.data) return
-    rmSync(dataFolder({ plugin: name, layer: here ? 'workspace' : 'user' }, kernel.inspection.home, kernel.workspace), { recursive: true, force: true })
+    rmSync(dataFolder({ plugin: name, layer: here ? 'workspace' : 'user' }, kernel.inspection.home, kernel.workspace), {
+      recursive: true,
+      force: true,
+    })
   })
 }
 
@@ -178,14 +243,18 @@ const patienceMs = 300_000
 /** One change at a time; what an interrupted one left behind is cleared away. */
 async function changing<T>(options: Installing, work: (folder: string, staging: string) => Promise<T>): Promise<T> {
   const { io } = options
-  if (io.env['VTCODE'] === '1') throw new UserError('plugins are not changed from a program that vtcode started; use a terminal of your own')
+  if (io.env['VTCODE'] === '1')
+    throw new UserError('plugins are not changed from a program that vtcode started; use a terminal of your own')
   const folder = pluginsFolder(options)
   const plugins = join(folder, 'plugins')
-  if (options.here && lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink()) throw new UserError(`${folder} is a link`)
+  if (options.here && lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink())
+    throw new UserError(`${folder} is a link`)
   makeFolder(plugins, options.here ? 0o755 : 0o700)
-  if (options.here && !inside(options.kernel.workspace, realpathSync(plugins))) throw new UserError(`${plugins} leads out of the workspace`)
+  if (options.here && !inside(options.kernel.workspace, realpathSync(plugins)))
+    throw new UserError(`${plugins} leads out of the workspace`)
   await using _ = await lock([`plugins of ${realpathSync(folder)}`], folder, io.signal, patienceMs)
-  for (const name of readdirSync(plugins)) if (name.startsWith('.adding-')) rmSync(join(plugins, name), { recursive: true, force: true })
+  for (const name of readdirSync(plugins))
+    if (name.startsWith('.adding-')) rmSync(join(plugins, name), { recursive: true, force: true })
   // A sibling of where it will be: moving it there is one step.
   const staging = mkdtempSync(join(plugins, '.adding-'))
   try {
@@ -200,13 +269,27 @@ async function changing<T>(options: Installing, work: (folder: string, staging: 
 }
 
 /** Writes the lock, and before it the account of consents where the settings name one. */
-function record(folder: string, before: Readonly<Record<string, Installed>>, after: Readonly<Record<string, Installed>>, { kernel, io, here }: Installing): void {
+function record(
+  folder: string,
+  before: Readonly<Record<string, Installed>>,
+  after: Readonly<Record<string, Installed>>,
+  { kernel, io, here }: Installing,
+): void {
   const at = new Date().toISOString()
   const grants = (all: Readonly<Record<string, Installed>>, other: Readonly<Record<string, Installed>>) => {
     const changed = Object.entries(all).filter(([name, entry]) => entry !== other[name])
-    return Object.fromEntries(changed.map(([name, { tree, executes }]) => [`plugin:${name}`, { title: `The installed plugin ${name}`, digest: tree ?? executes, at }]))
+    return Object.fromEntries(
+      changed.map(([name, { tree, executes }]) => [
+        `plugin:${name}`,
+        { title: `The installed plugin ${name}`, digest: tree ?? executes, at },
+      ]),
+    )
   }
-  const place = { home: kernel.inspection.home, audit: auditLog(kernel.settings, io.env), workspace: here ? kernel.workspace : folder }
+  const place = {
+    home: kernel.inspection.home,
+    audit: auditLog(kernel.settings, io.env),
+    workspace: here ? kernel.workspace : folder,
+  }
   noteConsents(place, grants(before, after), grants(after, before))
   writeInstalled(folder, after)
 }
@@ -214,7 +297,12 @@ function record(folder: string, before: Readonly<Record<string, Installed>>, aft
 /** Is what was fetched what the lock says, dependencies aside where they are fetched by themselves? */
 function sameAs(root: string, { tree, files, deps = false }: Installed): boolean {
   if (!deps) return treeDigest(root) === tree
-  const own = (all: Record<string, string>) => JSON.stringify(Object.entries(all).filter(([path]) => !path.startsWith('node_modules/')).sort(([a], [b]) => (a < b ? -1 : 1)))
+  const own = (all: Record<string, string>) =>
+    JSON.stringify(
+      Object.entries(all)
+        .filter(([path]) => !path.startsWith('node_modules/'))
+        .sort(([a], [b]) => (a < b ? -1 : 1)),
+    )
   return own(readTree(root).files) === own(files)
 }
 
@@ -233,7 +321,9 @@ const former = '.former-'
 function settle(folder: string): void {
   const plugins = join(folder, 'plugins')
   const installed = readInstalled(folder)
-  for (const name of Object.keys(installed).filter((known) => lstatSync(join(plugins, `${former}${known}`), { throwIfNoEntry: false }))) {
+  for (const name of Object.keys(installed).filter((known) =>
+    lstatSync(join(plugins, `${former}${known}`), { throwIfNoEntry: false }),
+  )) {
     const [kept, target] = [join(plugins, `${former}${name}`), join(plugins, name)]
     const current = stands(target, installed[name])
     rmSync(current ? kept : target, { recursive: true, force: true })
@@ -243,7 +333,9 @@ function settle(folder: string): void {
 
 /** In what surroundings a plugin is looked at: what others have brought may serve it. */
 export const surroundings = ({ kernel, io }: Pick<Installing, 'kernel' | 'io'>) => {
-  const adapters = kernel.inspection.contributions().flatMap(({ layer, key }) => (layer === 'builtin' || key === undefined ? [] : [key]))
+  const adapters = kernel.inspection
+    .contributions()
+    .flatMap(({ layer, key }) => (layer === 'builtin' || key === undefined ? [] : [key]))
   return { workspace: kernel.workspace, home: kernel.inspection.home, env: io.env, adapters }
 }
 
@@ -260,32 +352,49 @@ async function usable(root: string, name: string, options: Installing & Pick<Add
   const inspection = await inspect(root, surroundings(options), { name })
   const { format, contributions, invalid, skills, instructions, agents, diagnostics } = inspection
   const broken = invalid.filter(({ state }) => state === 'invalid')
-  const others = diagnostics.filter(({ severity, code, message }) => severity === 'error' && !code.startsWith('VT_SKILL_') && !broken.some(({ reason }) => reason === message))
-  const wrong = [...broken.map(({ file, reason }) => `${relative(root, file)}: ${reason ?? 'invalid'}`), ...others.map((one) => located(one, root))]
+  const others = diagnostics.filter(
+    ({ severity, code, message }) =>
+      severity === 'error' && !code.startsWith('VT_SKILL_') && !broken.some(({ reason }) => reason === message),
+  )
+  const wrong = [
+    ...broken.map(({ file, reason }) => `${relative(root, file)}: ${reason ?? 'invalid'}`),
+    ...others.map((one) => located(one, root)),
+  ]
   if (wrong.length > 0) throw new UserError(`it cannot be used: ${[...new Set(wrong)].join(' ')}`.replace(/\.$/, ''))
   if (contributions.length > 0 && format === 'manifests') {
-    throw new UserError('it holds manifests and is no plugin: call its manifest vtcode.yaml, or put them into a folder vtcode; or name the folder in `manifests` of your settings')
+    throw new UserError(
+      'it holds manifests and is no plugin: call its manifest vtcode.yaml, or put them into a folder vtcode; or name the folder in `manifests` of your settings',
+    )
   }
-  if (!options.link) for (const contribution of contributions) requireCovered(contribution, { root: inspection.root, tree })
-  if (contributions.length + skills.length + instructions.length + agents.length > 0) return { ...inspection, tree: tree.digest }
+  if (!options.link)
+    for (const contribution of contributions) requireCovered(contribution, { root: inspection.root, tree })
+  if (contributions.length + skills.length + instructions.length + agents.length > 0)
+    return { ...inspection, tree: tree.digest }
   const [first] = [...diagnostics].sort((a, b) => Number(b.severity === 'error') - Number(a.severity === 'error'))
-  throw new UserError(first ? `nothing of it can be used: ${located(first, root)}`.replace(/\.$/, '') : 'it holds no manifest, no package of a known format and no skill')
+  throw new UserError(
+    first
+      ? `nothing of it can be used: ${located(first, root)}`.replace(/\.$/, '')
+      : 'it holds no manifest, no package of a known format and no skill',
+  )
 }
 
 async function agree(shown: Shown, { io, yes = false }: Installing): Promise<void> {
   io.stderr.write(consentText(shown, io))
   if (!yes && !interactive(io)) throw new UserError('there is no terminal to ask at; --yes agrees')
-  if (!yes && !(await confirmed(io, `May ${shown.name} do this with your rights?`))) throw new UserError('you did not agree')
+  if (!yes && !(await confirmed(io, `May ${shown.name} do this with your rights?`)))
+    throw new UserError('you did not agree')
   if (treeDigest(shown.root) !== shown.tree) throw changed(shown)
 }
 
 function linkedTo(address: string): Fetched {
-  if (!statSync(resolve(address), { throwIfNoEntry: false })?.isDirectory()) throw new UserError(`'${address}' is no folder, which --link needs`)
+  if (!statSync(resolve(address), { throwIfNoEntry: false })?.isDirectory())
+    throw new UserError(`'${address}' is no folder, which --link needs`)
   const root = realpathSync(resolve(address))
   return { root, source: { type: 'link', path: root }, name: basename(root) }
 }
 
-const versionIn = ({ root, contributions }: Inspection): string | undefined => claimsOf(root).version ?? contributions[0]?.manifest.version
+const versionIn = ({ root, contributions }: Inspection): string | undefined =>
+  claimsOf(root).version ?? contributions[0]?.manifest.version
 
 /** The entry of the lock; a link stands for whatever is there. */
 function entryOf(shown: Shown, source: PluginSource, deps = false): Installed {
@@ -294,7 +403,20 @@ function entryOf(shown: Shown, source: PluginSource, deps = false): Installed {
   const { digest, files } = readTree(root)
   if (!deps && digest !== shown.tree) throw changed(shown)
   const judges = contributions.some(({ kind }) => kind === 'policy')
-  const guards = contributions.some(({ manifest }) => Object.keys(manifest.hooks ?? {}).some((event) => ['PreToolUse', 'PermissionRequest'].includes(eventOf(event) ?? '')))
+  const guards = contributions.some(({ manifest }) =>
+    Object.keys(manifest.hooks ?? {}).some((event) =>
+      ['PreToolUse', 'PermissionRequest'].includes(eventOf(event) ?? ''),
+    ),
+  )
   const sealed = source.type === 'link' ? { files: {} } : { tree: digest, files }
-  return { format, ...(version !== undefined && { version }), source, ...sealed, executes: executesHash(shown), ...(deps && { deps }), ...(judges && { judges }), ...(guards && { guards }) }
+  return {
+    format,
+    ...(version !== undefined && { version }),
+    source,
+    ...sealed,
+    executes: executesHash(shown),
+    ...(deps && { deps }),
+    ...(judges && { judges }),
+    ...(guards && { guards }),
+  }
 }

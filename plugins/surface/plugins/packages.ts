@@ -11,18 +11,32 @@ const manual = 'package-lock.json'
 const MAX_LOCK = 64 * 1_048_576
 
 /** What npm is told whatever a package or a repository says: it runs nothing, and no git. */
-const environment = { npm_config_git: '/nonexistent/git', npm_config_ignore_scripts: 'true', npm_config_audit: 'false', npm_config_fund: 'false', npm_config_update_notifier: 'false' }
+const environment = {
+  npm_config_git: '/nonexistent/git',
+  npm_config_ignore_scripts: 'true',
+  npm_config_audit: 'false',
+  npm_config_fund: 'false',
+  npm_config_update_notifier: 'false',
+}
 
 /**
  * Runs npm in a folder of ours outside of every repository, with a `package.json` of ours or these files alone: no `.npmrc` but the user's own
  * says where packages come from or which programs are run.
  */
-export async function npm<T>(args: string[], fetching: Starting, use: (folder: string, printed: string) => T, files: Record<string, string> = {}): Promise<T> {
+export async function npm<T>(
+  args: string[],
+  fetching: Starting,
+  use: (folder: string, printed: string) => T,
+  files: Record<string, string> = {},
+): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'vtcode-npm-'))
   try {
     writeFileSync(join(folder, 'package.json'), '{ "private": true }\n')
     for (const [name, from] of Object.entries(files)) cpSync(from, join(folder, name))
-    return use(folder, await started('npm', [...args, '--ignore-scripts', '--loglevel=error'], folder, fetching, environment))
+    return use(
+      folder,
+      await started('npm', [...args, '--ignore-scripts', '--loglevel=error'], folder, fetching, environment),
+    )
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -33,15 +47,21 @@ export async function dependencies(root: string, fetching: Starting, { check = f
   const own = requireSound(root)
   if (check) return
   const files = Object.fromEntries(['package.json', manual, ...own].map((name) => [name, join(root, name)]))
-  await npm(['ci', '--omit=dev', '--no-audit', '--no-fund'], fetching, (folder) => {
-    rmSync(join(root, 'node_modules'), { recursive: true, force: true })
-    if (existsSync(join(folder, 'node_modules'))) move(join(folder, 'node_modules'), join(root, 'node_modules'))
-  }, files)
+  await npm(
+    ['ci', '--omit=dev', '--no-audit', '--no-fund'],
+    fetching,
+    (folder) => {
+      rmSync(join(root, 'node_modules'), { recursive: true, force: true })
+      if (existsSync(join(folder, 'node_modules'))) move(join(folder, 'node_modules'), join(root, 'node_modules'))
+    },
+    files,
+  )
 }
 
 /** Requires hash and https, a tarball in the package, or a part of one. Returns those tarballs. */
 function requireSound(root: string): string[] {
-  if (!lstatSync(join(root, manual), { throwIfNoEntry: false })?.isFile()) throw new UserError(`--deps needs a ${manual} in the package`)
+  if (!lstatSync(join(root, manual), { throwIfNoEntry: false })?.isFile())
+    throw new UserError(`--deps needs a ${manual} in the package`)
   const packages = packagesIn(join(root, manual))
   const own: string[] = []
   for (const [path, { resolved, integrity, link, inBundle, hasShrinkwrap }] of Object.entries(packages)) {
@@ -51,14 +71,16 @@ function requireSound(root: string): string[] {
     const from = toText(resolved)
     const [, tarball = ''] = /^file:((?!.*\.\.)[\w@-][\w@./-]*\.t(?:ar\.)?gz)$/.exec(from) ?? []
     if (link === true) throw refuse(`'${path}' is a link`)
-    if (typeof integrity !== 'string' || !/^sha(?:1|256|384|512)-/.test(integrity)) throw refuse(`'${path}' is without a hash`)
+    if (typeof integrity !== 'string' || !/^sha(?:1|256|384|512)-/.test(integrity))
+      throw refuse(`'${path}' is without a hash`)
     if (tarball !== '' && lstatSync(join(root, tarball), { throwIfNoEntry: false })?.isFile()) own.push(tarball)
     else if (!from.startsWith('https://')) throw refuse(`'${path}' is from ${from}`)
   }
   return own
 }
 
-const refuse = (why: string) => new UserError(`--deps takes what a ${manual} of version 2 or 3 names over https with its hash; ${why}`)
+const refuse = (why: string) =>
+  new UserError(`--deps takes what a ${manual} of version 2 or 3 names over https with its hash; ${why}`)
 
 function packagesIn(lock: string): Record<string, JsonObject> {
   let packages: unknown

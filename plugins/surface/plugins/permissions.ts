@@ -52,10 +52,22 @@ function deedsOf(contribution: Contribution, root: string): string[] {
   const foreign = foreignKey(contribution)
   const here = relative(root, file)
   return [
-    ...(stage === 'override' ? [`stands in the way of every call of ${slot}`] : stage === 'fallback' ? [`answers ${slot} where others decline`] : []),
+    ...(stage === 'override'
+      ? [`stands in the way of every call of ${slot}`]
+      : stage === 'fallback'
+        ? [`answers ${slot} where others decline`]
+        : []),
     ...(kindDeeds[kind]?.(manifest) ?? []),
-    ...(code === undefined ? [] : [`runs the code in ${code} (${here}) ${['surface', 'adapter', 'provider'].includes(kind) ? 'inside the program, with all your rights' : 'in a process of its own'}`]),
-    ...(run ? [`starts ${JSON.stringify(run)}${cannotStart(run[0], own) ? ', which is no executable file' : ''}${env(manifest['env'])}`] : []),
+    ...(code === undefined
+      ? []
+      : [
+          `runs the code in ${code} (${here}) ${['surface', 'adapter', 'provider'].includes(kind) ? 'inside the program, with all your rights' : 'in a process of its own'}`,
+        ]),
+    ...(run
+      ? [
+          `starts ${JSON.stringify(run)}${cannotStart(run[0], own) ? ', which is no executable file' : ''}${env(manifest['env'])}`,
+        ]
+      : []),
     ...(http ? [`connects to ${toText(http['method'] ?? 'GET')} ${toText(http['url'])}`] : []),
     ...(mcp ? [serverDeed(mcp['server'], own)] : []),
     ...(foreign === undefined ? [] : [`has the adapter of '${foreign}' do ${JSON.stringify(manifest[foreign])}`]),
@@ -73,12 +85,18 @@ const kindDeeds: Partial<Record<Contribution['kind'], (manifest: Contribution['m
 }
 
 /** A file of the plugin that cannot be started as it is. */
-const cannotStart = (program: unknown, root: string): boolean => typeof program === 'string' && program.includes('/') && !isProgram(resolve(root, program))
+const cannotStart = (program: unknown, root: string): boolean =>
+  typeof program === 'string' && program.includes('/') && !isProgram(resolve(root, program))
 
 function providerDeed(provider: JsonObject): string {
   const { name, base_url, package: made, api_key_env, auth, headers } = provider
-  const key = auth === undefined && api_key_env !== 'none' ? [toText(api_key_env ?? `${toText(name).toUpperCase().replace(/-/g, '_')}_API_KEY`)] : []
-  const named = [...JSON.stringify([base_url ?? '', headers ?? {}]).matchAll(/\$\{?(\w+)/g)].map(([, variable]) => variable!)
+  const key =
+    auth === undefined && api_key_env !== 'none'
+      ? [toText(api_key_env ?? `${toText(name).toUpperCase().replace(/-/g, '_')}_API_KEY`)]
+      : []
+  const named = [...JSON.stringify([base_url ?? '', headers ?? {}]).matchAll(/\$\{?(\w+)/g)].map(
+    ([, variable]) => variable!,
+  )
   const variables = [...new Set([...key, ...named])]
   return `sends conversations and tools to the models at ${toText(base_url ?? made)}${variables.length > 0 ? `, with what is in ${variables.join(', ')}` : ''}`
 }
@@ -95,7 +113,9 @@ function hookDeeds(block: Contribution['manifest']['hooks'] = {}): string[] {
     groups.flatMap(({ matcher, hooks = [] }) =>
       (hooks as JsonObject[]).map(({ command, args = [], url }) => {
         const at = `at ${event}${typeof matcher === 'string' && matcher !== '' && matcher !== '*' ? ` of ${matcher}` : ''}`
-        return url === undefined ? `runs ${JSON.stringify([command, ...(args as unknown[])].map(spoken).join(' '))} with all your rights ${at}` : `tells ${toText(url)} ${at}`
+        return url === undefined
+          ? `runs ${JSON.stringify([command, ...(args as unknown[])].map(spoken).join(' '))} with all your rights ${at}`
+          : `tells ${toText(url)} ${at}`
       }),
     ),
   )
@@ -110,18 +130,30 @@ const env = (declared: unknown): string => {
 function targets(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(targets)
   if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([key, item]) => (key === 'to' && typeof item === 'string' ? [item] : targets(item)))
+  return Object.entries(value).flatMap(([key, item]) =>
+    key === 'to' && typeof item === 'string' ? [item] : targets(item),
+  )
 }
 
 /** The parts of a manifest that are more than words, schemas and examples. */
-const valued = ({ examples: _examples, example: _example, input: _input, output: _output, options: _options, meta: _meta, infer: _infer, ...rest }: JsonObject): JsonObject => rest
+const valued = ({
+  examples: _examples,
+  example: _example,
+  input: _input,
+  output: _output,
+  options: _options,
+  meta: _meta,
+  infer: _infer,
+  ...rest
+}: JsonObject): JsonObject => rest
 
 /** References to what only the user has, wherever they stand. */
 function references(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(references)
   if (typeof value !== 'object' || value === null) return []
   const [[key, item] = ['', undefined], ...others] = Object.entries(value)
-  if (others.length === 0 && ['env', 'file', 'keychain'].includes(key) && typeof item !== 'object') return [`${key === 'env' ? 'the variable' : `the ${key}`} ${toText(item)}`]
+  if (others.length === 0 && ['env', 'file', 'keychain'].includes(key) && typeof item !== 'object')
+    return [`${key === 'env' ? 'the variable' : `the ${key}`} ${toText(item)}`]
   if (key === 'command' && Array.isArray(item)) return [`what ${JSON.stringify(item)} prints`]
   return Object.values(value).flatMap(references)
 }

@@ -33,16 +33,31 @@ export interface ConfinedOutcome {
 export async function runConfined(setting: Setting, kernel: Kernel): Promise<ConfinedOutcome> {
   const { plugins: use, ...limits } = kernel.settings.sandbox
   const found = use === 'off' ? { missing: 'sandbox.plugins is off' } : await sandbox(kernel.workspace)
-  if ('missing' in found) return use === 'required' ? { rows: [], refused: found.missing } : { rows: await tryAll(setting), ...(use !== 'off' && { open: found.missing }) }
+  if ('missing' in found)
+    return use === 'required'
+      ? { rows: [], refused: found.missing }
+      : { rows: await tryAll(setting), ...(use !== 'off' && { open: found.missing }) }
   const { io, inspection } = setting
   const folder = realpathSync(tempFolder('validate'))
   try {
     const task: ConfinedTask = { path: setting.path, surroundings: surroundings({ kernel, io }) }
-    const launch = { file: process.execPath, args: ['--no-warnings', child, JSON.stringify({ ...task, surroundings: { ...task.surroundings, env: {} } })], cwd: folder, env: { PATH: io.env['PATH'] ?? '' } }
+    const launch = {
+      file: process.execPath,
+      args: ['--no-warnings', child, JSON.stringify({ ...task, surroundings: { ...task.surroundings, env: {} } })],
+      cwd: folder,
+      env: { PATH: io.env['PATH'] ?? '' },
+    }
     const settings = { ...limits, network: reachesOut(inspection) }
     const shown = [...programSight(), shownOf(setting.path, io.env['HOME'] ?? '/')]
-    const { file, args, env } = confined(found.tools, launch, await steered({ workspace: folder, own: kernel.inspection.home, writable: true, cwd: folder, settings, shown }))
-    const ended = await runShort({ file, args, cwd: folder, env: env as Record<string, string> }, { signal: io.signal, seconds: SECONDS, most: MAX_PRINTED, socket: true })
+    const { file, args, env } = confined(
+      found.tools,
+      launch,
+      await steered({ workspace: folder, own: kernel.inspection.home, writable: true, cwd: folder, settings, shown }),
+    )
+    const ended = await runShort(
+      { file, args, cwd: folder, env: env as Record<string, string> },
+      { signal: io.signal, seconds: SECONDS, most: MAX_PRINTED, socket: true },
+    )
     const rows = reportIn(ended?.aside)
     if (rows) return { rows }
     const why = ended?.stderr.subarray(-2_048).toString().trim()
@@ -65,7 +80,12 @@ function reportIn(sent: Buffer | undefined): Tried[] | undefined {
 function isTried(row: unknown): row is Tried {
   const { id, examples, errors } = Object(row) as { [key in keyof Tried]: unknown }
   const counts = Object(examples) as Record<string, unknown>
-  return typeof id === 'string' && Array.isArray(errors) && errors.every((text) => typeof text === 'string') && Object.keys(noCounts()).every((name) => typeof counts[name] === 'number')
+  return (
+    typeof id === 'string' &&
+    Array.isArray(errors) &&
+    errors.every((text) => typeof text === 'string') &&
+    Object.keys(noCounts()).every((name) => typeof counts[name] === 'number')
+  )
 }
 
 /** A manifest alone brings its folder along, unless that holds the whole home of the user. */
@@ -76,4 +96,10 @@ function shownOf(path: string, home: string): string {
 }
 
 const reachesOut = ({ contributions }: Setting['inspection']): boolean =>
-  contributions.some(({ kind, manifest }) => kind === 'provider' || manifest.http !== undefined || manifest.mcp !== undefined || (manifest.effects ?? []).includes('net'))
+  contributions.some(
+    ({ kind, manifest }) =>
+      kind === 'provider' ||
+      manifest.http !== undefined ||
+      manifest.mcp !== undefined ||
+      (manifest.effects ?? []).includes('net'),
+  )

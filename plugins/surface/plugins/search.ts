@@ -16,13 +16,23 @@ import { UserError } from './user_error.js'
 export async function searchPlugins(kernel: Kernel, words: string[], json: boolean, io: Io): Promise<number> {
   const { indexes } = kernel.settings.plugins
   if (indexes.length === 0) {
-    say(io, 'error', 'No index is set. Name some as plugins.indexes in ~/.vtcode/vtcode.config.yaml: `plugins: { indexes: [github:owner/repository, "@scope", npm] }`.')
+    say(
+      io,
+      'error',
+      'No index is set. Name some as plugins.indexes in ~/.vtcode/vtcode.config.yaml: `plugins: { indexes: [github:owner/repository, "@scope", npm] }`.',
+    )
     return 1
   }
   const { offers, problems } = await readIndexes({ kernel, io }, words)
   const found = ranked(offers, words)
   for (const { index, problem } of problems) say(io, 'warning', `${oneLine(index)}: ${oneLine(problem)}.`)
-  io.stdout.write(json ? documentText({ plugins: found, problems }) : found.length === 0 ? 'Nothing was found.\n' : found.map((one) => offerText(one, io)).join(''))
+  io.stdout.write(
+    json
+      ? documentText({ plugins: found, problems })
+      : found.length === 0
+        ? 'Nothing was found.\n'
+        : found.map((one) => offerText(one, io)).join(''),
+  )
   return offers.length === 0 && problems.length > 0 ? 1 : 0
 }
 
@@ -30,20 +40,36 @@ export async function searchPlugins(kernel: Kernel, words: string[], json: boole
 function ranked(offers: IndexedPlugin[], words: readonly string[]): IndexedPlugin[] {
   const wanted = words.map((word) => word.toLowerCase())
   const distance = ({ name, description = '', keywords }: IndexedPlugin): number => {
-    const places = wanted.map((word) => (name === word ? 0 : name.includes(word) ? 1 : [description, ...keywords].some((text) => text.toLowerCase().includes(word)) ? 2 : Infinity))
+    const places = wanted.map((word) =>
+      name === word
+        ? 0
+        : name.includes(word)
+          ? 1
+          : [description, ...keywords].some((text) => text.toLowerCase().includes(word))
+            ? 2
+            : Infinity,
+    )
     return places.reduce((sum, place) => sum + place, 0)
   }
-  const rows = offers.map((offer) => ({ offer, far: distance(offer) })).filter(({ offer, far }) => far < Infinity || offer.pinned?.address.startsWith(`npm:${offer.name}@`) === true)
+  const rows = offers
+    .map((offer) => ({ offer, far: distance(offer) }))
+    .filter(({ offer, far }) => far < Infinity || offer.pinned?.address.startsWith(`npm:${offer.name}@`) === true)
   return rows.sort((a, b) => a.far - b.far || (a.offer.name < b.offer.name ? -1 : 1)).map(({ offer }) => offer)
 }
 
 function offerText({ name, version, description, author, index, pinned, unavailable }: IndexedPlugin, io: Io): string {
   const { bold, dim, yellow } = paint(io.stdout, io.env)
-  const from = pinned ? [pinned.address, pinned.subdir, pinned.commit ?? pinned.ref, pinned.integrity].filter((one) => one !== undefined).join('  ') : undefined
+  const from = pinned
+    ? [pinned.address, pinned.subdir, pinned.commit ?? pinned.ref, pinned.integrity]
+        .filter((one) => one !== undefined)
+        .join('  ')
+    : undefined
   return [
     `${bold(oneLine(name))}${version === undefined ? '' : `  ${oneLine(version)}`}${author === undefined ? '' : `  ${dim(`by ${oneLine(author)}`)}`}`,
     ...(description === undefined ? [] : [`  ${oneLine(description).slice(0, 300)}`]),
-    from === undefined ? `  ${yellow('cannot be added')}: ${oneLine(unavailable ?? 'it has no source')}` : `  ${dim(oneLine(from))}`,
+    from === undefined
+      ? `  ${yellow('cannot be added')}: ${oneLine(unavailable ?? 'it has no source')}`
+      : `  ${dim(oneLine(from))}`,
     `  ${dim(`of ${oneLine(index)}`)}`,
     '',
   ].join('\n')
@@ -61,9 +87,17 @@ export async function infoBefore(kernel: Kernel, wanted: string, json: boolean, 
     const inspection = await inspect(fetched.root, surroundings({ kernel, io }), { name })
     const provenance = await provenanceOf(fetched.source, fetching)
     const add = `vtcode plugins add ${offer ? wanted : `'${wanted}'`}`
-    const facts = { installed: false, ...(offer && { offer }), source: fetched.source, ...(provenance !== undefined && { provenance }), add }
+    const facts = {
+      installed: false,
+      ...(offer && { offer }),
+      source: fetched.source,
+      ...(provenance !== undefined && { provenance }),
+      add,
+    }
     const document = { ...infoDocument(inspection, undefined, new Map()), root: undefined, ...facts }
-    io.stdout.write(json ? documentText(document) : beforeText(offer, fetched.source, provenance, consentText(inspection, io), add))
+    io.stdout.write(
+      json ? documentText(document) : beforeText(offer, fetched.source, provenance, consentText(inspection, io), add),
+    )
     return 0
   } catch (error) {
     if (!(error instanceof UserError)) throw error
@@ -74,7 +108,25 @@ export async function infoBefore(kernel: Kernel, wanted: string, json: boolean, 
   }
 }
 
-function beforeText(offer: IndexedPlugin | undefined, source: object, provenance: Provenance | string | undefined, what: string, add: string): string {
-  const facts = offer ? [...(offer.description === undefined ? [] : [`says    ${oneLine(offer.description)}`]), `index   ${oneLine(offer.index)}`] : []
-  return [what.trimEnd(), ...facts, `source  ${oneLine(Object.values(source).join(' '))}`, ...provenanceLine(provenance), `It is not installed; \`${oneLine(add)}\` does that.`, ''].join('\n')
+function beforeText(
+  offer: IndexedPlugin | undefined,
+  source: object,
+  provenance: Provenance | string | undefined,
+  what: string,
+  add: string,
+): string {
+  const facts = offer
+    ? [
+        ...(offer.description === undefined ? [] : [`says    ${oneLine(offer.description)}`]),
+        `index   ${oneLine(offer.index)}`,
+      ]
+    : []
+  return [
+    what.trimEnd(),
+    ...facts,
+    `source  ${oneLine(Object.values(source).join(' '))}`,
+    ...provenanceLine(provenance),
+    `It is not installed; \`${oneLine(add)}\` does that.`,
+    '',
+  ].join('\n')
 }

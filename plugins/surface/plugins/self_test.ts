@@ -12,7 +12,15 @@ export interface SelfTestOutcome {
   outcome: 'passed' | 'failed' | 'skipped' | 'not_run'
   reason?: string
 }
-type Example = { files?: JsonObject; input?: JsonObject; invalid?: boolean; call?: { tool: string; input?: JsonObject }; result?: Result; skip_without?: string[]; expect?: JsonObject }
+type Example = {
+  files?: JsonObject
+  input?: JsonObject
+  invalid?: boolean
+  call?: { tool: string; input?: JsonObject }
+  result?: Result
+  skip_without?: string[]
+  expect?: JsonObject
+}
 
 const passed: SelfTestOutcome = { outcome: 'passed' }
 const notRun: SelfTestOutcome = { outcome: 'not_run' }
@@ -44,7 +52,10 @@ export async function tryAll(setting: SelfTestContext): Promise<Tried[]> {
     for (const [index, example] of examples.entries()) {
       const { outcome, reason } = await runExample(contribution, example, setting)
       row.examples[outcome] += 1
-      if (outcome === 'failed') row.errors.push(`example ${index + 1}${typeof example['title'] === 'string' ? ` (${example['title']})` : ''}: ${reason}`)
+      if (outcome === 'failed')
+        row.errors.push(
+          `example ${index + 1}${typeof example['title'] === 'string' ? ` (${example['title']})` : ''}: ${reason}`,
+        )
     }
     // Texts of errors quote it, so it has to be an input that is taken.
     if (isObject(quoted)) {
@@ -61,13 +72,18 @@ export async function tryAll(setting: SelfTestContext): Promise<Tried[]> {
   return rows
 }
 
-async function runExample(contribution: Contribution, declared: JsonObject, trial: SelfTestContext): Promise<SelfTestOutcome> {
+async function runExample(
+  contribution: Contribution,
+  declared: JsonObject,
+  trial: SelfTestContext,
+): Promise<SelfTestOutcome> {
   const example = declared as Example
   const folders = searchPath(trial.io.env['PATH'], trial.path)
   if (example.skip_without?.some((name) => !findProgram(name, folders))) return { outcome: 'skipped' }
   const key = foreignKey(contribution)
   // The example has the plugin alone, without the adapter that it counts on.
-  if (key !== undefined && !trial.inspection.contributions.some(({ manifest }) => manifest.key === key)) return { outcome: 'skipped' }
+  if (key !== undefined && !trial.inspection.contributions.some(({ manifest }) => manifest.key === key))
+    return { outcome: 'skipped' }
   if (!trial.run && executes(contribution)) return notRun
   try {
     if (contribution.kind === 'policy') return await judged(contribution, example, trial)
@@ -79,7 +95,11 @@ async function runExample(contribution: Contribution, declared: JsonObject, tria
   }
 }
 
-function acted(contribution: Contribution, { files = {}, input = {}, invalid = false, expect = {} }: Example, trial: SelfTestContext): Promise<SelfTestOutcome> {
+function acted(
+  contribution: Contribution,
+  { files = {}, input = {}, invalid = false, expect = {} }: Example,
+  trial: SelfTestContext,
+): Promise<SelfTestOutcome> {
   const [tool, action] = (slotMeant(contribution) ?? '').split('/') as [string, string?]
   const sent = { ...definedOnly({ action }), ...input }
   return onBench(trial, files, {}, async (kernel) => {
@@ -99,7 +119,10 @@ function acted(contribution: Contribution, { files = {}, input = {}, invalid = f
 function rendered({ call, would = {} }: Explanation, expect: JsonObject): string | undefined {
   for (const key of ['argv', 'stdin', 'request']) {
     if (!(key in expect)) continue
-    const exact = key === 'argv' && Array.isArray(would[key]) && (would[key] as unknown[]).length !== (expect[key] as unknown[]).length
+    const exact =
+      key === 'argv' &&
+      Array.isArray(would[key]) &&
+      (would[key] as unknown[]).length !== (expect[key] as unknown[]).length
     const difference = exact ? `argv is ${JSON.stringify(would[key])}` : differs(would[key], expect[key], key)
     if (difference !== undefined) return difference
   }
@@ -113,12 +136,14 @@ function rendered({ call, would = {} }: Explanation, expect: JsonObject): string
 function compared(result: Result, { ok, code, output, text_includes, notices }: JsonObject): SelfTestOutcome {
   const shown = result.ok ? JSON.stringify(result.output) : `${result.error.code}: ${result.error.message}`
   if (ok !== undefined && result.ok !== ok) return failed(`the answer is ${shown.slice(0, 400)}`)
-  if (code !== undefined && (result.ok || result.error.code !== code)) return failed(`the answer is ${shown.slice(0, 400)} instead of ${toText(code)}`)
+  if (code !== undefined && (result.ok || result.error.code !== code))
+    return failed(`the answer is ${shown.slice(0, 400)} instead of ${toText(code)}`)
   if (output !== undefined) {
     const difference = differs(result.ok ? result.output : undefined, output, 'output')
     if (difference !== undefined) return failed(difference)
   }
-  if (text_includes !== undefined && !includesText(result, toText(text_includes))) return failed(`the text does not include ${JSON.stringify(text_includes)}`)
+  if (text_includes !== undefined && !includesText(result, toText(text_includes)))
+    return failed(`the text does not include ${JSON.stringify(text_includes)}`)
   const codes = (result.notices ?? []).map((notice) => notice.code)
   const missing = ((notices ?? []) as string[]).filter((name) => !codes.includes(name))
   return missing.length > 0 ? failed(`there is no notice ${missing.join(', ')}`) : passed
@@ -126,27 +151,45 @@ function compared(result: Result, { ok, code, output, text_includes, notices }: 
 
 const includesText = (result: Result, text: string): boolean => result.ok && (result.text ?? '').includes(text)
 
-function judged({ id, name }: Contribution, { files = {}, call, expect = {} }: Example, trial: SelfTestContext): Promise<SelfTestOutcome> {
+function judged(
+  { id, name }: Contribution,
+  { files = {}, call, expect = {} }: Example,
+  trial: SelfTestContext,
+): Promise<SelfTestOutcome> {
   if (!call) return Promise.resolve(failed('an example of a policy needs `call`'))
   return onBench(trial, files, {}, async (kernel) => {
     const { verdict, chain, reason } = await kernel.explain(call.tool, call.input ?? {})
     if (verdict === 'refused') return failed(`the call is refused before any policy is asked: ${reason ?? ''}`)
     const word = chain.find(({ policy }) => policy === id || policy.endsWith(`:${name}`))
     const actual = word?.verdict ?? 'none'
-    return actual === expect['verdict'] ? passed : failed(`the verdict is ${actual}${word?.reason ? ` (${word.reason})` : ''} instead of ${toText(expect['verdict'])}`)
+    return actual === expect['verdict']
+      ? passed
+      : failed(
+          `the verdict is ${actual}${word?.reason ? ` (${word.reason})` : ''} instead of ${toText(expect['verdict'])}`,
+        )
   })
 }
 
 /** The answer is given by a stand-in for the slot, so that the compactor meets it on the ordinary way. */
-async function shrunk({ manifest }: Contribution, { files = {}, call, result, expect = {} }: Example, trial: SelfTestContext): Promise<SelfTestOutcome> {
+async function shrunk(
+  { manifest }: Contribution,
+  { files = {}, call, result, expect = {} }: Example,
+  trial: SelfTestContext,
+): Promise<SelfTestOutcome> {
   if (!result) return failed('an example of a compactor needs `result`')
-  const target = call ?? { tool: manifest.slots?.find((slot) => !slot.includes('*')) ?? 'unified_search/list', input: {} }
+  const target = call ?? {
+    tool: manifest.slots?.find((slot) => !slot.includes('*')) ?? 'unified_search/list',
+    input: {},
+  }
   const [tool, named] = target.tool.split('/') as [string, string?]
   const action = named ?? (target.input?.['action'] as string | undefined)
   const slot = action === undefined ? tool : `${tool}/${action}`
   const folder = tempFolder('given')
   try {
-    writeFileSync(join(folder, 'given.yaml'), JSON.stringify({ name: 'given', action: slot, stage: 'override', module: './given.js' }))
+    writeFileSync(
+      join(folder, 'given.yaml'),
+      JSON.stringify({ name: 'given', action: slot, stage: 'override', module: './given.js' }),
+    )
     writeFileSync(join(folder, 'given.js'), `export default () => (${JSON.stringify(result)})\n`)
     const config = { manifests: [{ from: folder, isolate: 'inline' as const }], use: { [slot]: 'given' } }
     return await onBench(trial, files, config, async (kernel) => {
@@ -167,8 +210,12 @@ function differs(actual: unknown, expected: unknown, place: string): string | un
   }
   if (typeof expected === 'object' && expected !== null) {
     if (typeof actual !== 'object' || actual === null) return `${place} is ${JSON.stringify(actual)}, no object`
-    return first(Object.entries(expected).map(([key, item]) => differs((actual as JsonObject)[key], item, `${place}.${key}`)))
+    return first(
+      Object.entries(expected).map(([key, item]) => differs((actual as JsonObject)[key], item, `${place}.${key}`)),
+    )
   }
-  return Object.is(actual, expected) ? undefined : `${place} is ${toText(JSON.stringify(actual)).slice(0, 400)} instead of ${JSON.stringify(expected)}`
+  return Object.is(actual, expected)
+    ? undefined
+    : `${place} is ${toText(JSON.stringify(actual)).slice(0, 400)} instead of ${JSON.stringify(expected)}`
 }
 const first = (differences: (string | undefined)[]): string | undefined => differences.find((one) => one !== undefined)

@@ -13,21 +13,35 @@ export function consentText(inspection: Inspection, io: Io): string {
   const { bold, dim, yellow } = paint(io.stderr, io.env)
   const { name, format, contributions, skills, instructions, agents, diagnostics, root } = inspection
   const powers = permissionsOf(inspection)
-  const cleaned = contributions.filter(({ file }) => diagnostics.some(({ code, files }) => code === 'VT_TEXT_CLEANED' && files.includes(file)))
+  const cleaned = contributions.filter(({ file }) =>
+    diagnostics.some(({ code, files }) => code === 'VT_TEXT_CLEANED' && files.includes(file)),
+  )
   return [
     `${bold(oneLine(name))}  ${dim(`${format}, ${pluralized(contributions.length, 'contribution')}, ${pluralized(skills.length, 'skill')}`)}`,
     ...powers.flatMap((power) => powerLines(power)),
     ...(powers.some(({ does }) => does.length > 0) ? [] : ['  runs nothing']),
     ...textLines({ instructions: instructions.map((file) => relative(root, file)), agents }),
-    ...diagnostics.map((one) => `  ${yellow(one.code === 'VT_FORMAT_INVALID' ? 'left out' : one.severity)} ${oneLine(located(one, root))}`),
+    ...diagnostics.map(
+      (one) =>
+        `  ${yellow(one.code === 'VT_FORMAT_INVALID' ? 'left out' : one.severity)} ${oneLine(located(one, root))}`,
+    ),
     // What a reader is shown differs from what stands there, so the file is shown as it stands.
-    ...cleaned.flatMap(({ file }) => [dim(`── ${oneLine(relative(root, file))}, as it stands`), printable(readBytes(file).toString()).trimEnd()]),
+    ...cleaned.flatMap(({ file }) => [
+      dim(`── ${oneLine(relative(root, file))}, as it stands`),
+      printable(readBytes(file).toString()).trimEnd(),
+    ]),
     '',
   ].join('\n')
 }
 
 /** What a package tells models without being asked, and which agents it brings. */
-const textLines = ({ instructions, agents }: { instructions: readonly string[]; agents: readonly { name: string; description: string }[] }): string[] => [
+const textLines = ({
+  instructions,
+  agents,
+}: {
+  instructions: readonly string[]
+  agents: readonly { name: string; description: string }[]
+}): string[] => [
   ...instructions.map((file) => `  tells every model what stands in ${oneLine(file)}`),
   ...agents.map((agent) => `  agent ${oneLine(agent.name)}  ${oneLine(agent.description).slice(0, 120)}`),
 ]
@@ -38,13 +52,17 @@ export function provenanceLine(provenance: Provenance | string | undefined): str
   if (typeof provenance === 'string') return [`built   ${oneLine(provenance)}`]
   const { repository, commit, builder, same_bytes } = provenance
   const from = `${repository}${commit === undefined ? '' : ` at ${commit}`}${builder === undefined ? '' : ` by ${builder}`}`
-  return [`built   from ${oneLine(from)}, says the attestation of its registry${same_bytes ? '' : ' OF ANOTHER ARCHIVE THAN THIS ONE'}; \`npm audit signatures\` checks who signed it`]
+  return [
+    `built   from ${oneLine(from)}, says the attestation of its registry${same_bytes ? '' : ' OF ANOTHER ARCHIVE THAN THIS ONE'}; \`npm audit signatures\` checks who signed it`,
+  ]
 }
 
 /** What is said of a part of a plugin, behind the file and the line that it is about. */
 export function located({ message, files: [file = ''] }: Pick<Diagnostic, 'message' | 'files'>, root: string): string {
   const way = relative(root, file)
-  return way === '' || way.startsWith('..') || message.includes(file.replace(/:\d+$/, '')) ? message : `${way}: ${message}`
+  return way === '' || way.startsWith('..') || message.includes(file.replace(/:\d+$/, ''))
+    ? message
+    : `${way}: ${message}`
 }
 
 const powerLines = ({ id, serves, effects, does, reads }: Permission): string[] => [
@@ -55,9 +73,15 @@ const powerLines = ({ id, serves, effects, does, reads }: Permission): string[] 
 
 /** What a user would have to look at again; `were` are the files that were agreed to. */
 export function differenceText(before: Inspection | undefined, after: Inspection, were: Tree['files']): string {
-  const lines = (inspection: Inspection) => permissionsOf(inspection).flatMap((power) => powerLines(power).map((line, at) => (at === 0 ? line : `${line}  (${power.id})`)))
+  const lines = (inspection: Inspection) =>
+    permissionsOf(inspection).flatMap((power) =>
+      powerLines(power).map((line, at) => (at === 0 ? line : `${line}  (${power.id})`)),
+    )
   const [was, is] = [before ? lines(before) : [], lines(after)]
-  const changed = [...was.filter((line) => !is.includes(line)).map((line) => `-${line}`), ...is.filter((line) => !was.includes(line)).map((line) => `+${line}`)]
+  const changed = [
+    ...was.filter((line) => !is.includes(line)).map((line) => `-${line}`),
+    ...is.filter((line) => !was.includes(line)).map((line) => `+${line}`),
+  ]
   const files = changedFiles(were, readTree(after.root).files)
   return [...(changed.length > 0 ? changed : ['  It may do the same as before.']), ...files, ''].join('\n')
 }
@@ -69,14 +93,23 @@ function changedFiles(was: Tree['files'], is: Tree['files']): string[] {
 }
 
 /** The document of `show --json`. */
-export function infoDocument(inspection: Inspection, installed: Installed | undefined, states: ReadonlyMap<string, { state: string; reason?: string }>) {
+export function infoDocument(
+  inspection: Inspection,
+  installed: Installed | undefined,
+  states: ReadonlyMap<string, { state: string; reason?: string }>,
+) {
   const { name, root, format, contributions, invalid, skills, instructions, agents, diagnostics } = inspection
   const powers = new Map(permissionsOf(inspection).map((power) => [power.id, power]))
   return {
     name,
     format,
     root,
-    ...(installed && { source: installed.source, tree: installed.tree, executes: installed.executes, version: installed.version }),
+    ...(installed && {
+      source: installed.source,
+      tree: installed.tree,
+      executes: installed.executes,
+      version: installed.version,
+    }),
     contributions: [
       ...contributions.map(({ id, kind, file, manifest }) => ({
         kind,
@@ -87,7 +120,15 @@ export function infoDocument(inspection: Inspection, installed: Installed | unde
         ...powers.get(id)!,
         ...states.get(id),
       })),
-      ...invalid.map(({ id, kind, file, state, reason }) => ({ kind, file: relative(root, file), id, state, reason, does: [], reads: [] })),
+      ...invalid.map(({ id, kind, file, state, reason }) => ({
+        kind,
+        file: relative(root, file),
+        id,
+        state,
+        reason,
+        does: [],
+        reads: [],
+      })),
     ],
     skills: skills.map(({ name, description }) => ({ name, description })),
     instructions: instructions.map((file) => relative(root, file)),
@@ -97,7 +138,20 @@ export function infoDocument(inspection: Inspection, installed: Installed | unde
   }
 }
 
-export function infoText({ name, format, root, contributions, skills, instructions, agents, diagnostics, ...lock }: ReturnType<typeof infoDocument>, io: Io): string {
+export function infoText(
+  {
+    name,
+    format,
+    root,
+    contributions,
+    skills,
+    instructions,
+    agents,
+    diagnostics,
+    ...lock
+  }: ReturnType<typeof infoDocument>,
+  io: Io,
+): string {
   const { bold, dim } = paint(io.stdout, io.env)
   const { source, tree } = lock as { source?: Installed['source']; tree?: string }
   return [

@@ -6,7 +6,19 @@ import { oneLine, say } from '../../lib/terminal/index.js'
 import { writeTypes } from './types.js'
 
 const folderOfTemplates = programFile('skills/plugin-author/assets')
-export const templates = ['js', 'ts', 'command', 'http', 'mcp', 'provider', 'policy', 'compactor', 'skill', 'hooks', 'package']
+export const templates = [
+  'js',
+  'ts',
+  'command',
+  'http',
+  'mcp',
+  'provider',
+  'policy',
+  'compactor',
+  'skill',
+  'hooks',
+  'package',
+]
 export const runners = ['node', 'vitest']
 
 interface Written {
@@ -20,7 +32,12 @@ export interface StarterChoice {
 }
 
 /** `vtcode plugins new`: a plugin that works, with examples and a test that pass. What exists is never touched. */
-export async function createPlugin(kernel: Kernel, name: string, { template, tests, dir }: StarterChoice, io: Io): Promise<number> {
+export async function createPlugin(
+  kernel: Kernel,
+  name: string,
+  { template, tests, dir }: StarterChoice,
+  io: Io,
+): Promise<number> {
   const wrong = objection(name, template, tests)
   if (wrong !== undefined) {
     say(io, 'error', wrong)
@@ -62,17 +79,36 @@ function objection(name: string, template: string, tests: string): string | unde
 function filesOf(name: string, template: string): Written[] {
   const id = name.replaceAll('-', '_')
   const camel = id.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())
-  const words: Record<string, string> = { name, id, camel, pascal: camel[0]!.toUpperCase() + camel.slice(1), skill: name.replaceAll('_', '-'), version }
-  const filled = (text: string) => text.replace(/\{\{(name|id|camel|pascal|skill|version)\}\}/g, (_, word: string) => words[word]!)
+  const words: Record<string, string> = {
+    name,
+    id,
+    camel,
+    pascal: camel[0]!.toUpperCase() + camel.slice(1),
+    skill: name.replaceAll('_', '-'),
+    version,
+  }
+  const filled = (text: string) =>
+    text.replace(/\{\{(name|id|camel|pascal|skill|version)\}\}/g, (_, word: string) => words[word]!)
   const all = readdirSync(folderOfTemplates).sort()
   const own = all.filter((file) => file.startsWith(`${template}.`))
-  const common = all.filter((file) => file.startsWith('common.') && !own.includes(file.replace('common.', `${template}.`)))
-  return [...own, ...common].map((file) => ({ file: filled(file.slice(file.indexOf('.') + 1)).replaceAll('+', '/'), text: filled(readFileSync(join(folderOfTemplates, file), 'utf8')) }))
+  const common = all.filter(
+    (file) => file.startsWith('common.') && !own.includes(file.replace('common.', `${template}.`)),
+  )
+  return [...own, ...common].map((file) => ({
+    file: filled(file.slice(file.indexOf('.') + 1)).replaceAll('+', '/'),
+    text: filled(readFileSync(join(folderOfTemplates, file), 'utf8')),
+  }))
 }
 
 /** The same test for vitest, which compiles `await using` in TypeScript. */
 function forVitest({ file, text }: Written): Written {
-  if (/\.test\.[jt]s$/.test(file)) return { file: file.replace(/js$/, 'ts'), text: text.replace("from 'node:test'", "from 'vitest'") }
+  if (/\.test\.[jt]s$/.test(file))
+    return { file: file.replace(/js$/, 'ts'), text: text.replace("from 'node:test'", "from 'vitest'") }
   if (file !== 'package.json') return { file, text }
-  return { file, text: text.replace('vtcode plugins test .', 'vitest run').replace('"vtcode": "^', '"vitest": "^4",\n    "vtcode": "^') }
+  return {
+    file,
+    text: text
+      .replace('vtcode plugins test .', 'vitest run')
+      .replace('"vtcode": "^', '"vitest": "^4",\n    "vtcode": "^'),
+  }
 }

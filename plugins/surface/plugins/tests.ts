@@ -22,19 +22,33 @@ export async function testPlugin(path: string, io: Io): Promise<number> {
   const folder = statSync(place).isDirectory()
   const files = folder ? testsIn(place) : [place]
   if (files.length === 0) {
-    say(io, 'error', `There is no test in ${oneLine(place)}: no file is called *.test.js or *.test.ts. \`vtcode plugins new\` writes one.`)
+    say(
+      io,
+      'error',
+      `There is no test in ${oneLine(place)}: no file is called *.test.js or *.test.ts. \`vtcode plugins new\` writes one.`,
+    )
     return 1
   }
-  const write = (stream: Io['stdout']) => (chunk: Buffer): undefined => void stream.write(chunk.toString('utf8'))
-  const program = { file: process.execPath, args: ['--no-warnings', '--test-reporter=spec', child, ...files], cwd: folder ? place : resolve(place, '..') }
+  const write =
+    (stream: Io['stdout']) =>
+    (chunk: Buffer): undefined =>
+      void stream.write(chunk.toString('utf8'))
+  const program = {
+    file: process.execPath,
+    args: ['--no-warnings', '--test-reporter=spec', child, ...files],
+    cwd: folder ? place : resolve(place, '..'),
+  }
   const ended = await runProgram(program, { signal: io.signal, seconds: SECONDS }, write(io.stdout), write(io.stderr))
   return ended?.exit_code ?? 1
 }
 
 function testsIn(root: string, folder = root, depth = 0): string[] {
-  return readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1)).flatMap((entry) => {
-    const path = join(folder, entry.name)
-    if (entry.isDirectory()) return depth < MAX_DEPTH && !/^\.|^node_modules$/.test(entry.name) ? testsIn(root, path, depth + 1) : []
-    return entry.isFile() && isTest.test(relative(root, path)) ? [path] : []
-  })
+  return readdirSync(folder, { withFileTypes: true })
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .flatMap((entry) => {
+      const path = join(folder, entry.name)
+      if (entry.isDirectory())
+        return depth < MAX_DEPTH && !/^\.|^node_modules$/.test(entry.name) ? testsIn(root, path, depth + 1) : []
+      return entry.isFile() && isTest.test(relative(root, path)) ? [path] : []
+    })
 }

@@ -3,7 +3,8 @@ import type { Schema } from '../../../core/index.js'
 
 // The TypeScript of schemas: of our settings and slots, and of manifests of plugins.
 
-export const pascal = (name: string): string => name.replace(/(?:^|[_-])([a-z])/g, (_, letter: string) => letter.toUpperCase())
+export const pascal = (name: string): string =>
+  name.replace(/(?:^|[_-])([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
 /** Keywords that narrow a value without changing its type, and those that say nothing of values. */
 const silent = new RegExp(
@@ -46,7 +47,9 @@ function requireKnown(schema: Schema): void {
 }
 
 /** Does a branch say what a value is, and not only which keys must be there or how large it is? */
-const isShape = (branch: Schema): boolean => ['$ref', 'const', 'enum', 'type', 'properties', 'items'].some((key) => key in branch) && !(Object.keys(branch).join() === 'const' && typeof branch['const'] === 'number')
+const isShape = (branch: Schema): boolean =>
+  ['$ref', 'const', 'enum', 'type', 'properties', 'items'].some((key) => key in branch) &&
+  !(Object.keys(branch).join() === 'const' && typeof branch['const'] === 'number')
 
 function ofType(type: string, schema: Schema, context: TypeContext, indent: string): string {
   switch (type) {
@@ -59,7 +62,9 @@ function ofType(type: string, schema: Schema, context: TypeContext, indent: stri
       return type
     case 'array': {
       const first = schema['prefixItems'] as Schema[] | undefined
-      return first ? `[${first.map((item) => typeOf(item, context, indent)).join(', ')}]` : `${grouped([typeOf((schema['items'] ?? true) as Schema, { ...context, resolved: false }, indent)])}[]`
+      return first
+        ? `[${first.map((item) => typeOf(item, context, indent)).join(', ')}]`
+        : `${grouped([typeOf((schema['items'] ?? true) as Schema, { ...context, resolved: false }, indent)])}[]`
     }
     case 'object':
       return objectType(schema, context, indent)
@@ -69,7 +74,10 @@ function ofType(type: string, schema: Schema, context: TypeContext, indent: stri
   }
 }
 
-const grouped = (types: string[]): string => (types.length > 1 || /[|&](?![^{]*\})/.test(types[0]!.replace(/\{[\s\S]*\}/g, '{}')) ? `(${types.join(' | ')})` : types[0]!)
+const grouped = (types: string[]): string =>
+  types.length > 1 || /[|&](?![^{]*\})/.test(types[0]!.replace(/\{[\s\S]*\}/g, '{}'))
+    ? `(${types.join(' | ')})`
+    : types[0]!
 
 interface ObjectSchema {
   properties?: Record<string, Schema>
@@ -82,31 +90,54 @@ function objectType(schema: Schema, context: TypeContext, indent: string): strin
   const { properties = {}, required = [], additionalProperties, 'x-fired': known = [] } = schema as ObjectSchema
   const member = { ...context, resolved: false }
   const isPresent = (key: string, part: Schema) =>
-    required.includes(key) || (context.resolved === true && (part['default'] !== undefined || part['properties'] !== undefined))
+    required.includes(key) ||
+    (context.resolved === true && (part['default'] !== undefined || part['properties'] !== undefined))
   const inner = `${indent}  `
   const rest = additionalProperties ?? (context.open || Object.keys(properties).length === 0)
   const map = rest === false ? undefined : `{ [name: string]: ${typeOf(rest, member, indent)} }`
   // Names that mean something in an open map are completed all the same.
-  if (known.length > 0) return `Open<${known.map((name) => `\n${inner}| ${literal(name)}`).join('')},\n${inner}${typeOf(rest, member, inner)}\n${indent}>`
+  if (known.length > 0)
+    return `Open<${known.map((name) => `\n${inner}| ${literal(name)}`).join('')},\n${inner}${typeOf(rest, member, inner)}\n${indent}>`
   const lines = Object.entries(properties).map(([key, part]) => {
     const name = /^[A-Za-z_$][\w$]*$/.test(key) ? key : literal(key)
     return `${comment(noteOf(part), inner)}${inner}${name}${isPresent(key, part) ? '' : '?'}: ${typeOf(part, context, inner)}\n`
   })
   if (lines.length === 0) return map ?? '{ [name: string]: never }'
   const closed = `{\n${lines.join('')}${indent}}`
-  return map === undefined ? closed : rest === true ? `{\n${lines.join('')}${inner}[name: string]: unknown\n${indent}}` : `${map} & ${closed}`
+  return map === undefined
+    ? closed
+    : rest === true
+      ? `{\n${lines.join('')}${inner}[name: string]: unknown\n${indent}}`
+      : `${map} & ${closed}`
 }
 
 function literal(value: unknown): string {
-  return typeof value === 'string' ? `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'` : JSON.stringify(value)
+  return typeof value === 'string'
+    ? `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+    : JSON.stringify(value)
 }
 
 /** What an editor shows of a key. */
 export function noteOf(schema: Schema): string {
-  const { description = '', default: value, deprecated } = schema as { description?: string; default?: unknown; deprecated?: boolean }
-  const isEmpty = value === undefined || value === null || (typeof value === 'object' && Object.keys(value).length === 0)
-  const shown = isEmpty || description.startsWith('Default:') ? '' : `Default: \`${typeof value === 'string' ? value : JSON.stringify(value)}\`.`
-  return [deprecated ? '@deprecated' : '', description && (/[.!?]$/.test(description) ? description : `${description}.`), shown].filter(Boolean).join(' ')
+  const {
+    description = '',
+    default: value,
+    deprecated,
+  } = schema as { description?: string; default?: unknown; deprecated?: boolean }
+  const isEmpty =
+    value === undefined || value === null || (typeof value === 'object' && Object.keys(value).length === 0)
+  const shown =
+    isEmpty || description.startsWith('Default:')
+      ? ''
+      : `Default: \`${typeof value === 'string' ? value : JSON.stringify(value)}\`.`
+  return [
+    deprecated ? '@deprecated' : '',
+    description && (/[.!?]$/.test(description) ? description : `${description}.`),
+    shown,
+  ]
+    .filter(Boolean)
+    .join(' ')
 }
 
-export const comment = (text: string | undefined, indent: string): string => (text ? `${indent}/** ${text.replaceAll('*/', '*\\/').replace(/\s+/g, ' ').trim()} */\n` : '')
+export const comment = (text: string | undefined, indent: string): string =>
+  text ? `${indent}/** ${text.replaceAll('*/', '*\\/').replace(/\s+/g, ' ').trim()} */\n` : ''

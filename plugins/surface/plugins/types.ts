@@ -9,7 +9,12 @@ import { comment, pascal, typeOf } from './type_text.js'
 const head = '// Made from the manifests by `vtcode plugins types`. Change those, not this.\n'
 
 /** `vtcode plugins types`: the types of what a plugin's actions take and answer, from their schemas, as `types.d.ts` in its folder. A file of somebody else is left alone. */
-export async function writeTypes(kernel: Kernel, path: string, io: Io, { check = false, quiet = false }: { check?: boolean; quiet?: boolean } = {}): Promise<number> {
+export async function writeTypes(
+  kernel: Kernel,
+  path: string,
+  io: Io,
+  { check = false, quiet = false }: { check?: boolean; quiet?: boolean } = {},
+): Promise<number> {
   const place = resolve(path)
   if (!existsSync(place)) {
     say(io, 'error', `'${oneLine(path)}' does not exist.`)
@@ -18,13 +23,21 @@ export async function writeTypes(kernel: Kernel, path: string, io: Io, { check =
   const { root, contributions, invalid } = await inspect(place, surroundings({ kernel, io }))
   const wrong = invalid.find(({ state }) => state === 'invalid')
   if (wrong) {
-    say(io, 'error', `${oneLine(relative(root, wrong.file))} is not valid: ${oneLine(wrong.reason ?? '')} \`vtcode plugins validate ${oneLine(path)}\` says more.`)
+    say(
+      io,
+      'error',
+      `${oneLine(relative(root, wrong.file))} is not valid: ${oneLine(wrong.reason ?? '')} \`vtcode plugins validate ${oneLine(path)}\` says more.`,
+    )
     return 1
   }
   const file = join(root, 'types.d.ts')
   const before = existsSync(file) ? readFileSync(file, 'utf8') : undefined
   if (before !== undefined && !before.startsWith(head)) {
-    say(io, 'error', `${oneLine(file)} was not made by \`vtcode plugins types\`. Move or rename it; nothing was written.`)
+    say(
+      io,
+      'error',
+      `${oneLine(file)} was not made by \`vtcode plugins types\`. Move or rename it; nothing was written.`,
+    )
     return 1
   }
   const text = `${head}\n${contributions.flatMap((one) => typesOf(one, kernel)).join('\n')}`
@@ -46,14 +59,21 @@ function typesOf({ kind, name, slot, stage, manifest }: Contribution, kernel: Ke
   const input = manifest.input ?? inherited?.input ?? { properties: {} }
   const output = manifest.output ?? inherited?.output
   return [
-    typeText(`${prefix}Input`, `What a call of ${slot} gives. A property with a default is always there.`, withDefaults(input), prefix),
+    typeText(
+      `${prefix}Input`,
+      `What a call of ${slot} gives. A property with a default is always there.`,
+      withDefaults(input),
+      prefix,
+    ),
     typeText(`${prefix}Output`, `What ${slot} answers.`, output ?? { type: 'object' }, prefix),
   ]
 }
 
 function typeText(name: string, about: string, schema: Schema, prefix: string): string {
   const context = { refer: (part: string) => `${prefix}${pascal(part)}`, open: false, lenient: true }
-  const parts = Object.entries((schema['$defs'] ?? {}) as Record<string, Schema>).map(([part, of]) => `export type ${context.refer(part)} = ${typeOf(of, context, '')}\n`)
+  const parts = Object.entries((schema['$defs'] ?? {}) as Record<string, Schema>).map(
+    ([part, of]) => `export type ${context.refer(part)} = ${typeOf(of, context, '')}\n`,
+  )
   return `${comment(about, '')}export type ${name} = ${typeOf({ ...schema, type: 'object' }, context, '')}\n${parts.join('')}`
 }
 

@@ -5,7 +5,13 @@ import { tryAll } from './self_test.js'
 
 /** The examples of a plugin, run in the sandbox that this whole process is in. Its socket is no descriptor of what it starts, and nobody opens one by way of /proc. */
 async function validate({ path, surroundings }: ConfinedTask): Promise<void> {
-  const io = { stdin: process.stdin, stdout: process.stdout, stderr: process.stderr, env: process.env, signal: new AbortController().signal }
+  const io = {
+    stdin: process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    env: process.env,
+    signal: new AbortController().signal,
+  }
   const inspection = await inspect(path, { ...surroundings, env: process.env })
   const rows = await tryAll({ path, inspection, run: true, io, confined: true })
   // What a plugin left running ends with the sandbox.

@@ -8,7 +8,10 @@ export async function adopt(kernel: Kernel, named: string[], io: Io): Promise<nu
   if (io.env['VTCODE'] === '1') throw problem('VT_TRUST_REFUSED')
   const offered = offeredBy(kernel)
   const strange = named.find((rule) => !offered.has(rule))
-  if (strange !== undefined) throw new CallUsageError(`The workspace does not allow '${oneLine(strange)}'; it allows: ${[...offered.keys()].map(oneLine).join(', ') || '(nothing)'}.`)
+  if (strange !== undefined)
+    throw new CallUsageError(
+      `The workspace does not allow '${oneLine(strange)}'; it allows: ${[...offered.keys()].map(oneLine).join(', ') || '(nothing)'}.`,
+    )
   const { rules: before, write } = allowedHere(kernel.inspection.home, kernel.workspace)
   const open = [...offered].filter(([rule]) => !before.includes(rule))
   if (open.length === 0) io.stdout.write('There is nothing to adopt.\n')
@@ -23,13 +26,19 @@ export async function adopt(kernel: Kernel, named: string[], io: Io): Promise<nu
   if (taken.length > 0) {
     write([...before, ...taken])
     io.stdout.write(taken.map((rule) => `Allowed here: ${oneLine(rule)}\n`).join(''))
-  } else if (open.length > 0 && !interactive(io)) say(io, 'error', 'There is no terminal to ask at; name the rules: vtcode policy adopt <rule>…')
+  } else if (open.length > 0 && !interactive(io))
+    say(io, 'error', 'There is no terminal to ask at; name the rules: vtcode policy adopt <rule>…')
   return open.length === 0 || taken.length > 0 ? 0 : 1
 }
 
 /** Allow rules of the workspace that were ignored, each with the file that says it. */
 function offeredBy(kernel: Kernel): Map<string, string> {
-  const ignored = kernel.inspection.origins().filter(({ path }) => path === 'policy.allow').flatMap(({ overridden }) => overridden.filter(({ layer, reason }) => layer === 'workspace' && reason !== undefined))
+  const ignored = kernel.inspection
+    .origins()
+    .filter(({ path }) => path === 'policy.allow')
+    .flatMap(({ overridden }) =>
+      overridden.filter(({ layer, reason }) => layer === 'workspace' && reason !== undefined),
+    )
   const rules = ignored.flatMap(({ file, line, value }) =>
     [value].flat().flatMap((entry): [string, string][] => {
       const rule = typeof entry === 'string' ? entry : (entry as { rule?: unknown }).rule

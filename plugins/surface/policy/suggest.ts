@@ -26,12 +26,19 @@ export async function suggest(kernel: Kernel, json: boolean, io: Io): Promise<nu
   } finally {
     workspace.close()
   }
-  const suggestions = [...found.values()].sort((a, b) => b.agreed - a.agreed || b.asked - a.asked || (a.rule < b.rule ? -1 : 1)).slice(0, 50)
+  const suggestions = [...found.values()]
+    .sort((a, b) => b.agreed - a.agreed || b.asked - a.asked || (a.rule < b.rule ? -1 : 1))
+    .slice(0, 50)
   if (json) io.stdout.write(documentText({ suggestions }))
   else if (suggestions.length === 0) io.stdout.write('Nothing was asked that a rule could answer.\n')
   else {
-    const lines = suggestions.map(({ rule, asked, agreed }) => `    - '${oneLine(rule).replaceAll("'", "''")}'  # asked ${asked} ×, agreed ${agreed} ×\n`)
-    io.stdout.write(`# To allow one for good, write it to ~/.vtcode/vtcode.config.yaml. Nothing was changed.\npolicy:\n  allow:\n${lines.join('')}`)
+    const lines = suggestions.map(
+      ({ rule, asked, agreed }) =>
+        `    - '${oneLine(rule).replaceAll("'", "''")}'  # asked ${asked} ×, agreed ${agreed} ×\n`,
+    )
+    io.stdout.write(
+      `# To allow one for good, write it to ~/.vtcode/vtcode.config.yaml. Nothing was changed.\npolicy:\n  allow:\n${lines.join('')}`,
+    )
   }
   return 0
 }
@@ -40,16 +47,23 @@ export async function suggest(kernel: Kernel, json: boolean, io: Io): Promise<nu
 function ruleFor({ slot, input }: CallRecord): string | undefined {
   if (!input) return undefined
   const { command, url, path } = input
-  if (slot.startsWith('unified_exec/')) return command === undefined || input['workdir'] !== undefined || input['env'] !== undefined ? undefined : commandRule(command as string | string[])
+  if (slot.startsWith('unified_exec/'))
+    return command === undefined || input['workdir'] !== undefined || input['env'] !== undefined
+      ? undefined
+      : commandRule(command as string | string[])
   if (typeof url === 'string') return URL.canParse(url) ? `WebFetch(domain:${new URL(url).hostname})` : undefined
   if (slot === 'web_search') return 'WebSearch'
   const writes = /^unified_file\/(?:write|edit|patch|delete)$/.test(slot)
-  return writes && typeof path === 'string' && /^[\w./ -]+$/.test(path) && !path.startsWith('/') ? `Edit(/${path})` : undefined
+  return writes && typeof path === 'string' && /^[\w./ -]+$/.test(path) && !path.startsWith('/')
+    ? `Edit(/${path})`
+    : undefined
 }
 
 function commandRule(command: string | string[]): string | undefined {
   const { commands, writes, inputs, assigned, dynamic } = readCommand(command)
   const [argv] = commands
   const plain = commands.length === 1 && writes.length + inputs.length + assigned.length === 0 && dynamic === undefined
-  return plain && argv!.every(({ kind, text }) => kind === 'static' && /^[\w./:=@,+-]+$/.test(text)) ? `Bash(${argv!.map(({ text }) => text).join(' ')})` : undefined
+  return plain && argv!.every(({ kind, text }) => kind === 'static' && /^[\w./:=@,+-]+$/.test(text))
+    ? `Bash(${argv!.map(({ text }) => text).join(' ')})`
+    : undefined
 }

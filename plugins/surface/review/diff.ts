@@ -27,14 +27,29 @@ export async function readDiff(folder: string, flags: DiffFlags): Promise<ReadDi
   const id = await commitId(folder, flags.commit ?? flags.base)
   if (typeof id === 'object') return id
   const { what, at } = diffWords(flags, id)
-  const how = ['--no-ext-diff', '--no-textconv', '--no-color', '--relative', '--find-renames', '--ignore-submodules=dirty', '--submodule=short', '--src-prefix=a/', '--dst-prefix=b/']
+  const how = [
+    '--no-ext-diff',
+    '--no-textconv',
+    '--no-color',
+    '--relative',
+    '--find-renames',
+    '--ignore-submodules=dirty',
+    '--submodule=short',
+    '--src-prefix=a/',
+    '--dst-prefix=b/',
+  ]
   const quiet = { 'core.quotePath': 'false', ...filtersOff(repository?.settings ?? []) }
   const ask = (...form: string[]) => askGit([what[0]!, ...how, ...form, ...what.slice(1)], folder, folder, quiet)
-  const [patch, counts, others] = await Promise.all([ask('--patch', '--unified=5'), ask('--numstat', '-z'), askGit(['ls-files', '--others', '--exclude-standard', '-z'], folder, folder)])
+  const [patch, counts, others] = await Promise.all([
+    ask('--patch', '--unified=5'),
+    ask('--numstat', '-z'),
+    askGit(['ls-files', '--others', '--exclude-standard', '-z'], folder, folder),
+  ])
   if ('refused' in patch) return { refused: explained(patch.refused) }
   if ('refused' in counts) return counts
   const paths = pathsOf(counts.output)
-  if (paths.some((path) => path.startsWith('/') || path.split('/').includes('..'))) return { refused: 'the index of the repository names a file that is not in it' }
+  if (paths.some((path) => path.startsWith('/') || path.split('/').includes('..')))
+    return { refused: 'the index of the repository names a file that is not in it' }
   const linesAt = (path: string) => countLines(folder, at === undefined ? undefined : `${at}${path}`)
   const untracked = at === undefined && 'output' in others ? others.output.split('\0').length - 1 : 0
   return { files: filesOfPatch(patch.output, paths, linesAt), untracked }
@@ -71,13 +86,22 @@ function diffWords({ base, staged, commit }: DiffFlags, id: string): { what: str
 }
 
 /** The parts of a patch under their paths: both come in one order. */
-function filesOfPatch(patch: string, paths: readonly string[], linesAt: (path: string) => Promise<number>): ChangedFile[] {
+function filesOfPatch(
+  patch: string,
+  paths: readonly string[],
+  linesAt: (path: string) => Promise<number>,
+): ChangedFile[] {
   const parts = patch.split(/^(?=diff --git )/m).filter((part) => part.startsWith('diff --git '))
-  if (parts.length !== paths.length) throw new Error(`git shows ${parts.length} changed files and counts ${paths.length}.`)
+  if (parts.length !== paths.length)
+    throw new Error(`git shows ${parts.length} changed files and counts ${paths.length}.`)
   return parts.map((part, index) => {
     const path = paths[index]!
     const gone = /^deleted file mode/m.test(part.slice(0, part.indexOf('\n@@')))
-    return { path, patch: part, lines: () => (gone ? Promise.resolve(Number(/^@@ -\d+(?:,(\d+))? /m.exec(part)?.[1] ?? 1)) : linesAt(path)) }
+    return {
+      path,
+      patch: part,
+      lines: () => (gone ? Promise.resolve(Number(/^@@ -\d+(?:,(\d+))? /m.exec(part)?.[1] ?? 1)) : linesAt(path)),
+    }
   })
 }
 
@@ -94,4 +118,5 @@ export function pathsOf(counts: string): string[] {
 }
 
 /** Lines of a text, with or without a newline at its end. */
-export const lineCount = (text: string): number => (text === '' ? 0 : text.split('\n').length - (text.endsWith('\n') ? 1 : 0))
+export const lineCount = (text: string): number =>
+  text === '' ? 0 : text.split('\n').length - (text.endsWith('\n') ? 1 : 0)

@@ -25,8 +25,16 @@ export const findingsSchema = {
         type: 'object',
         required: ['path', 'line_number', 'severity', 'title', 'detail'],
         properties: {
-          path: text(1000), line_number: { type: 'integer', minimum: 1, description: 'In the file as it is after the change; of a deleted file, before it.' },
-          severity: { enum: [...severities] }, title: text(300), detail: text(4000), suggestion: text(4000),
+          path: text(1000),
+          line_number: {
+            type: 'integer',
+            minimum: 1,
+            description: 'In the file as it is after the change; of a deleted file, before it.',
+          },
+          severity: { enum: [...severities] },
+          title: text(300),
+          detail: text(4000),
+          suggestion: text(4000),
         },
       },
     },
@@ -43,7 +51,10 @@ export const findingsPrompt = `Now give the findings of your review as data. ${m
 - detail: what happens, and when. suggestion: what to write instead, if it is short.`
 
 /** Keeps what speaks about a line that there is in a file of the diff; the rest is counted. */
-export async function soundFindings(found: readonly ReviewFinding[], files: readonly Pick<ChangedFile, 'path' | 'lines'>[]): Promise<{ findings: ReviewFinding[]; dropped: number }> {
+export async function soundFindings(
+  found: readonly ReviewFinding[],
+  files: readonly Pick<ChangedFile, 'path' | 'lines'>[],
+): Promise<{ findings: ReviewFinding[]; dropped: number }> {
   const known = new Map(files.map((file) => [file.path, file]))
   const kept: ReviewFinding[] = []
   for (const one of found) {
@@ -51,11 +62,22 @@ export async function soundFindings(found: readonly ReviewFinding[], files: read
     const lines = await known.get(path)?.lines()
     if (lines !== undefined && one.line_number <= lines) kept.push(only({ ...one, path }))
   }
-  return { findings: kept.sort((a, b) => severities.indexOf(b.severity) - severities.indexOf(a.severity)), dropped: found.length - kept.length }
+  return {
+    findings: kept.sort((a, b) => severities.indexOf(b.severity) - severities.indexOf(a.severity)),
+    dropped: found.length - kept.length,
+  }
 }
 
 // What else a model says beside it is not passed on.
-const only = ({ path, line_number, severity, title, detail, suggestion }: ReviewFinding): ReviewFinding => ({ path, line_number, severity, title, detail, ...(suggestion !== undefined && { suggestion }) })
+const only = ({ path, line_number, severity, title, detail, suggestion }: ReviewFinding): ReviewFinding => ({
+  path,
+  line_number,
+  severity,
+  title,
+  detail,
+  ...(suggestion !== undefined && { suggestion }),
+})
 
 /** Whether one of them is at least that bad. */
-export const isAtLeast = (findings: readonly ReviewFinding[], least: Severity): boolean => findings.some(({ severity }) => severities.indexOf(severity) >= severities.indexOf(least))
+export const isAtLeast = (findings: readonly ReviewFinding[], least: Severity): boolean =>
+  findings.some(({ severity }) => severities.indexOf(severity) >= severities.indexOf(least))

@@ -38,10 +38,17 @@ export function addCreate(command: Command, run: Create): void {
     .option('--tz <zone>', 'of --cron and --at, not of this machine')
     .option('--name <name>')
     .option('--model <id>', '<provider>/<model>')
-    .option('--verify <command>', 'has to pass; naming it agrees to it', (one: string, all: string[] = []) => [...all, one])
+    .option('--verify <command>', 'has to pass; naming it agrees to it', (one: string, all: string[] = []) => [
+      ...all,
+      one,
+    ])
     .addOption(new Option('--overlap <how>', 'while an earlier run goes on').choices(overlaps).default('skip'))
     .addOption(new Option('--catch-up <how>', 'of what was missed').choices(catchUps).default('one'))
-    .addOption(new Option('--catch-up-window <time>', 'what is older is not caught up on').argParser(span(60, 604_800)).default(3600, '1h'))
+    .addOption(
+      new Option('--catch-up-window <time>', 'what is older is not caught up on')
+        .argParser(span(60, 604_800))
+        .default(3600, '1h'),
+    )
     .addOption(new Option('--timeout <time>', 'of a run').argParser(span(1, 604_800)).default(7200, '2h'))
     .option('--no-jitter', 'begin to the second, not up to a tenth of the period later')
     .option('--max-runs <n>', 'then it ends', whole)
@@ -55,17 +62,35 @@ async function create(here: ScheduleVerb, how: NewSchedule): Promise<void> {
   const schedule = timingOf(here, how, now)
   const action = actionOf(here, how)
   const task = await store.add({
-    name: (how.name ?? (action.kind === 'prompt' ? action.prompt : action.message)).trim().split('\n')[0]!.slice(0, 80) || 'schedule',
-    workspace: kernel.workspace, workspace_id: ownWorkspace(here, kernel.workspace), created_at: new Date(now).toISOString(), enabled: true, schedule, action,
-    overlap: how.overlap, catch_up: how.catchUp, catch_up_window_secs: how.catchUpWindow, timeout_secs: how.timeout, jitter: how.jitter,
-    ...(how.maxRuns !== undefined && { max_runs: how.maxRuns }), ...(how.model !== undefined && { model: how.model }), mode: kernel.inspection.resolveMode(),
+    name:
+      (how.name ?? (action.kind === 'prompt' ? action.prompt : action.message)).trim().split('\n')[0]!.slice(0, 80) ||
+      'schedule',
+    workspace: kernel.workspace,
+    workspace_id: ownWorkspace(here, kernel.workspace),
+    created_at: new Date(now).toISOString(),
+    enabled: true,
+    schedule,
+    action,
+    overlap: how.overlap,
+    catch_up: how.catchUp,
+    catch_up_window_secs: how.catchUpWindow,
+    timeout_secs: how.timeout,
+    jitter: how.jitter,
+    ...(how.maxRuns !== undefined && { max_runs: how.maxRuns }),
+    ...(how.model !== undefined && { model: how.model }),
+    mode: kernel.inspection.resolveMode(),
   })
   tellSchedule(here, task, how)
 }
 
 function timingOf({ library }: ScheduleVerb, { every, cron, at, tz }: NewSchedule, now: number): Timing {
   const said = [every, cron, at].filter((one) => one !== undefined)
-  if (said.length !== 1) throw library.scheduleProblem('VT_SCHED_BAD_EXPRESSION', `${said.length === 0 ? 'No time is' : `${said.length} times are`} said.`, "Say one of --every 10m, --cron '0 9 * * 1-5' and --at 18:30.")
+  if (said.length !== 1)
+    throw library.scheduleProblem(
+      'VT_SCHED_BAD_EXPRESSION',
+      `${said.length === 0 ? 'No time is' : `${said.length} times are`} said.`,
+      "Say one of --every 10m, --cron '0 9 * * 1-5' and --at 18:30.",
+    )
   if (every !== undefined) return library.intervalTiming(every, now)
   const zone = library.zoneOf(tz)
   return cron === undefined ? library.onceTiming(at!, zone, now) : library.cronTiming(cron, zone, now)
@@ -75,21 +100,36 @@ function actionOf({ library }: ScheduleVerb, { prompt, reminder, verify, maxBudg
   const text = (prompt ?? reminder ?? '').trim()
   const most = prompt === undefined ? 4096 : 65_536
   const refuse = (message: string, hint: string) => library.scheduleProblem('VT_SCHED_BAD_EXPRESSION', message, hint)
-  if (text === '' || (prompt !== undefined && reminder !== undefined)) throw refuse('What is to be done is not said.', 'Say one of --prompt "<task>" and --reminder "<message>".')
-  if (text.length > most) throw refuse(`The text has ${text.length} characters; at most ${most} are possible.`, 'Put the rest into a file of the workspace, and name it in the text.')
+  if (text === '' || (prompt !== undefined && reminder !== undefined))
+    throw refuse('What is to be done is not said.', 'Say one of --prompt "<task>" and --reminder "<message>".')
+  if (text.length > most)
+    throw refuse(
+      `The text has ${text.length} characters; at most ${most} are possible.`,
+      'Put the rest into a file of the workspace, and name it in the text.',
+    )
   if (prompt === undefined) return { kind: 'reminder', message: text }
-  return { kind: 'prompt', prompt: text, ...(verify && { verify }), ...(maxBudgetUsd !== undefined && { max_budget_usd: maxBudgetUsd }) }
+  return {
+    kind: 'prompt',
+    prompt: text,
+    ...(verify && { verify }),
+    ...(maxBudgetUsd !== undefined && { max_budget_usd: maxBudgetUsd }),
+  }
 }
 
-const numberOf = (fits: (value: number) => boolean, problem: string) => (text: string): number => {
-  const value = Number(text)
-  if (!fits(value)) throw new InvalidArgumentError(problem)
-  return value
-}
+const numberOf =
+  (fits: (value: number) => boolean, problem: string) =>
+  (text: string): number => {
+    const value = Number(text)
+    if (!fits(value)) throw new InvalidArgumentError(problem)
+    return value
+  }
 
-const span = (least: number, most: number) => (text: string): number => {
-  const [, count, unit] = /^(\d{1,7})([smhd])$/.exec(text) ?? []
-  const seconds = Number(count) * ({ s: 1, m: 60, h: 3600, d: 86_400 }[unit ?? ''] ?? Number.NaN)
-  if (!(seconds >= least && seconds <= most)) throw new InvalidArgumentError(`a time from ${least}s to ${most / 86_400}d is needed, such as 30m.`)
-  return seconds
-}
+const span =
+  (least: number, most: number) =>
+  (text: string): number => {
+    const [, count, unit] = /^(\d{1,7})([smhd])$/.exec(text) ?? []
+    const seconds = Number(count) * ({ s: 1, m: 60, h: 3600, d: 86_400 }[unit ?? ''] ?? Number.NaN)
+    if (!(seconds >= least && seconds <= most))
+      throw new InvalidArgumentError(`a time from ${least}s to ${most / 86_400}d is needed, such as 30m.`)
+    return seconds
+  }

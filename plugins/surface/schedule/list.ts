@@ -10,7 +10,12 @@ export function listSchedules(here: ScheduleVerb, form: OutputForm): void {
   const { io } = here
   const { tasks, faults } = known(here)
   if (asDocument(io, form)) io.stdout.write(documentText(tasks))
-  else io.stdout.write(tasks.length === 0 ? 'There are no schedules; `vtcode schedule create` sets one.\n' : columns(tasks.map((one) => [one.id, one.name, when(one.schedule), dueOf(one), lastOf(one)].map(oneLine))))
+  else
+    io.stdout.write(
+      tasks.length === 0
+        ? 'There are no schedules; `vtcode schedule create` sets one.\n'
+        : columns(tasks.map((one) => [one.id, one.name, when(one.schedule), dueOf(one), lastOf(one)].map(oneLine))),
+    )
   for (const { file, reason } of faults) say(io, 'warning', oneLine(`${file} is not used: ${reason}`))
 }
 
@@ -31,9 +36,18 @@ export function tellSchedule({ store, io }: ScheduleVerb, task: ScheduledTask, f
   if (asDocument(io, form)) return void io.stdout.write(documentText({ ...task, state }))
   const { action } = task
   const rows: [string, string | undefined][] = [
-    ['id', task.id], ['name', task.name], ['when', when(task.schedule)], ['next', dueOf({ ...task, state })], ['last', lastOf({ ...task, state })],
-    [action.kind, action.kind === 'prompt' ? action.prompt : action.message], ['workspace', task.workspace], ['mode', task.mode], ['model', task.model],
-    ['overlap', task.overlap], ['catch up', `${task.catch_up}, of the last ${task.catch_up_window_secs} s`], ['runs', `${state.run_count}${task.max_runs === undefined ? '' : ` of ${task.max_runs}`}`],
+    ['id', task.id],
+    ['name', task.name],
+    ['when', when(task.schedule)],
+    ['next', dueOf({ ...task, state })],
+    ['last', lastOf({ ...task, state })],
+    [action.kind, action.kind === 'prompt' ? action.prompt : action.message],
+    ['workspace', task.workspace],
+    ['mode', task.mode],
+    ['model', task.model],
+    ['overlap', task.overlap],
+    ['catch up', `${task.catch_up}, of the last ${task.catch_up_window_secs} s`],
+    ['runs', `${state.run_count}${task.max_runs === undefined ? '' : ` of ${task.max_runs}`}`],
     ['paused', task.enabled ? undefined : (state.paused ?? 'by you')],
   ]
   io.stdout.write(columns(rows.flatMap(([name, value]) => (value === undefined ? [] : [[name, oneLine(value)]]))))
@@ -55,14 +69,27 @@ export function comingRuns(here: ScheduleVerb, { count, ...form }: OutputForm & 
   }
   const first = coming.sort((a, b) => (a.at < b.at ? -1 : 1)).slice(0, wanted)
   if (asDocument(io, form)) io.stdout.write(documentText(first))
-  else io.stdout.write(first.length === 0 ? 'Nothing comes.\n' : columns(first.map(({ at, id, name }) => [at, id, oneLine(name)])))
+  else
+    io.stdout.write(
+      first.length === 0 ? 'Nothing comes.\n' : columns(first.map(({ at, id, name }) => [at, id, oneLine(name)])),
+    )
 }
 
 /** `schedule pause` and `schedule resume`; the latter takes the workspace as it is now for the right one, or with `here` this one. */
-export async function enableSchedule(here: ScheduleVerb, id: string, enabled: boolean, form: OutputForm & { here?: true }): Promise<void> {
+export async function enableSchedule(
+  here: ScheduleVerb,
+  id: string,
+  enabled: boolean,
+  form: OutputForm & { here?: true },
+): Promise<void> {
   const task = here.store.find(id)
   const workspace = form.here ? here.kernel.workspace : task.workspace
-  await here.store.enable(task, enabled, Date.now(), enabled ? { workspace, workspace_id: ownWorkspace(here, workspace) } : {})
+  await here.store.enable(
+    task,
+    enabled,
+    Date.now(),
+    enabled ? { workspace, workspace_id: ownWorkspace(here, workspace) } : {},
+  )
   tellSchedule(here, here.store.find(task.id), form)
 }
 
@@ -77,9 +104,17 @@ export async function removeSchedule(here: ScheduleVerb, id: string, form: Outpu
 function when(timing: Timing): string {
   if (timing.type === 'cron5') return `${timing.expression} (${timing.tz})`
   if (timing.type === 'one_shot') return `once, ${timing.at}`
-  const [size, unit] = ([[86_400, 'd'], [3600, 'h'], [60, 'm'], [1, 's']] as const).find(([size]) => timing.seconds % size === 0)!
+  const [size, unit] = (
+    [
+      [86_400, 'd'],
+      [3600, 'h'],
+      [60, 'm'],
+      [1, 's'],
+    ] as const
+  ).find(([size]) => timing.seconds % size === 0)!
   return `every ${timing.seconds / size}${unit}`
 }
 
 const dueOf = ({ enabled, state }: Known): string => (enabled ? (state.next_run_at ?? 'over') : 'paused')
-const lastOf = ({ state }: Known): string => (state.last_run_at === undefined ? 'never ran' : `${state.last_status} ${state.last_run_at}`)
+const lastOf = ({ state }: Known): string =>
+  state.last_run_at === undefined ? 'never ran' : `${state.last_status} ${state.last_run_at}`

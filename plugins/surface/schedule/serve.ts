@@ -13,13 +13,19 @@ const clock = { now: () => Date.now(), elapsed: () => performance.now() }
 function enabledSettings({ kernel, library }: ScheduleVerb): Settings['automation']['scheduled_tasks'] {
   const { scheduled_tasks } = kernel.settings.automation
   if (scheduled_tasks.enabled) return scheduled_tasks
-  throw library.scheduleProblem('VT_SCHED_DISABLED', 'Schedules are switched off on this machine.', 'Set automation.scheduled_tasks.enabled: true in ~/.vtcode/vtcode.config.yaml.')
+  throw library.scheduleProblem(
+    'VT_SCHED_DISABLED',
+    'Schedules are switched off on this machine.',
+    'Set automation.scheduled_tasks.enabled: true in ~/.vtcode/vtcode.config.yaml.',
+  )
 }
 
 /** What a run sees of the environment: what every program sees, and what the providers of the user read. */
 async function placeOf({ kernel, io }: ScheduleVerb): Promise<RunPlace> {
   const { providerVariables } = await import('../../agent/cli/index.js')
-  const seen = [...providerVariables(kernel), 'VTCODE_MODEL'].flatMap((name) => (io.env[name] === undefined ? [] : [[name, io.env[name]] as const]))
+  const seen = [...providerVariables(kernel), 'VTCODE_MODEL'].flatMap((name) =>
+    io.env[name] === undefined ? [] : [[name, io.env[name]] as const],
+  )
   return { home: kernel.inspection.home, env: Object.fromEntries(seen) }
 }
 
@@ -28,17 +34,51 @@ export async function serveHere(here: ScheduleVerb, { once, ...form }: OutputFor
   const { io, library, store } = here
   const { max_parallel } = enabledSettings(here)
   const place = await placeOf(here)
-  const tell = (task: ScheduledTask, claim: { run: string; base: string }, end: RunEnd, paused: string | undefined): void => {
-    const message = task.action.kind === 'reminder' && end.status === 'success' ? task.action.message : (end.reason ?? '')
-    if (asDocument(io, form)) io.stdout.write(documentText({ task: task.id, name: task.name, run: claim.run, base_run_at: claim.base, ...end, ...(message !== '' && { message }) }))
-    else io.stdout.write(`${oneLine(`${new Date().toISOString()}  ${task.id}  ${task.name}: ${end.status}${message === '' ? '' : `, ${message}`}`)}\n`)
-    if (paused !== undefined) say(io, 'warning', oneLine(`${task.id} (${task.name}) is paused: ${paused}. \`vtcode schedule resume ${task.id}\` begins again.`))
+  const tell = (
+    task: ScheduledTask,
+    claim: { run: string; base: string },
+    end: RunEnd,
+    paused: string | undefined,
+  ): void => {
+    const message =
+      task.action.kind === 'reminder' && end.status === 'success' ? task.action.message : (end.reason ?? '')
+    if (asDocument(io, form))
+      io.stdout.write(
+        documentText({
+          task: task.id,
+          name: task.name,
+          run: claim.run,
+          base_run_at: claim.base,
+          ...end,
+          ...(message !== '' && { message }),
+        }),
+      )
+    else
+      io.stdout.write(
+        `${oneLine(`${new Date().toISOString()}  ${task.id}  ${task.name}: ${end.status}${message === '' ? '' : `, ${message}`}`)}\n`,
+      )
+    if (paused !== undefined)
+      say(
+        io,
+        'warning',
+        oneLine(`${task.id} (${task.name}) is paused: ${paused}. \`vtcode schedule resume ${task.id}\` begins again.`),
+      )
   }
-  const scheduler = new library.Scheduler({ store, clock, max_parallel, run: (task, claim, signal) => library.launchRun(task, claim, signal, place), ended: tell })
+  const scheduler = new library.Scheduler({
+    store,
+    clock,
+    max_parallel,
+    run: (task, claim, signal) => library.launchRun(task, claim, signal, place),
+    ended: tell,
+  })
   const sign = join(store.state, 'serving', `${process.pid}.json`)
   writeStateSync(sign, JSON.stringify(thisHolder()))
   try {
-    await library.serveSchedules(scheduler, store, { signal: io.signal, once: once === true, fault: ({ file, reason }) => say(io, 'warning', oneLine(`${file} is not used: ${reason}`)) })
+    await library.serveSchedules(scheduler, store, {
+      signal: io.signal,
+      once: once === true,
+      fault: ({ file, reason }) => say(io, 'warning', oneLine(`${file} is not used: ${reason}`)),
+    })
   } finally {
     rmSync(sign, { force: true })
   }
@@ -53,12 +93,19 @@ export async function runSchedule(here: ScheduleVerb, id: string, form: OutputFo
   const claim = await ledger.beginNow(task)
   const beats = setInterval(() => ledger.claims.beat(claim), 15_000)
   const end = await library.launchRun(task, claim, io.signal, await placeOf(here)).finally(() => clearInterval(beats))
-  const known: RunEnd = io.signal.aborted && end.status !== 'success' ? { ...end, status: 'cancelled', reason: 'A person ended it.' } : end
+  const known: RunEnd =
+    io.signal.aborted && end.status !== 'success' ? { ...end, status: 'cancelled', reason: 'A person ended it.' } : end
   await ledger.end(claim, known)
   if (known.status !== 'success') here.code = 1
   const answer = answerIn(claim.dir)
-  if (asDocument(io, form)) io.stdout.write(documentText({ task: task.id, run: claim.run, ...known, dir: claim.dir, ...(answer !== '' && { answer }) }))
-  else io.stdout.write(`${known.status === 'success' ? answer || 'Done.' : oneLine(`${known.status}: ${known.reason ?? ''}`)}\n`)
+  if (asDocument(io, form))
+    io.stdout.write(
+      documentText({ task: task.id, run: claim.run, ...known, dir: claim.dir, ...(answer !== '' && { answer }) }),
+    )
+  else
+    io.stdout.write(
+      `${known.status === 'success' ? answer || 'Done.' : oneLine(`${known.status}: ${known.reason ?? ''}`)}\n`,
+    )
 }
 
 function answerIn(dir: string): string {
@@ -77,7 +124,12 @@ export function listRuns(here: ScheduleVerb, id: string, form: OutputForm): void
   const [runs, skipped] = [ledger.runsOf(task.id), ledger.skippedOf(task.id)]
   if (asDocument(io, form)) return void io.stdout.write(documentText({ runs, skipped }))
   const rows = [
-    ...runs.map(({ base_run_at, run, status = 'running', attempt, reason }) => [base_run_at, run, `${status}${attempt === 2 ? ', second attempt' : ''}`, reason ?? '']),
+    ...runs.map(({ base_run_at, run, status = 'running', attempt, reason }) => [
+      base_run_at,
+      run,
+      `${status}${attempt === 2 ? ', second attempt' : ''}`,
+      reason ?? '',
+    ]),
     ...skipped.map(({ from, to, reason }) => [from, '-', 'skipped', from === to ? reason : `${reason}, up to ${to}`]),
   ].sort(([a], [b]) => (a! > b! ? -1 : 1))
   io.stdout.write(rows.length === 0 ? 'It never ran.\n' : columns(rows.map((row) => row.map((text) => oneLine(text!)))))
@@ -91,14 +143,31 @@ export function serviceStatus(here: ScheduleVerb, form: OutputForm): void {
   const now = Date.now()
   const coming = tasks.flatMap((task) => (task.enabled ? (store.stateOf(task, now).next_run_at ?? []) : [])).sort()
   const known = {
-    enabled, serving: servingIn(join(store.state, 'serving')).map(({ pid, host }) => ({ pid, host })), schedules: tasks.length, paused: tasks.filter((task) => !task.enabled).length, damaged: faults.length,
-    running: new library.RunLedger(store, clock).claims.all().map(({ task, run, begun_at }) => ({ task, run, begun_at })), ...(coming[0] !== undefined && { next_run_at: coming[0] }),
+    enabled,
+    serving: servingIn(join(store.state, 'serving')).map(({ pid, host }) => ({ pid, host })),
+    schedules: tasks.length,
+    paused: tasks.filter((task) => !task.enabled).length,
+    damaged: faults.length,
+    running: new library.RunLedger(store, clock).claims
+      .all()
+      .map(({ task, run, begun_at }) => ({ task, run, begun_at })),
+    ...(coming[0] !== undefined && { next_run_at: coming[0] }),
   }
   if (asDocument(io, form)) return void io.stdout.write(documentText(known))
-  const served = known.serving.length === 0 ? 'by nobody: `vtcode schedule serve` runs what is due' : `by process ${known.serving.map(({ pid }) => pid).join(', ')}`
+  const served =
+    known.serving.length === 0
+      ? 'by nobody: `vtcode schedule serve` runs what is due'
+      : `by process ${known.serving.map(({ pid }) => pid).join(', ')}`
   const off = enabled ? '' : ', and automation.scheduled_tasks.enabled is false'
   const count = `${known.schedules}, ${known.paused} of them paused${known.damaged === 0 ? '' : `, and ${known.damaged} damaged files`}`
-  io.stdout.write(columns([['served', `${served}${off}`], ['schedules', count], ['running', `${known.running.length}`], ['next', known.next_run_at ?? 'nothing']]))
+  io.stdout.write(
+    columns([
+      ['served', `${served}${off}`],
+      ['schedules', count],
+      ['running', `${known.running.length}`],
+      ['next', known.next_run_at ?? 'nothing'],
+    ]),
+  )
 }
 
 /** Who serves now; signs of the dead go. */
@@ -127,7 +196,10 @@ export function service(here: ScheduleVerb, install: boolean, form: OutputForm):
   const { io, kernel, library, store } = here
   const home = io.env['HOME'] ?? ''
   const command = { node: process.execPath, program: programFile('core/bin.cjs'), home: kernel.inspection.home }
-  const unit = process.platform === 'darwin' ? library.launchAgent(command, home) : library.systemdUnit(command, io.env['XDG_CONFIG_HOME'] || join(home, '.config'))
+  const unit =
+    process.platform === 'darwin'
+      ? library.launchAgent(command, home)
+      : library.systemdUnit(command, io.env['XDG_CONFIG_HOME'] || join(home, '.config'))
   const there = textOf(unit.file)
   if (there !== undefined && !library.isServiceText(there)) {
     say(io, 'error', `${unit.file} is not of this program; nothing is changed.`)
@@ -139,10 +211,21 @@ export function service(here: ScheduleVerb, install: boolean, form: OutputForm):
     writeStateSync(unit.file, unit.text, { mode: 0o644 })
   } else rmSync(unit.file, { force: true })
   const { enabled } = kernel.settings.automation.scheduled_tasks
-  if (install && !enabled) say(io, 'warning', 'It will refuse to serve until automation.scheduled_tasks.enabled is true in your settings.')
-  if (asDocument(io, form)) return void io.stdout.write(documentText({ file: unit.file, ...(install ? { text: unit.text, enable: unit.enable } : { disable: unit.disable }) }))
+  if (install && !enabled)
+    say(io, 'warning', 'It will refuse to serve until automation.scheduled_tasks.enabled is true in your settings.')
+  if (asDocument(io, form))
+    return void io.stdout.write(
+      documentText({
+        file: unit.file,
+        ...(install ? { text: unit.text, enable: unit.enable } : { disable: unit.disable }),
+      }),
+    )
   const steps = (install ? unit.enable : unit.disable).map((line) => `  ${line}\n`).join('')
-  io.stdout.write(install ? `${unit.text}\nWritten to ${unit.file}. To switch it on:\n${steps}` : `${unit.file} is removed. To switch it off:\n${steps}`)
+  io.stdout.write(
+    install
+      ? `${unit.text}\nWritten to ${unit.file}. To switch it on:\n${steps}`
+      : `${unit.file} is removed. To switch it off:\n${steps}`,
+  )
 }
 
 function textOf(file: string): string | undefined {

@@ -17,6 +17,7 @@ export function ownWorkspace({ library }: ScheduleVerb, workspace: string): stri
   const user = process.getuid?.()
   const hint = 'In the folder where it is to run: `vtcode schedule resume <id> --here`.'
   if (uid === undefined) throw library.scheduleProblem('VT_SCHED_WORKSPACE', `There is no folder ${workspace}.`, hint)
-  if (user !== undefined && uid !== user) throw library.scheduleProblem('VT_SCHED_WORKSPACE', `${workspace} belongs to another user (${uid}).`, hint)
+  if (user !== undefined && uid !== user)
+    throw library.scheduleProblem('VT_SCHED_WORKSPACE', `${workspace} belongs to another user (${uid}).`, hint)
   return identityOf(workspace)
 }

@@ -20,8 +20,13 @@ export function noteFolders(home: string, folders: readonly string[]): void {
 export function removeFolders(home: string, file: string): void {
   const made = noted(home)
   const gone: string[] = []
-  for (let folder = dirname(file); made.includes(folder) && isRemoved(folder); folder = dirname(folder)) gone.push(folder)
-  if (gone.length > 0) note(home, made.filter((folder) => !gone.includes(folder)))
+  for (let folder = dirname(file); made.includes(folder) && isRemoved(folder); folder = dirname(folder))
+    gone.push(folder)
+  if (gone.length > 0)
+    note(
+      home,
+      made.filter((folder) => !gone.includes(folder)),
+    )
 }
 
 function isRemoved(folder: string): boolean {

@@ -6,25 +6,37 @@ import { changedValue, NAME, verified, type Wanted } from './document.js'
 type Editor = typeof import('jsonc-parser')
 
 /** JSON is changed where our entry stands and nowhere else: lines of others are not laid out anew. Clients that take comments and trailing commas keep them. */
-export async function editJson(text: string, path: string[], entry: Wanted, comments: boolean): Promise<string | undefined> {
+export async function editJson(
+  text: string,
+  path: string[],
+  entry: Wanted,
+  comments: boolean,
+): Promise<string | undefined> {
   // Nothing but this needs it.
   const editor = await import('jsonc-parser')
   const options = { allowTrailingComma: comments, disallowComments: !comments }
   const errors: ParseError[] = []
   const before = text.trim() === '' ? {} : (editor.parse(text, errors, options) as unknown)
-  if (errors[0]) throw new Error(`it is no valid JSON (${editor.printParseErrorCode(errors[0].error)} at character ${errors[0].offset})`)
+  if (errors[0])
+    throw new Error(
+      `it is no valid JSON (${editor.printParseErrorCode(errors[0].error)} at character ${errors[0].offset})`,
+    )
   if (!isObject(before)) throw new Error('it does not hold an object')
   const wanted = changedValue(before as JsonObject, path, entry)
   const read = (source: string): unknown => editor.parse(source, [], options)
   if (!entry) {
     const target = emptied(text, before as JsonObject, [...path, NAME], editor)
-    return target.length === 0 ? undefined : verified(remove(text, target, editor), read, without(before as JsonObject, target))
+    return target.length === 0
+      ? undefined
+      : verified(remove(text, target, editor), read, without(before as JsonObject, target))
   }
   const at = [...path, NAME]
   const known = valueAt(before as JsonObject, at)
   const changed = Object.entries(entry).filter(([key, value]) => JSON.stringify(known?.[key]) !== JSON.stringify(value))
   const source = text.trim() === '' ? '{}\n' : text
-  const after = known ? changed.reduce((whole, [key, value]) => put(whole, [...at, key], value, editor), source) : put(source, at, entry, editor)
+  const after = known
+    ? changed.reduce((whole, [key, value]) => put(whole, [...at, key], value, editor), source)
+    : put(source, at, entry, editor)
   return verified(after, read, wanted)
 }
 
@@ -39,7 +51,8 @@ function put(text: string, at: string[], value: unknown, editor: Editor): string
   const inside = holder.children?.at(-1)
   const flat = [tree, holder].some((node) => node.children?.length && !partOf(text, node).includes('\n'))
   const indent = inside ? lineIndent(text, inside.offset) : lineIndent(text, holder.offset) + unit
-  const laidOut = (one: unknown): string => (flat ? JSON.stringify(one) : JSON.stringify(one, undefined, unit).replaceAll('\n', `${end}${indent}`))
+  const laidOut = (one: unknown): string =>
+    flat ? JSON.stringify(one) : JSON.stringify(one, undefined, unit).replaceAll('\n', `${end}${indent}`)
   if (there) return text.slice(0, there.offset) + laidOut(value) + text.slice(there.offset + there.length)
   const entry = `${JSON.stringify(at[depth])}: ${laidOut(at.slice(depth + 1).reduceRight<unknown>((inner, key) => ({ [key]: inner }), value))}`
   if (inside) return splice(text, inside.offset + inside.length, flat ? `, ${entry}` : `,${end}${indent}${entry}`)
@@ -67,16 +80,22 @@ function remove(text: string, at: string[], editor: Editor): string {
   const blank = /(?:\r?\n)?[ \t]*$/.exec(text.slice(0, key.offset))!.index
   const lined = text.slice(blank, key.offset).includes('\n')
   // What follows in the line stays in it: behind a comment that ends the line before, it would become part of that.
-  const whole = lined ? /^[ \t]*(?:\r?\n|$)/.test(rest) || (behind === undefined && /^[ \t]*\/\//.test(rest)) : behind === undefined
+  const whole = lined
+    ? /^[ \t]*(?:\r?\n|$)/.test(rest) || (behind === undefined && /^[ \t]*\/\//.test(rest))
+    : behind === undefined
   const gap = whole || behind === undefined ? 0 : /^[ \t]*/.exec(rest)![0].length
-  const cuts = [[whole ? blank : key.offset, end], ...(other === undefined ? [] : [[other, other + 1 + gap]])] as [number, number][]
+  const cuts = [[whole ? blank : key.offset, end], ...(other === undefined ? [] : [[other, other + 1 + gap]])] as [
+    number,
+    number,
+  ][]
   return cuts.toSorted(([a], [b]) => b - a).reduce((left, [from, past]) => left.slice(0, from) + left.slice(past), text)
 }
 
 const partOf = (text: string, { offset, length }: Node): string => text.slice(offset, offset + length)
 const splice = (text: string, at: number, more: string): string => text.slice(0, at) + more + text.slice(at)
 /** What the line of a place begins with. */
-const lineIndent = (text: string, at: number): string => /^[ \t]*/.exec(text.slice(text.lastIndexOf('\n', at - 1) + 1))![0]
+const lineIndent = (text: string, at: number): string =>
+  /^[ \t]*/.exec(text.slice(text.lastIndexOf('\n', at - 1) + 1))![0]
 
 /** What goes with an entry: every object that holds nothing else, unless somebody wrote a comment into it. Nothing = the whole document. */
 function emptied(text: string, value: JsonObject, entry: string[], editor: Editor): string[] {

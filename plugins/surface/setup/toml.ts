@@ -3,7 +3,8 @@ import type { JsonObject } from '../../../core/index.js'
 import { changedValue, isTable, NAME, verified, type Wanted } from './document.js'
 
 // A second reader says whether the document is right: what the editor wrote is not judged by the editor.
-const read = (text: string): JsonObject => (requireLibrary('smol-toml') as typeof import('smol-toml')).parse(text, { integersAsBigInt: true }) as JsonObject
+const read = (text: string): JsonObject =>
+  (requireLibrary('smol-toml') as typeof import('smol-toml')).parse(text, { integersAsBigInt: true }) as JsonObject
 
 /** TOML is changed where our table stands and nowhere else. */
 export async function editToml(text: string, path: string[], entry: Wanted): Promise<string | undefined> {
@@ -16,7 +17,9 @@ export async function editToml(text: string, path: string[], entry: Wanted): Pro
   if (!entry && known === undefined) return source
   if (entry && known === undefined) {
     // A table of its own at the end reads best; a document that has written the outer table down in one line does not take it.
-    const appended = `${source}${gapBehind(source)}[${[...path, NAME].join('.')}]\n${Object.entries(entry).map(([key, value]) => `${key} = ${JSON.stringify(value)}\n`).join('')}`
+    const appended = `${source}${gapBehind(source)}[${[...path, NAME].join('.')}]\n${Object.entries(entry)
+      .map(([key, value]) => `${key} = ${JSON.stringify(value)}\n`)
+      .join('')}`
     const text = source.includes('\r\n') ? appended.replace(/\r?\n/g, '\r\n') : appended
     if (holds(text, wanted)) return text
   }

@@ -21,7 +21,8 @@ export function checkSkills(folders: string[], { lenient, json }: { lenient: boo
 }
 
 /** As the reference does, the file stands for its folder. */
-const folderOf = (path: string): string => (/^skill\.md$/i.test(basename(path)) && statSync(path, { throwIfNoEntry: false })?.isFile() ? dirname(path) : path)
+const folderOf = (path: string): string =>
+  /^skill\.md$/i.test(basename(path)) && statSync(path, { throwIfNoEntry: false })?.isFile() ? dirname(path) : path
 
 function strictly(path: string): Checked {
   const { complaints } = validateSkill(path)
@@ -29,15 +30,25 @@ function strictly(path: string): Checked {
 }
 
 function load(path: string): Checked {
-  const file = ['SKILL.md', 'skill.md'].map((name) => join(resolve(path), name)).find((file) => statSync(file, { throwIfNoEntry: false })?.isFile())
+  const file = ['SKILL.md', 'skill.md']
+    .map((name) => join(resolve(path), name))
+    .find((file) => statSync(file, { throwIfNoEntry: false })?.isFile())
   if (!file) return { path, valid: false, errors: [{ message: 'SKILL.md not found.' }], warnings: [] }
   const { skill, diagnostics } = parseSkill(readBytes(file, { limit: 16 * 1_048_576 }), file)
-  const of = (severity: string) => diagnostics.filter((one) => one.severity === severity).map(({ message, files }) => ({ message, line: Number(files[0]?.split(':').at(-1)) }))
+  const of = (severity: string) =>
+    diagnostics
+      .filter((one) => one.severity === severity)
+      .map(({ message, files }) => ({ message, line: Number(files[0]?.split(':').at(-1)) }))
   return { path, valid: skill !== undefined, errors: of('error'), warnings: of('warning') }
 }
 
 function render({ path, valid, errors, warnings }: Checked): string {
-  const lines = (level: string, list: Complaint[]) => list.map(({ message, line }) => `${line === undefined ? path : join(path, `SKILL.md:${line}`)}: ${level}: ${message}\n`).join('')
+  const lines = (level: string, list: Complaint[]) =>
+    list
+      .map(
+        ({ message, line }) => `${line === undefined ? path : join(path, `SKILL.md:${line}`)}: ${level}: ${message}\n`,
+      )
+      .join('')
   return `${lines('error', errors)}${lines('warning', warnings)}${valid ? `Valid skill: ${path}\n` : ''}`
 }
 
@@ -51,7 +62,9 @@ export function prompt(folders: string[], io: Io): number {
       return 1
     }
     const { name, description, file } = properties
-    entries.push(`<skill>\n<name>\n${escaped(name)}\n</name>\n<description>\n${escaped(description)}\n</description>\n<location>\n${resolve(file)}\n</location>\n</skill>\n`)
+    entries.push(
+      `<skill>\n<name>\n${escaped(name)}\n</name>\n<description>\n${escaped(description)}\n</description>\n<location>\n${resolve(file)}\n</location>\n</skill>\n`,
+    )
   }
   io.stdout.write(`<available_skills>\n${entries.join('')}</available_skills>\n`)
   return 0
@@ -59,4 +72,9 @@ export function prompt(folders: string[], io: Io): number {
 
 /** As Python's `html.escape`. */
 const escaped = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&#x27;')
+  text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&#x27;')

@@ -45,6 +45,8 @@ export function create(name: string, { dir, description }: { dir: string; descri
     say(io, 'error', [...complaints, ...diagnostics].map(({ message }) => message).join('; '))
     return 1
   }
-  io.stdout.write(`Written: ${join(folder, 'SKILL.md')}\nNext: write the body, then \`vtcode skills validate ${folder}\`.\n`)
+  io.stdout.write(
+    `Written: ${join(folder, 'SKILL.md')}\nNext: write the body, then \`vtcode skills validate ${folder}\`.\n`,
+  )
   return 0
 }

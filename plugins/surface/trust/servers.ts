@@ -8,26 +8,39 @@ import { confirmed, interactive, oneLine, paint, say } from '../../lib/terminal/
 const whole = { lines: Infinity, bytes: Infinity }
 
 /** Shows what servers changed since consent and asks whether to use it. Returns the exit code. */
-export async function askServers(home: string, names: readonly string[], { yes }: { yes?: true }, io: Io): Promise<number> {
+export async function askServers(
+  home: string,
+  names: readonly string[],
+  { yes }: { yes?: true },
+  io: Io,
+): Promise<number> {
   const all = KeptServer.all(home)
   const known = [...new Set(all.map(({ server }) => server))]
   const strange = names.filter((name) => !known.includes(name))
   if (strange.length > 0) {
-    say(io, 'error', `There is no server ${strange.map(oneLine).join(', ')} that was ever started; there are: ${known.map(oneLine).join(', ') || 'none'}.`)
+    say(
+      io,
+      'error',
+      `There is no server ${strange.map(oneLine).join(', ')} that was ever started; there are: ${known.map(oneLine).join(', ') || 'none'}.`,
+    )
     return 2
   }
-  const waiting = all.filter(({ server, changes }) => (names.length === 0 || names.includes(server)) && changes.length > 0)
+  const waiting = all.filter(
+    ({ server, changes }) => (names.length === 0 || names.includes(server)) && changes.length > 0,
+  )
   if (waiting.length === 0) io.stdout.write(unchangedText(names))
   let left = 0
   for (const server of waiting) {
     const { changes } = server
     if (!yes) io.stderr.write(`${shownChanges(server.server, changes, io)}\n`)
-    if (yes || (interactive(io) && (await confirmed(io, `Use what ${oneLine(server.server)} offers now?`)))) agree(server, changes, io)
+    if (yes || (interactive(io) && (await confirmed(io, `Use what ${oneLine(server.server)} offers now?`))))
+      agree(server, changes, io)
     else left++
     if (io.signal.aborted) return 1
   }
   const command = `vtcode trust server ${waiting.map(({ server }) => oneLine(server)).join(' ')} --yes`
-  if (left > 0 && !interactive(io)) say(io, 'error', `${left} not agreed to, and there is no terminal to ask at. To agree to what is shown: ${command}`)
+  if (left > 0 && !interactive(io))
+    say(io, 'error', `${left} not agreed to, and there is no terminal to ask at. To agree to what is shown: ${command}`)
   return left === 0 ? 0 : 1
 }
 
@@ -40,14 +53,24 @@ function unchangedText(names: readonly string[]): string {
 function agree(server: KeptServer, changes: readonly ServerChange[], io: Io): void {
   if (io.env['VTCODE'] === '1') throw problem('VT_TRUST_REFUSED')
   server.agree(changes)
-  io.stdout.write(`Agreed to ${changes.length} ${changes.length === 1 ? 'change' : 'changes'} of ${oneLine(server.server)}.\n`)
+  io.stdout.write(
+    `Agreed to ${changes.length} ${changes.length === 1 ? 'change' : 'changes'} of ${oneLine(server.server)}.\n`,
+  )
 }
 
 function shownChanges(server: string, changes: readonly ServerChange[], io: Io): string {
   const { bold } = paint(io.stderr, io.env)
-  return changes.map((change) => `\n${bold(`${oneLine(server)}: ${change.before.name === '' ? 'what it says of itself' : oneLine(change.before.name)}`)}\n${difference(change)}`).join('\n')
+  return changes
+    .map(
+      (change) =>
+        `\n${bold(`${oneLine(server)}: ${change.before.name === '' ? 'what it says of itself' : oneLine(change.before.name)}`)}\n${difference(change)}`,
+    )
+    .join('\n')
 }
 
 /** In full, as a terminal may show it. */
 const difference = ({ before, after }: ServerChange): string =>
-  visible(diffTexts('tool', Buffer.from(toolLines(before)), Buffer.from(toolLines(after)), whole) ?? `before:\n${toolLines(before)}\nnow:\n${toolLines(after)}`)
+  visible(
+    diffTexts('tool', Buffer.from(toolLines(before)), Buffer.from(toolLines(after)), whole) ??
+      `before:\n${toolLines(before)}\nnow:\n${toolLines(after)}`,
+  )

@@ -17,17 +17,23 @@ export class Confirm implements OpenOverlay {
 
   rows(columns: number, room: number, theme: Theme, focused: boolean): { rows: string[]; cursor?: CursorPlace } {
     const { title, body } = this.about
-    const all = body.flatMap((block) => blockRows(block, columns - 2, theme)).map((row) => `${theme.yellow('│')} ${row}`)
+    const all = body
+      .flatMap((block) => blockRows(block, columns - 2, theme))
+      .map((row) => `${theme.yellow('│')} ${row}`)
     const keys = this.keyRows(columns, theme, focused)
     const most = Math.max(1, room - 2 - keys.length)
     this.above = Math.max(0, Math.min(this.above, all.length - most))
     const left = all.length - this.above - most
     const part = all.slice(this.above, this.above + most)
-    const more = left > 0 || this.above > 0 ? [theme.dim(`  ${left > 0 ? `${left} more rows below` : 'the end'}: ↑ ↓ move`)] : []
+    const more =
+      left > 0 || this.above > 0 ? [theme.dim(`  ${left > 0 ? `${left} more rows below` : 'the end'}: ↑ ↓ move`)] : []
     const head = [theme.bold(theme.yellow(`? ${visibleLine(title)}`)), ...part, ...more]
     if (this.writing !== undefined) {
       const { label, line } = this.writing
-      return { rows: [...head, `${label}: ${visibleLine(line.text)}`], cursor: { row: head.length, column: visibleWidth(label) + 2 + line.column } }
+      return {
+        rows: [...head, `${label}: ${visibleLine(line.text)}`],
+        cursor: { row: head.length, column: visibleWidth(label) + 2 + line.column },
+      }
     }
     return { rows: [...head, ...keys] }
   }

@@ -43,4 +43,8 @@ export class LineInput {
 }
 
 /** The letters of a key, or of what was pasted. */
-const written = (data: string): string => data.replaceAll(/\u001b\[20[01]~/g, '').replace(/^\u001b.*|\p{Cc}+/gsu, ' ').replace(/^ $/, data === ' ' ? ' ' : '')
+const written = (data: string): string =>
+  data
+    .replaceAll(/\u001b\[20[01]~/g, '')
+    .replace(/^\u001b.*|\p{Cc}+/gsu, ' ')
+    .replace(/^ $/, data === ' ' ? ' ' : '')

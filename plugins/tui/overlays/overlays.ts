@@ -23,10 +23,13 @@ export class Overlays {
   private timer: NodeJS.Timeout | undefined
   private turn: NodeJS.Immediate | undefined
 
-  constructor(private readonly host: { draw(): void; isEmpty(): boolean; answer(id: string, answer: OverlayAnswer): void }) {}
+  constructor(
+    private readonly host: { draw(): void; isEmpty(): boolean; answer(id: string, answer: OverlayAnswer): void },
+  ) {}
 
   open(about: Overlay): void {
-    const view = about.kind === 'select' ? new Select(about) : about.kind === 'pager' ? new Pager(about) : new Confirm(about)
+    const view =
+      about.kind === 'select' ? new Select(about) : about.kind === 'pager' ? new Pager(about) : new Confirm(about)
     // What the person asked for has the keys at once; a question waits until they do not type.
     this.stack.push({ about, view, focused: about.kind !== 'confirm' })
     if (about.kind === 'confirm') this.listen()
@@ -59,7 +62,11 @@ export class Overlays {
     return true
   }
 
-  rows(columns: number, room: number, theme: Theme): { rows: string[]; cursor?: CursorPlace; alone: boolean } | undefined {
+  rows(
+    columns: number,
+    room: number,
+    theme: Theme,
+  ): { rows: string[]; cursor?: CursorPlace; alone: boolean } | undefined {
     const top = this.stack.at(-1)
     if (!top) return undefined
     const alone = top.about.kind !== 'confirm'

@@ -15,13 +15,22 @@ export class Pager implements OpenOverlay {
 
   rows(columns: number, room: number, theme: Theme): { rows: string[] } {
     // The text stays, so that its rows are made once for a width.
-    if (this.made?.columns !== columns || this.made.theme !== theme) this.made = { columns, theme, rows: this.about.body.flatMap((block) => blockRows(block, columns, theme)) }
+    if (this.made?.columns !== columns || this.made.theme !== theme)
+      this.made = { columns, theme, rows: this.about.body.flatMap((block) => blockRows(block, columns, theme)) }
     const { rows } = this.made
     this.page = Math.max(1, room - 2)
     this.above = Math.max(0, Math.min(this.above, rows.length - this.page))
     const end = Math.min(rows.length, this.above + this.page)
     const title = theme.bold(visibleLine(this.about.title))
-    return { rows: [title, ...rows.slice(this.above, end), theme.dim(`rows ${rows.length === 0 ? 0 : this.above + 1}-${end} of ${rows.length} · ↑ ↓ PgUp PgDn g G · q leaves`)] }
+    return {
+      rows: [
+        title,
+        ...rows.slice(this.above, end),
+        theme.dim(
+          `rows ${rows.length === 0 ? 0 : this.above + 1}-${end} of ${rows.length} · ↑ ↓ PgUp PgDn g G · q leaves`,
+        ),
+      ],
+    }
   }
 
   key(data: string): OverlayAnswer | undefined {

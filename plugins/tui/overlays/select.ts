@@ -24,7 +24,8 @@ export class Select implements OpenOverlay {
 
   key(data: string): OverlayAnswer | undefined {
     if (matchesKey(data, 'escape') || matchesKey(data, 'ctrl+c')) return { value: undefined }
-    if (matchesKey(data, 'enter')) return this.fitting.length > 0 ? { value: (this.list?.getSelectedItem() ?? this.fitting[0])!.value } : undefined
+    if (matchesKey(data, 'enter'))
+      return this.fitting.length > 0 ? { value: (this.list?.getSelectedItem() ?? this.fitting[0])!.value } : undefined
     if (matchesKey(data, 'backspace')) this.narrow(this.typed.slice(0, -1))
     else if (!/\p{Cc}/u.test(data)) this.narrow(this.typed + data)
     else this.list?.handleInput(data)
@@ -39,13 +40,25 @@ export class Select implements OpenOverlay {
 
   private get fitting(): readonly OverlayChoice[] {
     const words = this.typed.toLowerCase().split(/\s+/).filter(Boolean)
-    return this.about.choices.filter(({ label, description = '' }) => words.every((word) => `${label} ${description}`.toLowerCase().includes(word)))
+    return this.about.choices.filter(({ label, description = '' }) =>
+      words.every((word) => `${label} ${description}`.toLowerCase().includes(word)),
+    )
   }
 
   private made(most: number, theme: Theme): SelectList {
     const { fitting } = this
-    const items = fitting.map(({ value, label, description }) => ({ value, label: visibleLine(label), ...(description !== undefined && { description: visibleLine(description) }) }))
-    const list = new SelectList(items, most, { selectedPrefix: theme.cyan, selectedText: theme.cyan, description: theme.dim, scrollInfo: theme.dim, noMatch: theme.dim })
+    const items = fitting.map(({ value, label, description }) => ({
+      value,
+      label: visibleLine(label),
+      ...(description !== undefined && { description: visibleLine(description) }),
+    }))
+    const list = new SelectList(items, most, {
+      selectedPrefix: theme.cyan,
+      selectedText: theme.cyan,
+      description: theme.dim,
+      scrollInfo: theme.dim,
+      noMatch: theme.dim,
+    })
     const at = fitting.findIndex(({ value }) => value === this.selected)
     if (at > 0) list.setSelectedIndex(at)
     return list

@@ -1,5 +1,12 @@
 import type { Duplex } from 'node:stream'
-import { problem, VtError, type Context, type JsonObject, type PreparedCall, type Problem } from '../../../core/index.js'
+import {
+  problem,
+  VtError,
+  type Context,
+  type JsonObject,
+  type PreparedCall,
+  type Problem,
+} from '../../../core/index.js'
 import { slotRefusal } from '../../lib/base/index.js'
 import { lines } from '../../lib/process/index.js'
 
@@ -42,7 +49,11 @@ export function serve(line: Duplex, context: Context): SnippetOutput {
     const error = prepared && refusal(prepared, context)
     const made = () => (prepared ? context.call(prepared) : context.call(call.tool, input ?? {}))
     const result = error ? { ok: false as const, error: error.problem } : await made()
-    Object.assign(call, { ok: result.ok, duration_ms: Date.now() - began, ...(!result.ok && { code: result.error.code }) })
+    Object.assign(call, {
+      ok: result.ok,
+      duration_ms: Date.now() - began,
+      ...(!result.ok && { code: result.error.code }),
+    })
     reply(id, result.ok ? { output: result.output } : { error: result.error })
   }
   function reply(id: unknown, message: { output: JsonObject } | { error: Problem }): void {
@@ -67,7 +78,9 @@ function parsed(text: Buffer): JsonObject | undefined {
 
 /** A snippet starts no programs through us, under whatever name: it has a language for that, and depth would have no end. */
 function refusal({ slot }: PreparedCall, { host }: Context): VtError | undefined {
-  const starts = [slot, ...host.slots().filter((other) => other.tool === slot.tool)].some(({ effects }) => effects.includes('exec'))
+  const starts = [slot, ...host.slots().filter((other) => other.tool === slot.tool)].some(({ effects }) =>
+    effects.includes('exec'),
+  )
   return starts ? problem('VT_CALL_DEPTH', { limit: 1, slot: slot.slot }) : undefined
 }
 

@@ -1,5 +1,12 @@
 import type { Context } from '../../../core/index.js'
-import { longestSecret, openSpool, settledWithin, SpoolCleaner, withoutSecrets, type Spool } from '../../lib/state/index.js'
+import {
+  longestSecret,
+  openSpool,
+  settledWithin,
+  SpoolCleaner,
+  withoutSecrets,
+  type Spool,
+} from '../../lib/state/index.js'
 import { countNewlines } from './newlines.js'
 import { kept, Ring } from './ring.js'
 import { shownLength } from './text.js'

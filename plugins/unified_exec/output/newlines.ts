@@ -23,8 +23,12 @@ interface Counter {
   m: { buffer: ArrayBuffer }
   n(end: number): number
 }
-declare const WebAssembly: { Module: new (code: Uint8Array) => object; Instance: new (module: object) => { exports: unknown } }
-const { m: memory, n: count } = new WebAssembly.Instance(new WebAssembly.Module(Uint8Array.from(program))).exports as Counter
+declare const WebAssembly: {
+  Module: new (code: Uint8Array) => object
+  Instance: new (module: object) => { exports: unknown }
+}
+const { m: memory, n: count } = new WebAssembly.Instance(new WebAssembly.Module(Uint8Array.from(program)))
+  .exports as Counter
 const page = Buffer.from(memory.buffer)
 
 /** Newlines in a chunk. */

@@ -44,7 +44,11 @@ export class Ring {
     const at = (start - kept.head) % kept.tail
     const length = Math.max(0, end - start)
     const straight = Math.min(length, kept.tail - at)
-    const parts = [this.head.subarray(from, Math.min(end, kept.head)), this.tail.subarray(at, at + straight), this.tail.subarray(0, length - straight)]
+    const parts = [
+      this.head.subarray(from, Math.min(end, kept.head)),
+      this.tail.subarray(at, at + straight),
+      this.tail.subarray(0, length - straight),
+    ]
     return parts.filter((part) => part.length > 0)
   }
 }

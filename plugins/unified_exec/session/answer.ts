@@ -18,7 +18,10 @@ export interface Delivery {
 const bytesPerToken = 4
 
 /** The answer of an action with output: what is new, the state of the command, and how to go on. */
-export async function deliver(session: CommandSession, { max_output_tokens, cursor: asked, more, remark }: Delivery): Promise<Result> {
+export async function deliver(
+  session: CommandSession,
+  { max_output_tokens, cursor: asked, more, remark }: Delivery,
+): Promise<Result> {
   const { facts, transport, stdout, stderr } = session
   const aside = await session.putAside()
   const { running } = session
@@ -94,12 +97,15 @@ function noticesOf({ children_ended, survivors, facts }: CommandSession): Notice
   const pids = survivors.slice(0, 8).join(', ')
   const notices: Notice[] = []
   if (children_ended) {
-    const keep = facts.sandbox === 'bwrap' ? 'in the sandbox nothing outlives its command' : 'say background: true to keep it'
+    const keep =
+      facts.sandbox === 'bwrap' ? 'in the sandbox nothing outlives its command' : 'say background: true to keep it'
     notices.push(notice('VT_EXEC_CHILDREN_ENDED', `What the command had left running was ended with it; ${keep}.`))
   }
   if (survivors.length > 0) {
     const who = `${pluralized(survivors.length, 'process', 'processes')} that left the command's session`
-    notices.push(notice('VT_EXEC_SURVIVORS', `Still running: ${who} (${pids}); only a sandbox (bubblewrap) ends those too.`))
+    notices.push(
+      notice('VT_EXEC_SURVIVORS', `Still running: ${who} (${pids}); only a sandbox (bubblewrap) ends those too.`),
+    )
   }
   return notices
 }

@@ -22,18 +22,41 @@ export function asideOf({ workspace, log }: Context, before: SteeringPaths): (ex
 
   return async (exit) => {
     const { names, repositories, links } = newcomers(root, before)
-    const judged = await Promise.all(repositories.map(async (one) => ({ ...one, why: keepsToItself(one.folder, root, before) ? await programsOfGitFolder(one.folder, root) : 'it leads out of the workspace' })))
+    const judged = await Promise.all(
+      repositories.map(async (one) => ({
+        ...one,
+        why: keepsToItself(one.folder, root, before)
+          ? await programsOfGitFolder(one.folder, root)
+          : 'it leads out of the workspace',
+      })),
+    )
     const loud = judged.filter(({ why }) => why !== undefined)
     const quiet = judged.filter(({ name, why }) => why === undefined && !told.has(name))
     // What comes with a repository lies in its working tree.
-    const kept = (name: string): boolean => judged.some((one) => one.why === undefined && dirname(one.name) !== '.' && inside(dirname(one.name), name))
+    const kept = (name: string): boolean =>
+      judged.some((one) => one.why === undefined && dirname(one.name) !== '.' && inside(dirname(one.name), name))
     const within = links.filter((link) => inside(root, link)).map((link) => relative(root, link))
-    const moved = [...(await move([...loud.map(({ name }) => name), ...new Set([...names.filter((name) => !kept(name)), ...within])])), ...links.filter((link) => !inside(root, link)).flatMap(removed)]
+    const moved = [
+      ...(await move([
+        ...loud.map(({ name }) => name),
+        ...new Set([...names.filter((name) => !kept(name)), ...within]),
+      ])),
+      ...links.filter((link) => !inside(root, link)).flatMap(removed),
+    ]
     for (const { name } of quiet) told.add(name)
     return [
       ...(moved.length > 0 ? [putAside(moved)] : []),
-      ...(quiet.length > 0 ? [notice('VT_EXEC_NEW_REPOSITORY', `The command made a repository of git, which may bring files that steer other programs: ${some(quiet.map(({ name }) => name))}.`)] : []),
-      ...(before.whole.length > 0 && exit !== undefined && exit.exit_code !== 0 ? [keptWhole(before.whole.map((path) => relative(root, path)))] : []),
+      ...(quiet.length > 0
+        ? [
+            notice(
+              'VT_EXEC_NEW_REPOSITORY',
+              `The command made a repository of git, which may bring files that steer other programs: ${some(quiet.map(({ name }) => name))}.`,
+            ),
+          ]
+        : []),
+      ...(before.whole.length > 0 && exit !== undefined && exit.exit_code !== 0
+        ? [keptWhole(before.whole.map((path) => relative(root, path)))]
+        : []),
     ]
   }
 
@@ -45,7 +68,8 @@ export function asideOf({ workspace, log }: Context, before: SteeringPaths): (ex
       try {
         // A link that was put in the place of the folder would have us move what lies elsewhere.
         const parent = realpathSync(dirname(join(root, name)))
-        if (parent !== dirname(join(root, name)) || !inside(root, parent)) return `${name} (not moved: a link leads to it)`
+        if (parent !== dirname(join(root, name)) || !inside(root, parent))
+          return `${name} (not moved: a link leads to it)`
         makeFolder(dirname(join(place.ref, name)))
         renameSync(join(root, name), join(place.ref, name))
         return `${name} (now ${at}/${name})`
@@ -69,7 +93,14 @@ function removed(link: string): string[] {
 }
 
 const putAside = (moved: string[]): Notice =>
-  notice('VT_EXEC_PUT_ASIDE', `Moved away, since it decides what other programs run and was not there before the command: ${some(moved)}. ${toAgree}`)
+  notice(
+    'VT_EXEC_PUT_ASIDE',
+    `Moved away, since it decides what other programs run and was not there before the command: ${some(moved)}. ${toAgree}`,
+  )
 const keptWhole = (folders: string[]): Notice =>
-  notice('VT_EXEC_REPOSITORY_KEPT', `There are many repositories here, and git could write nothing in ${some(folders, 5)}. To let it write in one, run the command with its folder as workdir.`)
-const toAgree = 'To have it there, the user moves it back, or agrees to the command with sandbox_permissions: require_escalated and a justification.'
+  notice(
+    'VT_EXEC_REPOSITORY_KEPT',
+    `There are many repositories here, and git could write nothing in ${some(folders, 5)}. To let it write in one, run the command with its folder as workdir.`,
+  )
+const toAgree =
+  'To have it there, the user moves it back, or agrees to the command with sandbox_permissions: require_escalated and a justification.'

@@ -14,7 +14,10 @@ export interface CommandCheckpoint {
 const most = { files: 2000, bytes: 64 * 1024 * 1024 }
 
 /** Copies the files of the workspace before a command that nobody was asked about; `after` keeps what it changed for undo, and tells it. */
-export async function checkpointBefore(context: Context, id: string): Promise<{ checkpoint: CommandCheckpoint; after(): Promise<Notice[]> }> {
+export async function checkpointBefore(
+  context: Context,
+  id: string,
+): Promise<{ checkpoint: CommandCheckpoint; after(): Promise<Notice[]> }> {
   const { session, workspace } = context
   const snapshots = session.state('exec/snapshots', () => {
     const made = new FileSnapshots(workspace, session.id, 'run')
@@ -25,7 +28,11 @@ export async function checkpointBefore(context: Context, id: string): Promise<{ 
   const newest = await newestOf(context, there.files)
   const { watched, compare } = await snapshots.before(newest)
   if (newest.length > 0 && watched === 0) throw withoutCopies()
-  const checkpoint: CommandCheckpoint = { files: watched, complete: there.complete && watched === there.files.length, changed: [] }
+  const checkpoint: CommandCheckpoint = {
+    files: watched,
+    complete: there.complete && watched === there.files.length,
+    changed: [],
+  }
   const known = new Set(there.files)
   return {
     checkpoint,
@@ -53,13 +60,22 @@ async function newestOf(context: Context, files: string[]): Promise<string[]> {
     return entry?.kind === 'file' ? [{ path, bytes: entry.bytes, at: entry.mtime_ms }] : []
   })
   let bytes = 0
-  return found.sort((a, b) => b.at - a.at).slice(0, most.files).flatMap(({ path, bytes: size }) => ((bytes += size) > most.bytes ? [] : [path]))
+  return found
+    .sort((a, b) => b.at - a.at)
+    .slice(0, most.files)
+    .flatMap(({ path, bytes: size }) => ((bytes += size) > most.bytes ? [] : [path]))
 }
 
 function told({ files, complete, changed }: CommandCheckpoint): Notice {
   const kept = `${pluralized(files, 'file', 'files')} copied before it${complete ? '' : ', not all there are'}`
-  const what = changed.length === 0 ? 'it changed none that is not ignored' : `it changed ${some(changed.map(({ path }) => path))}, which \`vtcode undo\` takes back`
-  return notice('VT_EXEC_SANDBOXED', `Nobody was asked: it ran in the sandbox, without network, with the workspace alone to write (policy.sandboxed_commands); ${kept}; ${what}.`)
+  const what =
+    changed.length === 0
+      ? 'it changed none that is not ignored'
+      : `it changed ${some(changed.map(({ path }) => path))}, which \`vtcode undo\` takes back`
+  return notice(
+    'VT_EXEC_SANDBOXED',
+    `Nobody was asked: it ran in the sandbox, without network, with the workspace alone to write (policy.sandboxed_commands); ${kept}; ${what}.`,
+  )
 }
 
 const withoutCopies = (): VtError =>

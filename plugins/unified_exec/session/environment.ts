@@ -4,7 +4,18 @@ import { problem, type Context } from '../../../core/index.js'
 import { markName } from '../../lib/process/index.js'
 import { resolveValues } from '../../lib/values/index.js'
 
-const locales = ['ALL', 'CTYPE', 'COLLATE', 'MESSAGES', 'MONETARY', 'NUMERIC', 'TIME', 'ADDRESS', 'IDENTIFICATION', 'MEASUREMENT']
+const locales = [
+  'ALL',
+  'CTYPE',
+  'COLLATE',
+  'MESSAGES',
+  'MONETARY',
+  'NUMERIC',
+  'TIME',
+  'ADDRESS',
+  'IDENTIFICATION',
+  'MEASUREMENT',
+]
 /** What a command may know of our environment: this list and nothing else, however harmless a name looks. */
 const inherited = [
   ...['HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'TZ', 'TMPDIR', 'COLORTERM', 'CI', 'EDITOR'],
@@ -16,7 +27,12 @@ const loaders = /^(LD_.*|DYLD_.*|NODE_OPTIONS|BASH_ENV|ENV|IFS|PYTHONSTARTUP|PER
 /** All of the environment of a command. Throws VT_INPUT_INVALID. */
 export function commandEnvironment(
   declared: Record<string, string>,
-  { workspace, configured, tty, mark }: { workspace: string; configured: Record<string, string>; tty: boolean; mark: string },
+  {
+    workspace,
+    configured,
+    tty,
+    mark,
+  }: { workspace: string; configured: Record<string, string>; tty: boolean; mark: string },
 ): Record<string, string> {
   const own: Record<string, string> = {}
   for (const name of inherited) {
@@ -58,7 +74,8 @@ function checked(declared: Record<string, string>): Record<string, string> {
   return declared
 }
 
-const refuse = (name: string, why: string) => problem('VT_INPUT_INVALID', { problem: `'env.${name.slice(0, 80)}' ${why}.` })
+const refuse = (name: string, why: string) =>
+  problem('VT_INPUT_INVALID', { problem: `'env.${name.slice(0, 80)}' ${why}.` })
 
 /** The variables of the setting `exec.env`, found where they are. Throws VT_SECRET_MISSING, VT_SECRET_REFUSED. */
 export function configuredVariables(context: Context): Promise<Record<string, string>> {
@@ -67,5 +84,10 @@ export function configuredVariables(context: Context): Promise<Record<string, st
   // Only the user's own settings have this key; a path in it that is relative is so to the home folder.
   const contribution = { id: 'the settings', plugin: 'settings', layer: 'user', file, manifest: {} } as const
   const adapterContext = { settings: {}, env, workspace: context.workspace.root, optionsOf: () => ({}) }
-  return resolveValues(context.settings.exec.env, { contribution, adapterContext, field: 'exec.env', signal: context.signal })
+  return resolveValues(context.settings.exec.env, {
+    contribution,
+    adapterContext,
+    field: 'exec.env',
+    signal: context.signal,
+  })
 }

@@ -13,7 +13,12 @@ export interface StreamExcerpt {
 }
 
 /** Reads what lies between two places of a stream; of a long part only as much as an answer may ever show. */
-export async function excerptOf(log: StreamLog, from: StreamPosition, to: StreamPosition, plain: boolean): Promise<StreamExcerpt> {
+export async function excerptOf(
+  log: StreamLog,
+  from: StreamPosition,
+  to: StreamPosition,
+  plain: boolean,
+): Promise<StreamExcerpt> {
   const text = (bytes: Buffer): string => (plain ? plainText(bytes.toString()) : bytes.toString())
   const size = to.at - from.at
   if (size <= kept.head + kept.tail) {
@@ -25,11 +30,18 @@ export async function excerptOf(log: StreamLog, from: StreamPosition, to: Stream
 }
 
 /** The text of an excerpt in at most about `budget` bytes: its first 30 % and its last 70 % around a note on what is missing. */
-export function fitExcerpt({ bytes, lines, start, end }: StreamExcerpt, budget: number, path: string | undefined): string {
+export function fitExcerpt(
+  { bytes, lines, start, end }: StreamExcerpt,
+  budget: number,
+  path: string | undefined,
+): string {
   if (end === undefined && bytes <= budget) return start
   const head = beginning(start, Math.floor(budget * 0.3))
   const tail = ending(end ?? start, Math.floor(budget * 0.7))
-  const missing = { lines: lines - newlines(head) - newlines(tail), bytes: bytes - Buffer.byteLength(head) - Buffer.byteLength(tail) }
+  const missing = {
+    lines: lines - newlines(head) - newlines(tail),
+    bytes: bytes - Buffer.byteLength(head) - Buffer.byteLength(tail),
+  }
   const where = path === undefined ? 'it could not be kept' : `full output: ${path}`
   const note = `[… ${Math.max(0, missing.lines)} lines (${Math.max(0, missing.bytes)} bytes) omitted; ${where} …]`
   return `${head}${head === '' || head.endsWith('\n') ? '' : '\n'}${note}\n${tail}`

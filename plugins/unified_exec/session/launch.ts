@@ -18,11 +18,17 @@ export const commandParts = ({ command, args }: Command): string | string[] =>
   args || Array.isArray(command) ? [command, args ?? []].flat() : command
 
 /** The program and its arguments. Throws VT_INPUT_INVALID, VT_INPUT_TOO_LARGE, VT_EXEC_NOT_FOUND. */
-export function programOf(command: Command, folder: Handle, path: string, preferred: string): { file: string; args: string[] } {
+export function programOf(
+  command: Command,
+  folder: Handle,
+  path: string,
+  preferred: string,
+): { file: string; args: string[] } {
   const wanted = commandParts(command)
   const words = [wanted].flat()
   for (const word of words) {
-    if (/\0|\p{Cs}/u.test(word)) throw invalid("'command' has a NUL character or half of a surrogate pair; no program can be given that.")
+    if (/\0|\p{Cs}/u.test(word))
+      throw invalid("'command' has a NUL character or half of a surrogate pair; no program can be given that.")
   }
   const size = words.reduce((sum, word) => sum + Buffer.byteLength(word), 0)
   if (size > longest) throw problem('VT_INPUT_TOO_LARGE', { size: `${size} bytes long`, limit: `${longest} bytes` })
@@ -33,7 +39,12 @@ export function programOf(command: Command, folder: Handle, path: string, prefer
   return { file: find(name, folders, folder), args }
 }
 
-function shellOf(text: string, { shell, login = false }: Command, folders: string[], preferred: string): { file: string; args: string[] } {
+function shellOf(
+  text: string,
+  { shell, login = false }: Command,
+  folders: string[],
+  preferred: string,
+): { file: string; args: string[] } {
   if (text.trim() === '') throw invalid("'command' is empty.")
   const file = shell ? find(shell, folders) : (locate(preferred, folders) ?? find('sh', folders))
   if (shell === 'pwsh') return { file, args: [...(login ? ['-Login'] : ['-NoProfile']), '-Command', text] }

@@ -14,10 +14,16 @@ export interface Pipes {
 }
 
 /** Starts a program with standard output and standard error apart. Rejects with the system's error when it cannot be started. */
-export async function startPipe(launch: Launch, { stdin, channel = false }: Pipes, sink: OutputSink): Promise<Transport> {
+export async function startPipe(
+  launch: Launch,
+  { stdin, channel = false }: Pipes,
+  sink: OutputSink,
+): Promise<Transport> {
   const pipes = await outputPipes.take()
   const source = stdin ? 'pipe' : 'ignore'
-  const child = writingTo(pipes, ({ stdout, stderr }) => start(launch, [source, stdout, stderr, ...(channel ? (['pipe'] as const) : [])]))
+  const child = writingTo(pipes, ({ stdout, stderr }) =>
+    start(launch, [source, stdout, stderr, ...(channel ? (['pipe'] as const) : [])]),
+  )
   const { pid } = child
   if (pid === undefined) throw await new Promise<Error>((resolve) => child.once('error', resolve))
   child.on('error', () => {})
@@ -46,7 +52,10 @@ export async function startPipe(launch: Launch, { stdin, channel = false }: Pipe
 }
 
 /** The ends that are the program's are not ours any more, and nothing of them is where it did not start. */
-function writingTo(pipes: OutputPipes | undefined, run: (ends: Record<'stdout' | 'stderr', number | 'pipe'>) => ChildProcess): ChildProcess {
+function writingTo(
+  pipes: OutputPipes | undefined,
+  run: (ends: Record<'stdout' | 'stderr', number | 'pipe'>) => ChildProcess,
+): ChildProcess {
   let child: ChildProcess | undefined
   try {
     return (child = run({ stdout: pipes?.stdout.write ?? 'pipe', stderr: pipes?.stderr.write ?? 'pipe' }))

@@ -13,8 +13,17 @@ import type { Exit, OutputSink, Size, Transport } from './transport.js'
  */
 interface Native {
   fork(
-    file: string, args: string[], env: string[], cwd: string, cols: number, rows: number, uid: number, gid: number, utf8: boolean,
-    helper: string, onExit: (code: number, signal: number) => void,
+    file: string,
+    args: string[],
+    env: string[],
+    cwd: string,
+    cols: number,
+    rows: number,
+    uid: number,
+    gid: number,
+    utf8: boolean,
+    helper: string,
+    onExit: (code: number, signal: number) => void,
   ): { fd: number; pid: number; pty: string }
   resize(fd: number, cols: number, rows: number): void
 }
@@ -23,12 +32,16 @@ let loaded: Native | undefined
 
 /** Loads the native half; throws where there is none for this machine. */
 function native(): Native {
-  const { requireBinary } = createRequire(import.meta.url)('node-pty/requireBinary.js') as { requireBinary(name: string): Native }
+  const { requireBinary } = createRequire(import.meta.url)('node-pty/requireBinary.js') as {
+    requireBinary(name: string): Native
+  }
   return (loaded ??= requireBinary('pty.node'))
 }
 
 const helper = (): string =>
-  process.platform === 'darwin' ? createRequire(import.meta.url).resolve(`@lydell/node-pty-darwin-${process.arch}/spawn-helper`) : ''
+  process.platform === 'darwin'
+    ? createRequire(import.meta.url).resolve(`@lydell/node-pty-darwin-${process.arch}/spawn-helper`)
+    : ''
 
 /** Milliseconds without output after which the end of a program is believed although its mark did not come through. */
 const patience = 200
@@ -38,7 +51,16 @@ export function startTerminal(launch: Launch, size: Size, sink: OutputSink): Tra
   const env = Object.entries(launch.env).map(([name, value]) => `${name}=${value}`)
   let terminal: Terminal | undefined
   const { fd, pid, pty } = native().fork(
-    launch.file, launch.args, env, launch.cwd, size.cols, size.rows, -1, -1, true, helper(),
+    launch.file,
+    launch.args,
+    env,
+    launch.cwd,
+    size.cols,
+    size.rows,
+    -1,
+    -1,
+    true,
+    helper(),
     (code, signal) => {
       leaderEnded(pid)
       terminal?.exit({ exit_code: signal ? null : code, signal: signal ? nameOf(signal) : null })
@@ -213,7 +235,8 @@ function attemptWrite(fd: number, data: Buffer): number | undefined {
   }
 }
 
-const nameOf = (signal: number): string => Object.entries(constants.signals).find(([, value]) => value === signal)?.[0] ?? `SIG${signal}`
+const nameOf = (signal: number): string =>
+  Object.entries(constants.signals).find(([, value]) => value === signal)?.[0] ?? `SIG${signal}`
 
 function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
   let resolve!: (value: T) => void

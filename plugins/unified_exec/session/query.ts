@@ -11,7 +11,11 @@ const longestLine = 2000
 const cleanable = 16 * 1024 * 1024
 
 /** The first and the last lines of a source; head and tail that meet show the text once. */
-export async function ends(source: StreamSource, head: number, tail: number): Promise<{ output: string; total_lines: number; omitted: number }> {
+export async function ends(
+  source: StreamSource,
+  head: number,
+  tail: number,
+): Promise<{ output: string; total_lines: number; omitted: number }> {
   const first: string[] = []
   const last: string[] = []
   let total = 0
@@ -56,7 +60,11 @@ export interface StreamQuery {
 }
 
 /** The lines of a source that match, found by ripgrep. Errors: VT_SEARCH_PATTERN, VT_SEARCH_ENGINE_MISSING, VT_CALL_ABORTED. */
-export async function searched(source: StreamSource, { query, literal, most }: StreamQuery, { signal }: Context): Promise<QueryMatches> {
+export async function searched(
+  source: StreamSource,
+  { query, literal, most }: StreamQuery,
+  { signal }: Context,
+): Promise<QueryMatches> {
   const input = await wholeOf(source)
   const matches: QueryMatches['matches'] = []
   let matched_count = 0
@@ -71,12 +79,21 @@ export async function searched(source: StreamSource, { query, literal, most }: S
   const args = [...shape, ...(literal ? ['-F'] : []), '-e', query, '-']
   const reader = lines(take)
   const complaint = lastOf()
-  const ended = file && (await runProgram({ file, args, cwd: '/', input }, { signal, seconds: 30 }, reader.take, complaint.take))
+  const ended =
+    file && (await runProgram({ file, args, cwd: '/', input }, { signal, seconds: 30 }, reader.take, complaint.take))
   if (!ended) throw slotRefusal('VT_SEARCH_ENGINE_MISSING', 'ripgrep, which searches in logs, cannot be started.')
-  if (ended.exit_code === undefined && !ended.timed_out) throw slotRefusal('VT_SEARCH_ENGINE_MISSING', 'ripgrep, which searches in logs, was ended by a signal before it was through.', { retryable: true })
+  if (ended.exit_code === undefined && !ended.timed_out)
+    throw slotRefusal(
+      'VT_SEARCH_ENGINE_MISSING',
+      'ripgrep, which searches in logs, was ended by a signal before it was through.',
+      { retryable: true },
+    )
   reader.end()
   if (ended.exit_code === 2) {
-    throw slotRefusal('VT_SEARCH_PATTERN', `The pattern '${query.slice(0, 100)}' is no regular expression: ${reason(complaint.text())}.`)
+    throw slotRefusal(
+      'VT_SEARCH_PATTERN',
+      `The pattern '${query.slice(0, 100)}' is no regular expression: ${reason(complaint.text())}.`,
+    )
   }
   return { matches, matched_count, total_lines: linesIn(input) }
 }

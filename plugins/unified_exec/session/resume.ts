@@ -23,7 +23,8 @@ export interface GoOn extends Partial<Size> {
 
 const patience = { write: 250, poll: 1000 }
 
-const sendsSomething = ({ input, keys, eof }: GoOn): boolean => (input ?? '') !== '' || (keys?.length ?? 0) > 0 || eof === true
+const sendsSomething = ({ input, keys, eof }: GoOn): boolean =>
+  (input ?? '') !== '' || (keys?.length ?? 0) > 0 || eof === true
 
 /** Sends what is given, waits for output and delivers it. Errors: VT_EXEC_SESSION, VT_EXEC_CLOSED, VT_INPUT_INVALID. */
 export async function resume({ input }: Call<GoOn>, context: Context): Promise<Result> {
@@ -47,7 +48,8 @@ export async function resume({ input }: Call<GoOn>, context: Context): Promise<R
 
 /** Text as a terminal sends what is pasted: in brackets if the program asked for them, which the text cannot close by itself. */
 async function pasted(session: CommandSession, text: string): Promise<string> {
-  if (session.plain) throw problem('VT_INPUT_INVALID', { problem: `'paste' needs a terminal; '${session.facts.id}' runs on pipes.` })
+  if (session.plain)
+    throw problem('VT_INPUT_INVALID', { problem: `'paste' needs a terminal; '${session.facts.id}' runs on pipes.` })
   const typed = text.replace(/\r?\n/g, '\r')
   return (await (await screenOf(session)).pastes()) ? `\x1b[200~${typed.replaceAll('\x1b', '')}\x1b[201~` : typed
 }
@@ -56,7 +58,9 @@ function send(session: CommandSession, { input, keys = [], eof = false }: GoOn):
   const { transport } = session
   const strange = session.plain ? keys.find((key) => key !== 'ctrl-c' && key !== 'ctrl-d') : undefined
   if (strange) {
-    throw problem('VT_INPUT_INVALID', { problem: `'keys' has ${strange}; without a terminal only ctrl-c and ctrl-d mean something.` })
+    throw problem('VT_INPUT_INVALID', {
+      problem: `'keys' has ${strange}; without a terminal only ctrl-c and ctrl-d mean something.`,
+    })
   }
   const needsInput = input !== undefined || eof || keys.some((key) => key !== 'ctrl-c')
   if (!session.running || (needsInput && !transport.writable())) throw closed(session)
@@ -72,5 +76,8 @@ function send(session: CommandSession, { input, keys = [], eof = false }: GoOn):
 function closed({ facts, exit, running }: CommandSession): Error {
   const next = nextCall('inspect', { session_id: facts.id })
   const what = running ? 'has no open standard input' : 'has ended'
-  return slotRefusal('VT_EXEC_CLOSED', `The session '${facts.id}' ${what}.`, { details: { exit_code: exit?.exit_code ?? null }, next })
+  return slotRefusal('VT_EXEC_CLOSED', `The session '${facts.id}' ${what}.`, {
+    details: { exit_code: exit?.exit_code ?? null },
+    next,
+  })
 }

@@ -59,7 +59,10 @@ export class Screen {
     await this.drawn
     const { buffer, rows } = this.terminal
     const { active } = buffer
-    const lines = Array.from({ length: rows }, (_, row) => active.getLine(active.baseY + row)?.translateToString(true) ?? '')
+    const lines = Array.from(
+      { length: rows },
+      (_, row) => active.getLine(active.baseY + row)?.translateToString(true) ?? '',
+    )
     return { rows: lines, cursor_row: active.cursorY + 1, cursor_col: active.cursorX + 1 }
   }
 

@@ -76,8 +76,15 @@ export class CommandSession {
   private readonly timer: NodeJS.Timeout
 
   /** Starts the program. Rejects with the system's error when that fails. */
-  static async start(facts: SessionFacts, context: Context, connect: (sink: OutputSink) => Transport | Promise<Transport>): Promise<CommandSession> {
-    const logs = { stdout: new StreamLog(context, `${facts.id}_stdout`), stderr: new StreamLog(context, `${facts.id}_stderr`) }
+  static async start(
+    facts: SessionFacts,
+    context: Context,
+    connect: (sink: OutputSink) => Transport | Promise<Transport>,
+  ): Promise<CommandSession> {
+    const logs = {
+      stdout: new StreamLog(context, `${facts.id}_stdout`),
+      stderr: new StreamLog(context, `${facts.id}_stderr`),
+    }
     let session: CommandSession | undefined
     const transport = await connect((stream, chunk) => {
       session?.notice(stream, chunk)
@@ -244,7 +251,9 @@ export class CommandSession {
     const inside = this.facts.endInside?.(exit.exit_code)
     this.children_ended = inside?.children === true && this.ending === undefined
     if (inside?.signal !== undefined) return { exit_code: null, signal: inside.signal }
-    return this.sent && exit.exit_code === 128 + (numbers[this.sent] ?? -128) ? { exit_code: null, signal: this.sent } : exit
+    return this.sent && exit.exit_code === 128 + (numbers[this.sent] ?? -128)
+      ? { exit_code: null, signal: this.sent }
+      : exit
   }
 
   /** After the program has ended: its last output, and what it left behind. */
@@ -262,7 +271,8 @@ export class CommandSession {
     }
     // Either we are slow to read, or a process that left the group holds the other end and may do so for ever.
     const latest = Date.now() + grace.flow
-    while (Date.now() - this.last_output_at < silence && Date.now() < latest) if (await settles(transport.drained, 50)) break
+    while (Date.now() - this.last_output_at < silence && Date.now() < latest)
+      if (await settles(transport.drained, 50)) break
     if (!(await settles(transport.drained, 0))) this.survivors = carriersOf(facts.mark)
     this.release()
   }

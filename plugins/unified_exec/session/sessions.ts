@@ -7,7 +7,8 @@ import type { CommandSession } from './session.js'
 const finished = { most: 64, ms: 10 * 60 * 1000 }
 
 /** The commands of the caller's session. Their ids mean nothing in any other. */
-export const sessionsOf = ({ session }: Context): CommandSessions => session.state('exec/sessions', () => new CommandSessions(session))
+export const sessionsOf = ({ session }: Context): CommandSessions =>
+  session.state('exec/sessions', () => new CommandSessions(session))
 
 export class CommandSessions {
   private readonly known = new Map<string, CommandSession>()
@@ -24,7 +25,9 @@ export class CommandSessions {
   /** Oldest first. */
   all(): CommandSession[] {
     const over = [...this.known.values()].filter(({ running }) => !running)
-    const old = over.filter(({ ended_at = 0 }, index) => index < over.length - finished.most || Date.now() - ended_at > finished.ms)
+    const old = over.filter(
+      ({ ended_at = 0 }, index) => index < over.length - finished.most || Date.now() - ended_at > finished.ms,
+    )
     for (const session of old) if (!session.leftRunning) void this.forget(session)
     return [...this.known.values()]
   }
@@ -38,12 +41,20 @@ export class CommandSessions {
   }
 
   /** Starts a program under an id, made up if none is wanted. Throws VT_EXEC_SESSION_EXISTS, VT_EXEC_LIMIT and what `start` throws. */
-  async add(wanted: string | undefined, most: number, start: (id: string) => Promise<CommandSession>): Promise<CommandSession> {
+  async add(
+    wanted: string | undefined,
+    most: number,
+    start: (id: string) => Promise<CommandSession>,
+  ): Promise<CommandSession> {
     const id = wanted ?? this.newId()
-    if (this.known.has(id) || this.starting.has(id)) throw slotRefusal('VT_EXEC_SESSION_EXISTS', `The session '${id}' exists already.`)
+    if (this.known.has(id) || this.starting.has(id))
+      throw slotRefusal('VT_EXEC_SESSION_EXISTS', `The session '${id}' exists already.`)
     const running = this.all().filter((session) => session.running).length + this.starting.size
     if (running >= most) {
-      throw slotRefusal('VT_EXEC_LIMIT', `${running} commands are running; at most ${most} may.`, { retryable: true, next: list })
+      throw slotRefusal('VT_EXEC_LIMIT', `${running} commands are running; at most ${most} may.`, {
+        retryable: true,
+        next: list,
+      })
     }
     this.starting.add(id)
     try {
@@ -68,8 +79,13 @@ export class CommandSessions {
   }
 
   private unknown(id: string): VtError {
-    const live = this.all().filter(({ running }) => running).map(({ facts }) => facts.id)
-    return slotRefusal('VT_EXEC_SESSION', `Session not found: '${id}' here.`, { details: { sessions: live }, next: list })
+    const live = this.all()
+      .filter(({ running }) => running)
+      .map(({ facts }) => facts.id)
+    return slotRefusal('VT_EXEC_SESSION', `Session not found: '${id}' here.`, {
+      details: { sessions: live },
+      next: list,
+    })
   }
 
   private newId(): string {

@@ -7,7 +7,10 @@ export interface StreamSource {
   read(from: number, to: number): Promise<Buffer>
 }
 
-export const ofLog = (log: StreamLog, size: number): StreamSource => ({ size, read: (from, to) => log.read(from, Math.min(to, size)) })
+export const ofLog = (log: StreamLog, size: number): StreamSource => ({
+  size,
+  read: (from, to) => log.read(from, Math.min(to, size)),
+})
 
 export const ofFile = (file: Handle): StreamSource & AsyncDisposable => ({
   size: file.stat.bytes,
@@ -40,7 +43,7 @@ const step = 1024 * 1024
 
 /** A source from its start to its end; what is neither in memory nor on disk any more ends it early. */
 export async function* chunks(source: StreamSource): AsyncGenerator<Buffer> {
-  for (let at = 0; at < source.size; ) {
+  for (let at = 0; at < source.size;) {
     const chunk = await source.read(at, Math.min(at + step, source.size))
     if (chunk.length === 0) return
     at += chunk.length

@@ -1,7 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { join, relative } from 'node:path'
 import { definedOnly } from '../../../core/shapes/index.js'
-import { problem, VtError, type Call, type Context, type Handle, type Launch, type Notice } from '../../../core/index.js'
+import {
+  problem,
+  VtError,
+  type Call,
+  type Context,
+  type Handle,
+  type Launch,
+  type Notice,
+} from '../../../core/index.js'
 import { slotRefusal } from '../../lib/base/index.js'
 import { confinement, strictly, wantsStrict } from '../../lib/process/index.js'
 import { gitAlone } from '../../lib/git/index.js'
@@ -45,17 +53,27 @@ export interface WantedRun extends Command {
 export async function startCommand(context: Context, call: Call, wanted: WantedRun): Promise<CommandSession> {
   const settings = context.settings.exec
   if (!settings.enabled) {
-    throw problem('VT_POLICY_DENIED', { reason: 'Commands are switched off by `exec.enabled`.', way: 'Use the other tools.' })
+    throw problem('VT_POLICY_DENIED', {
+      reason: 'Commands are switched off by `exec.enabled`.',
+      way: 'Use the other tools.',
+    })
   }
   const folder = await context.workspace.openDirectory(wanted.workdir)
   let session: CommandSession | undefined
   try {
     const mark = randomUUID()
-    const known = { workspace: context.workspace.root, configured: await configuredVariables(context), tty: wanted.tty !== undefined, mark }
+    const known = {
+      workspace: context.workspace.root,
+      configured: await configuredVariables(context),
+      tty: wanted.tty !== undefined,
+      mark,
+    }
     const looks = await looksWithGit(commandParts(wanted), context.workspace.root)
     const whole = commandEnvironment(wanted.env ?? {}, known)
     // What was judged is the repository that git finds by itself: no variable leads it to another.
-    const env = looks ? { ...Object.fromEntries(Object.entries(whole).filter(([name]) => !name.startsWith('GIT_'))), ...gitAlone } : whole
+    const env = looks
+      ? { ...Object.fromEntries(Object.entries(whole).filter(([name]) => !name.startsWith('GIT_'))), ...gitAlone }
+      : whole
     const program = programOf(wanted, folder, whole.PATH!, settings.shell)
     const { launch, ...where } = await executor(context, call, wanted, folder, { ...program, cwd: folder.ref, env })
     const { limit, background = false } = wanted
@@ -78,13 +96,20 @@ interface Executor extends Pick<SessionFacts, 'sandbox' | 'network' | 'endInside
 }
 
 /** Chooses where the program runs. A sandbox that is required and does not hold is an error, never a silent run without it. */
-async function executor(context: Context, call: Call, wanted: WantedRun, folder: Handle, launch: Launch): Promise<Executor> {
+async function executor(
+  context: Context,
+  call: Call,
+  wanted: WantedRun,
+  folder: Handle,
+  launch: Launch,
+): Promise<Executor> {
   const { mode, caller } = call
   const { mode: usual, ...usually } = context.settings.sandbox
   const strict = wantsStrict(call, usual) && context.sandbox !== 'usual'
   const settings = strict ? strictly(usually) : usually
   const outside = { launch, sandbox: 'none', network: true } as const
-  if (wanted.escalated && caller.sandbox === 'strict') throw slotRefusal('VT_EXEC_SANDBOX', 'Here nothing runs outside the sandbox, whoever agrees.')
+  if (wanted.escalated && caller.sandbox === 'strict')
+    throw slotRefusal('VT_EXEC_SANDBOX', 'Here nothing runs outside the sandbox, whoever agrees.')
   const use = confinement(usual, caller.sandbox, wanted.escalated ?? false)
   if (use === 'off') return outside
   const found = await sandbox(context.workspace.root)
@@ -95,13 +120,28 @@ async function executor(context: Context, call: Call, wanted: WantedRun, folder:
   const { root, home } = context.workspace
   const own = await ownPlaces(context)
   const shown = [...(wanted.files === undefined ? [] : [wanted.files]), ...own.map((path) => join(root, path))]
-  const where = await steered({ workspace: root, own: home, writable: mode !== 'plan', cwd: join(root, folder.resolved), shown, settings, ...(strict && { strict }) })
+  const where = await steered({
+    workspace: root,
+    own: home,
+    writable: mode !== 'plan',
+    cwd: join(root, folder.resolved),
+    shown,
+    settings,
+    ...(strict && { strict }),
+  })
   requireHeld(where, root)
   const before = strict ? await checkpointBefore(context, call.id) : undefined
   const inside = confinedCommand(found.tools, launch, where)
   const aside = where.steering && asideOf(context, where.steering)
   const tidy = async (exit?: Exit) => [...((await aside?.(exit)) ?? []), ...(await changesAfter(before, exit))]
-  return { launch: inside, sandbox: 'bwrap', network: settings.network, endInside: inside.end, tidy, ...definedOnly({ checkpoint: before?.checkpoint }) }
+  return {
+    launch: inside,
+    sandbox: 'bwrap',
+    network: settings.network,
+    endInside: inside.end,
+    tidy,
+    ...definedOnly({ checkpoint: before?.checkpoint }),
+  }
 }
 
 type Before = Awaited<ReturnType<typeof checkpointBefore>> | undefined
@@ -122,7 +162,11 @@ function requireHeld(where: Parameters<typeof obstacle>[0], root: string): void 
   })
 }
 
-async function connect(launch: Launch, { tty, stdin, channel = false }: WantedRun, sink: OutputSink): Promise<Transport> {
+async function connect(
+  launch: Launch,
+  { tty, stdin, channel = false }: WantedRun,
+  sink: OutputSink,
+): Promise<Transport> {
   if (!tty) {
     const transport = await startPipe(launch, { stdin: stdin !== 'empty', channel }, sink)
     feed(transport, stdin)
@@ -134,7 +178,10 @@ async function connect(launch: Launch, { tty, stdin, channel = false }: WantedRu
     feed(transport, stdin)
     return transport
   } catch (error) {
-    throw slotRefusal('VT_EXEC_PTY', `This machine has no terminal to give: ${(error as Error).message.split('\n')[0]}.`)
+    throw slotRefusal(
+      'VT_EXEC_PTY',
+      `This machine has no terminal to give: ${(error as Error).message.split('\n')[0]}.`,
+    )
   }
 }
 
@@ -148,15 +195,20 @@ function feed(transport: Transport, stdin: WantedRun['stdin']): void {
 function startProblem(error: unknown, { command, args }: WantedRun): unknown {
   const { code, syscall = '', path } = error as NodeJS.ErrnoException
   if (error instanceof VtError || typeof code !== 'string') return error
-  if (code === 'E2BIG') return problem('VT_INPUT_TOO_LARGE', { size: 'longer than the system allows', limit: 'one argument below 128 KiB' })
+  if (code === 'E2BIG')
+    return problem('VT_INPUT_TOO_LARGE', { size: 'longer than the system allows', limit: 'one argument below 128 KiB' })
   if (['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM'].includes(code)) {
     return slotRefusal('VT_EXEC_LIMIT', `The system starts no more programs now (${code}).`, { retryable: true })
   }
   const name = String([command, args ?? []].flat()[0])
   if (syscall.startsWith('spawn') && ['ENOENT', 'EACCES'].includes(code)) return notFound(name)
-  return problem('VT_FILE_IO', { path: (path ?? name).slice(0, 200), reason: `the system refuses it (${code})` }, {
-    hint: 'Nothing was run. A script may name, in its first line, what is no program.',
-    retryable: false,
-    details: { errno: code },
-  })
+  return problem(
+    'VT_FILE_IO',
+    { path: (path ?? name).slice(0, 200), reason: `the system refuses it (${code})` },
+    {
+      hint: 'Nothing was run. A script may name, in its first line, what is no program.',
+      retryable: false,
+      details: { errno: code },
+    },
+  )
 }

@@ -7,7 +7,8 @@ export interface Span {
 /** Every occurrence of `old`, also those that overlap; where there is none, those that differ in `\r\n` for `\n` only. */
 export function occurrences(bytes: Buffer, old: Buffer): Span[] {
   const exact: Span[] = []
-  for (let at = bytes.indexOf(old); at !== -1; at = bytes.indexOf(old, at + 1)) exact.push({ start: at, end: at + old.length })
+  for (let at = bytes.indexOf(old); at !== -1; at = bytes.indexOf(old, at + 1))
+    exact.push({ start: at, end: at + old.length })
   return exact.length > 0 || !old.includes(10) ? exact : looseEnds(bytes, split(old))
 }
 

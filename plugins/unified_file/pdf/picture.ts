@@ -22,7 +22,8 @@ export function embeddedJpeg(file: Buffer, { ref = '' }: Pixels): Buffer | undef
   const begin = at < 0 ? -1 : file.indexOf('stream', at)
   if (begin < 0 || begin - at > 4096) return undefined
   const dictionary = file.toString('latin1', at, begin)
-  if (dictionary.includes('endobj') || !/\/Filter\s*(?:\/DCTDecode|\[\s*\/DCTDecode\s*\])/.test(dictionary)) return undefined
+  if (dictionary.includes('endobj') || !/\/Filter\s*(?:\/DCTDecode|\[\s*\/DCTDecode\s*\])/.test(dictionary))
+    return undefined
   const start = begin + 'stream'.length + (file[begin + 6] === 13 ? 2 : 1)
   const end = file.indexOf('endstream', start)
   const jpeg = file.subarray(start, end < 0 ? start : end)
@@ -60,7 +61,12 @@ export function pngOf({ width, height, kind = 0, data }: Pixels): Buffer | undef
   header.writeUInt32BE(width, 0)
   header.writeUInt32BE(height, 4)
   header.set([shape.bits, shape.type], 8)
-  return Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), chunk('IHDR', header), chunk('IDAT', deflateSync(lines)), chunk('IEND', Buffer.alloc(0))])
+  return Buffer.concat([
+    Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
+    chunk('IHDR', header),
+    chunk('IDAT', deflateSync(lines)),
+    chunk('IEND', Buffer.alloc(0)),
+  ])
 }
 
 function chunk(type: string, body: Buffer): Buffer {

@@ -1,10 +1,23 @@
-import { fail, ok, problem, programFile, type Call, type ContentBlock, type Handle, type Result } from '../../../core/index.js'
+import {
+  fail,
+  ok,
+  problem,
+  programFile,
+  type Call,
+  type ContentBlock,
+  type Handle,
+  type Result,
+} from '../../../core/index.js'
 import { nextCall, pluralized, thread, ThreadProblem } from '../../lib/base/index.js'
 import type { ReadInput } from '../../lib/reading/index.js'
 import type { PdfJob, PdfPage, PdfReading } from './worker.js'
 
 const most = { bytes: 32 * 1024 * 1024, pages: 20 }
-const parse = thread<PdfJob, PdfReading>(programFile('plugins/unified_file/pdf/worker.js'), { heap_mb: 512, growth_mb: 100, seconds: 20 })
+const parse = thread<PdfJob, PdfReading>(programFile('plugins/unified_file/pdf/worker.js'), {
+  heap_mb: 512,
+  growth_mb: 100,
+  seconds: 20,
+})
 
 /** Some pages of a PDF: their text, and of a page that is scanned its pictures. */
 export async function readPdf(call: Call<ReadInput>, file: Handle, signal: AbortSignal): Promise<Result> {
@@ -13,26 +26,44 @@ export async function readPdf(call: Call<ReadInput>, file: Handle, signal: Abort
   if (bytes > most.bytes) return refuse(file, `it has ${bytes} bytes, and at most ${most.bytes} are read`)
   const reading = await parsed({ file: file.ref, bytes, first, last: Math.min(last, first + most.pages - 1) }, signal)
   if (typeof reading === 'string') return refuse(file, reading)
-  if ('refused' in reading) return refuse(file, reading.refused === 'encrypted' ? 'it is encrypted and asks for a password' : `it is broken (${reading.why})`)
+  if ('refused' in reading)
+    return refuse(
+      file,
+      reading.refused === 'encrypted' ? 'it is encrypted and asks for a password' : `it is broken (${reading.why})`,
+    )
   const { total, pages } = reading
   const page = (pages: string) => nextCall('read', { ...call.given, pages })
   if (first > total) {
-    return fail('VT_FILE_OFFSET', `Page ${first} is past the end: '${file.path}' has ${pluralized(total, 'page', 'pages')}.`, {
-      details: { page_count: total },
-      next: page(`${Math.max(1, total - most.pages + 1)}-${total}`),
-    })
+    return fail(
+      'VT_FILE_OFFSET',
+      `Page ${first} is past the end: '${file.path}' has ${pluralized(total, 'page', 'pages')}.`,
+      {
+        details: { page_count: total },
+        next: page(`${Math.max(1, total - most.pages + 1)}-${total}`),
+      },
+    )
   }
   const end = first + pages.length - 1
   const asked = Math.min(last, total)
   const next = end < total ? page(`${end + 1}-${Math.min(total, end + most.pages)}`) : undefined
   const content = pages.map((one) => shown(one, total)).join('')
   const output = {
-    path: file.path, content, content_kind: 'pdf', encoding: 'utf-8', page_count: total, start_page: first, end_page: end,
-    truncated: end < asked && call.input.pages !== undefined, has_more: next !== undefined, size_bytes: bytes,
+    path: file.path,
+    content,
+    content_kind: 'pdf',
+    encoding: 'utf-8',
+    page_count: total,
+    start_page: first,
+    end_page: end,
+    truncated: end < asked && call.input.pages !== undefined,
+    has_more: next !== undefined,
+    size_bytes: bytes,
     ...(file.resolved !== file.path && { resolved_path: file.resolved }),
     ...(next && { next }),
   }
-  const blocks = pages.flatMap(({ pictures }): ContentBlock[] => pictures.map((picture) => ({ type: 'image', ...picture })))
+  const blocks = pages.flatMap(({ pictures }): ContentBlock[] =>
+    pictures.map((picture) => ({ type: 'image', ...picture })),
+  )
   const tail = next ? `[pages ${first}-${end} of ${total}; next pages=${String(next.input['pages'])}]` : ''
   return { ...ok(output, { text: content + tail }), ...(blocks.length > 0 && { content: blocks }) }
 }
@@ -40,12 +71,17 @@ export async function readPdf(call: Call<ReadInput>, file: Handle, signal: Abort
 function range(pages = '1-'): { first: number; last: number } {
   const [, from = '1', dash, to] = /^(\d+)(-)?(\d+)?$/.exec(pages) ?? []
   const [first, last] = [Number(from), to === undefined ? (dash ? Infinity : Number(from)) : Number(to)]
-  if (first < 1 || last < first) throw problem('VT_INPUT_INVALID', { problem: `'pages' is '${pages}'; pages count from 1, and the last is not before the first.` })
+  if (first < 1 || last < first)
+    throw problem('VT_INPUT_INVALID', {
+      problem: `'pages' is '${pages}'; pages count from 1, and the last is not before the first.`,
+    })
   return { first, last }
 }
 
 function shown({ number, text, pictures, left_out }: PdfPage, total: number): string {
-  const images = pictures.map(({ mimeType, data }) => `[${mimeType}, ${Buffer.byteLength(data, 'base64')} bytes]\n`).join('')
+  const images = pictures
+    .map(({ mimeType, data }) => `[${mimeType}, ${Buffer.byteLength(data, 'base64')} bytes]\n`)
+    .join('')
   const missing = left_out > 0 ? `[${pluralized(left_out, 'image', 'images')} that cannot be shown]\n` : ''
   const nothing = text.trim() === '' && images === '' && missing === '' ? '[no text]\n' : ''
   return `[page ${number} of ${total}]\n${text === '' || text.endsWith('\n') ? text : `${text}\n`}${images}${missing}${nothing}`
@@ -58,8 +94,14 @@ async function parsed(job: PdfJob, signal: AbortSignal): Promise<PdfReading | st
   } catch (error) {
     if (!(error instanceof ThreadProblem)) throw error
     const heavy = 'reading it takes more memory than there is for it'
-    return { slow: 'reading it takes longer than 20 s', heavy, ended: heavy, failed: `it is broken (${error.message})` }[error.why]
+    return {
+      slow: 'reading it takes longer than 20 s',
+      heavy,
+      ended: heavy,
+      failed: `it is broken (${error.message})`,
+    }[error.why]
   }
 }
 
-const refuse = (file: Handle, reason: string): Result => fail('VT_FILE_PDF', `'${file.path}' cannot be read as a PDF: ${reason}.`)
+const refuse = (file: Handle, reason: string): Result =>
+  fail('VT_FILE_PDF', `'${file.path}' cannot be read as a PDF: ${reason}.`)

@@ -39,7 +39,10 @@ interface Loading {
   readonly promise: Promise<{ numPages: number; getPage(number: number): Promise<Page> }>
   destroy(): Promise<void>
 }
-const { getDocument, OPS } = library as unknown as { getDocument(source: object): Loading; OPS: { paintImageXObject: number } }
+const { getDocument, OPS } = library as unknown as {
+  getDocument(source: object): Loading
+  OPS: { paintImageXObject: number }
+}
 
 /** Of one answer, bytes of text and of pictures; of one page its characters; of one picture its points and bytes. */
 const most = { text: 49_152, page: 262_144, pictures: 8_388_608, picture: 3_932_160, points: 10_000_000 }
@@ -64,8 +67,15 @@ async function read({ file, bytes: size, first, last }: PdfJob): Promise<PdfRead
   // The library takes the bytes for itself; who needs them again reads them again, or a large file would lie here twice.
   const bytes = beginningOf(file, size)
   const loading = getDocument({
-    data: new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length), isEvalSupported: false, disableFontFace: true, useSystemFonts: false, enableXfa: false, stopAtErrors: false,
-    maxImageSize: most.points, isOffscreenCanvasSupported: false, verbosity: 0,
+    data: new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length),
+    isEvalSupported: false,
+    disableFontFace: true,
+    useSystemFonts: false,
+    enableXfa: false,
+    stopAtErrors: false,
+    maxImageSize: most.points,
+    isOffscreenCanvasSupported: false,
+    verbosity: 0,
   })
   try {
     const document = await loading.promise
@@ -93,7 +103,14 @@ async function pageOf(page: Page, number: number, file: () => Buffer): Promise<P
   const scanned = text.replace(/\s/g, '').length < fewLetters
   const found = scanned ? await picturesOf(page, file) : { pictures: [], left_out: 0 }
   page.cleanup()
-  return { number, text: text.length > most.page ? `${text.slice(0, most.page)}\n[the page continues for ${text.length - most.page} characters]\n` : text, ...found }
+  return {
+    number,
+    text:
+      text.length > most.page
+        ? `${text.slice(0, most.page)}\n[the page continues for ${text.length - most.page} characters]\n`
+        : text,
+    ...found,
+  }
 }
 
 /** The pictures that a page shows, as they lie in the file where that is a JPEG, else as PNG. */
@@ -103,7 +120,9 @@ async function picturesOf(page: Page, file: () => Buffer): Promise<Pick<PdfPage,
   const found: (PdfPicture | undefined)[] = []
   let bytes: Buffer | undefined
   for (const id of [...new Set(shown)].slice(0, 20)) {
-    const pixels = await new Promise<Pixels | null>((resolve) => (id.startsWith('g_') ? page.commonObjs : page.objs).get(id, resolve))
+    const pixels = await new Promise<Pixels | null>((resolve) =>
+      (id.startsWith('g_') ? page.commonObjs : page.objs).get(id, resolve),
+    )
     const jpeg = pixels && embeddedJpeg((bytes ??= file()), pixels)
     const [mimeType, data] = jpeg ? ['image/jpeg', jpeg] : ['image/png', pixels && pngOf(pixels)]
     found.push(data && data.length <= most.picture ? { mimeType, data: data.toString('base64') } : undefined)

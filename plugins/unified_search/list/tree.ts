@@ -1,7 +1,12 @@
 import { visibleLine } from '../../../core/index.js'
 
 /** Entries as a picture: two spaces a level, directories with `/`, `… (+N)` where N entries below or behind are not shown. */
-export function tree(items: { path: string; type: string }[], base: string, deeper: Map<string, number>, more: number): string {
+export function tree(
+  items: { path: string; type: string }[],
+  base: string,
+  deeper: Map<string, number>,
+  more: number,
+): string {
   const root = base === '.' ? 0 : base.split('/').length
   const lines = items.flatMap(({ path, type }) => {
     const indent = '  '.repeat(path.split('/').length - root - 1)

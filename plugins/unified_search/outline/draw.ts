@@ -4,9 +4,25 @@ import type { Context, Notice } from '../../../core/index.js'
 import { ahead, notice, some } from '../../lib/base/index.js'
 import { look, openOr } from '../../lib/search/index.js'
 import {
-  astGrepLibrary, astGrepPath, cached, isEven, leftOut, mostInLine, outlinedByAstGrep, pageItems, remember, scriptItems,
-  styleItems, tooLargeToOutline, versionIn, versionOf,
-  type Language, type Library, type Outlined, type OutlineItem, type OutlineSubject,
+  astGrepLibrary,
+  astGrepPath,
+  cached,
+  isEven,
+  leftOut,
+  mostInLine,
+  outlinedByAstGrep,
+  pageItems,
+  remember,
+  scriptItems,
+  styleItems,
+  tooLargeToOutline,
+  versionIn,
+  versionOf,
+  type Language,
+  type Library,
+  type Outlined,
+  type OutlineItem,
+  type OutlineSubject,
 } from '../../lib/syntax/index.js'
 import { askProgram, type Opened } from './program.js'
 
@@ -27,7 +43,11 @@ interface InProcess {
 const script: InProcess = { itemsOf: scriptItems, most: 262_144 }
 /** The languages that ast-grep's library outlines in this process, by their ids. The grammar of pages takes time by the square of what is open. */
 const inProcess: Record<string, InProcess | undefined> = {
-  javascript: script, typescript: script, tsx: script, css: { itemsOf: styleItems, most: 262_144 }, html: { itemsOf: pageItems, most: 32_768 },
+  javascript: script,
+  typescript: script,
+  tsx: script,
+  css: { itemsOf: styleItems, most: 262_144 },
+  html: { itemsOf: pageItems, most: 32_768 },
 }
 
 /** Files that are parsed while an earlier one is read into an outline. */
@@ -38,7 +58,8 @@ const mostTogether = 262_144
 const parts = { first: 150, growth: 5 / 3, largest: 400 }
 
 /** Whether files of a language are worth to be given to `draw`: ast-grep knows their symbols, or its library their nodes. */
-export const drawable = ({ language: { id } }: OutlineSubject): boolean => outlinedByAstGrep.has(id) || inProcess[id] !== undefined
+export const drawable = ({ language: { id } }: OutlineSubject): boolean =>
+  outlinedByAstGrep.has(id) || inProcess[id] !== undefined
 
 interface Fresh extends Opened {
   version: string
@@ -48,7 +69,12 @@ interface Fresh extends Opened {
  * Outlines from the cache, and of the rest from ast-grep: what is small by its library, other files by the program. Ends where the answer is full,
  * of which `hasRoom` tells after each file. `undefined` when the program cannot be started.
  */
-export async function draw(context: Context, files: OutlineSubject[], single: boolean, hasRoom: (file: Outlined) => boolean): Promise<Drawn | undefined> {
+export async function draw(
+  context: Context,
+  files: OutlineSubject[],
+  single: boolean,
+  hasRoom: (file: Outlined) => boolean,
+): Promise<Drawn | undefined> {
   // Whoever names a program wants its answers.
   const chosen = Boolean(process.env['VTCODE_AST_GREP_BIN'])
   const library = !chosen && files.some(isInProcess) ? await astGrepLibrary() : undefined
@@ -94,7 +120,12 @@ class Drawing {
 
   drawn(beyond: OutlineSubject[]): Drawn {
     const notices = this.failed.length > 0 ? [notice('VT_SEARCH_PARTIAL', `ast-grep: ${some(this.failed, 5)}`)] : []
-    return { files: [...this.files.values()], left: this.left, beyond, notices: [...notices, ...leftOut(this.large, this.unread)] }
+    return {
+      files: [...this.files.values()],
+      left: this.left,
+      beyond,
+      notices: [...notices, ...leftOut(this.large, this.unread)],
+    }
   }
 
   hasRoomAfter({ path }: OutlineSubject, hasRoom: (file: Outlined) => boolean): boolean {
@@ -104,7 +135,10 @@ class Drawing {
 
   /** The files of which nothing is known, open; what is known of one that did not change needs no opening. */
   async opened(files: OutlineSubject[]): Promise<Fresh[]> {
-    const entries = await look(this.context, files.map(({ path }) => path))
+    const entries = await look(
+      this.context,
+      files.map(({ path }) => path),
+    )
     await using opener = this.context.workspace.files()
     const opened: Fresh[] = []
     try {
@@ -135,7 +169,8 @@ class Drawing {
       // Neither is left alone with its open files.
       await Promise.allSettled(both)
       const [, answered] = await Promise.all(both)
-      for (const { path, language } of [...left, ...others]) if (!outlinedByAstGrep.has(language.id)) this.left.push({ path, language })
+      for (const { path, language } of [...left, ...others])
+        if (!outlinedByAstGrep.has(language.id)) this.left.push({ path, language })
       return answered && (await this.byProgram(left.filter(isKnown)))
     } finally {
       for (const { handle } of opened) await handle.close()
@@ -145,10 +180,14 @@ class Drawing {
   /** In this process; `left` takes what is for the program: what is large or no text, and what does not parse. */
   private async byLibrary(files: Fresh[], left: Fresh[]): Promise<void> {
     const until = performance.now() + this.context.host.waits.engine
-    const parsed = ahead(texts(files, left), parsedAhead, async (one) => ({ ...one, root: (await this.library!.parseAsync(one.file.language.title, one.text)).root() }))
+    const parsed = ahead(texts(files, left), parsedAhead, async (one) => ({
+      ...one,
+      root: (await this.library!.parseAsync(one.file.language.title, one.text)).root(),
+    }))
     for await (const { file, text, root } of parsed) {
       this.context.signal.throwIfAborted()
-      const items = performance.now() > until ? undefined : await inProcess[file.language.id]!.itemsOf(root, text, file.language)
+      const items =
+        performance.now() > until ? undefined : await inProcess[file.language.id]!.itemsOf(root, text, file.language)
       // Without a copy of its own each name and line would keep the text that it was cut from, of a page once for each element around it.
       if (items) this.settle(file, JSON.parse(JSON.stringify(items)) as OutlineItem[])
       else left.push(file)
@@ -167,7 +206,10 @@ class Drawing {
   }
 
   /** A file of which nothing is known, open. */
-  private async open(opener: Parameters<typeof openOr>[0], file: OutlineSubject): Promise<Pick<Fresh, 'handle' | 'version'> | undefined> {
+  private async open(
+    opener: Parameters<typeof openOr>[0],
+    file: OutlineSubject,
+  ): Promise<Pick<Fresh, 'handle' | 'version'> | undefined> {
     const handle = await openOr(opener, file.path, this.unread)
     if (!handle) return undefined
     try {

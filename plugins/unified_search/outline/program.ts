@@ -3,8 +3,15 @@ import { slotRefusal } from '../../lib/base/index.js'
 import { lines } from '../../lib/process/index.js'
 import { largestParsed, parserMemory, tooHardToParse } from '../../lib/search/index.js'
 import {
-  astGrep, languageNamed, scriptRulesFile, shownName, unmarkedItems, type OutlineItem, type Answered,
-  type OutlineSubject, type Range,
+  astGrep,
+  languageNamed,
+  scriptRulesFile,
+  shownName,
+  unmarkedItems,
+  type OutlineItem,
+  type Answered,
+  type OutlineSubject,
+  type Range,
 } from '../../lib/syntax/index.js'
 
 export interface Opened extends OutlineSubject {
@@ -36,7 +43,22 @@ export async function askProgram(
       }, 268_435_456)
       // For one file the threads would only be started.
       const threads = group.length === 1 ? ['--threads=1'] : []
-      const args = ['outline', ...rules, ...threads, '--json=stream', '--view', 'expanded', '--items', 'all', '--color', 'never', '--lang', language, '--', ...group.map(({ handle }) => handle.ref)]
+      const args = [
+        'outline',
+        ...rules,
+        ...threads,
+        '--json=stream',
+        '--view',
+        'expanded',
+        '--items',
+        'all',
+        '--color',
+        'never',
+        '--lang',
+        language,
+        '--',
+        ...group.map(({ handle }) => handle.ref),
+      ]
       const limited = group.some(({ handle }) => handle.stat.bytes > largestParsed) && { resident: parserMemory }
       const answered = await astGrep(context, args, { cwd: '/', seconds, ...limited }, stream.take)
       if (answered) requireEnd(answered, group, seconds)
@@ -75,7 +97,9 @@ function recordIn(line: Buffer, sizes: ReadonlyMap<string, number>): { path: str
   try {
     const said = JSON.parse(line.toString()) as { path?: unknown; items?: unknown }
     const bytes = typeof said.path === 'string' ? (sizes.get(said.path) ?? Number.MAX_SAFE_INTEGER) : undefined
-    return bytes !== undefined && Array.isArray(said.items) && said.items.every((item) => isItem(item, bytes)) ? (said as { path: string; items: NativeItem[] }) : undefined
+    return bytes !== undefined && Array.isArray(said.items) && said.items.every((item) => isItem(item, bytes))
+      ? (said as { path: string; items: NativeItem[] })
+      : undefined
   } catch {
     return undefined
   }
@@ -83,7 +107,12 @@ function recordIn(line: Buffer, sizes: ReadonlyMap<string, number>): { path: str
 
 /** Whether this is an item, or a member of one, in a file of so many bytes. */
 function isItem(value: unknown, bytes: number): boolean {
-  if (!isObject(value) || !['role', 'symbolType', 'name'].every((name) => typeof value[name] === 'string') || !isRange(value['range'], bytes)) return false
+  if (
+    !isObject(value) ||
+    !['role', 'symbolType', 'name'].every((name) => typeof value[name] === 'string') ||
+    !isRange(value['range'], bytes)
+  )
+    return false
   const { members = [] } = value
   return Array.isArray(members) && members.every((member) => isItem(member, bytes))
 }
@@ -92,12 +121,19 @@ function isItem(value: unknown, bytes: number): boolean {
 function isRange(value: unknown, bytes: number): boolean {
   const { byteOffset, start, end } = (isObject(value) ? value : {}) as Partial<Range>
   const isOffset = isCount(byteOffset?.start, 0, bytes) && isCount(byteOffset?.end, byteOffset!.start, bytes)
-  return isOffset && isCount(start?.line, 0, bytes) && isCount(end?.line, start!.line, bytes) && isCount(start?.column, 0, bytes) && isCount(end?.column, 0, bytes)
+  return (
+    isOffset &&
+    isCount(start?.line, 0, bytes) &&
+    isCount(end?.line, start!.line, bytes) &&
+    isCount(start?.column, 0, bytes) &&
+    isCount(end?.column, 0, bytes)
+  )
 }
 
 const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null
 
-const isCount = (value: unknown, least: number, most: number): boolean => Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most
+const isCount = (value: unknown, least: number, most: number): boolean =>
+  Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most
 
 interface NativeMember {
   role: string

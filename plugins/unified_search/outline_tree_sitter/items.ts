@@ -17,7 +17,11 @@ export interface Reading {
 type Found = { start: number; end: number } & ({ item: OutlineItem } | { member: Member })
 
 /** Items in source order with their members. Of two patterns for one node the first counts. */
-export function itemsOf(matches: QueryMatch[], text: string, { telling, outermost, overloads }: Reading): OutlineItem[] {
+export function itemsOf(
+  matches: QueryMatch[],
+  text: string,
+  { telling, outermost, overloads }: Reading,
+): OutlineItem[] {
   const at = positionsIn(text)
   const place = ({ row, column }: Node['startPosition']) => ({ line: row, column: at.column(row, column) })
   const seen = new Set<number>()
@@ -32,16 +36,38 @@ export function itemsOf(matches: QueryMatch[], text: string, { telling, outermos
     const named = captures.find((capture) => capture.name === 'name')?.node
     // A module is written as its source writes it, quotes and all.
     const name = kind === 'module' && named ? named.text : nameOf(named, signature)
-    const common = { role: role === 'import' ? 'item' : role, kind, name, signature, line_number: node.startPosition.row + 1 }
+    const common = {
+      role: role === 'import' ? 'item' : role,
+      kind,
+      name,
+      signature,
+      line_number: node.startPosition.row + 1,
+    }
     const [start, end] = [at.byte(node.startIndex), at.byte(node.endIndex)]
-    if (role === 'member') all.push({ start, end, member: { ...common, isPublic: !captures.some((capture) => capture.name === 'private') } })
+    if (role === 'member')
+      all.push({ start, end, member: { ...common, isPublic: !captures.some((capture) => capture.name === 'private') } })
     else {
       const isExported = role === 'item' && (!telling || captures.some((capture) => capture.name === 'exported'))
       const range = { byteOffset: { start, end }, start: place(node.startPosition), end: place(node.endPosition) }
-      all.push({ start, end, item: { ...common, astKind: node.type, isImport: role === 'import', isExported, end_line: range.end.line + 1, range, members: [] } })
+      all.push({
+        start,
+        end,
+        item: {
+          ...common,
+          astKind: node.type,
+          isImport: role === 'import',
+          isExported,
+          end_line: range.end.line + 1,
+          range,
+          members: [],
+        },
+      })
     }
   }
-  const items = settled(all.sort((a, b) => a.start - b.start || b.end - a.end), outermost)
+  const items = settled(
+    all.sort((a, b) => a.start - b.start || b.end - a.end),
+    outermost,
+  )
   return overloads ? items.filter((item, at) => !isOverload(item, items[at + 1])) : items
 }
 
@@ -69,14 +95,25 @@ function addFound(found: Found, items: OutlineItem[], holder: OutlineItem | unde
   else if (holder && holders.has(holder.kind) && items.at(-1) === holder) holder.members.push(asMember(found.item))
 }
 
-const isOverload = (item: OutlineItem, next: OutlineItem | undefined): boolean => item.kind === 'function' && next?.kind === 'function' && next.name === item.name
+const isOverload = (item: OutlineItem, next: OutlineItem | undefined): boolean =>
+  item.kind === 'function' && next?.kind === 'function' && next.name === item.name
 
-const asMember = ({ kind, name, signature, isExported, line_number }: OutlineItem): Member => ({ role: 'member', kind, name, signature, isPublic: isExported, line_number })
+const asMember = ({ kind, name, signature, isExported, line_number }: OutlineItem): Member => ({
+  role: 'member',
+  kind,
+  name,
+  signature,
+  isPublic: isExported,
+  line_number,
+})
 
 const firstLine = (node: Node): string => node.text.slice(0, 400).split('\n', 1)[0]!.trim()
 
 /** A name without its quotes; what has none is called by its first line. */
 function nameOf(node: Node | undefined, signature: string): string {
   const text = node?.text ?? signature.split('{', 1)[0]!.trimEnd()
-  return text.replace(/^(['"])(.*)\1$/s, '$2').replace(/\s+/g, ' ').slice(0, 200)
+  return text
+    .replace(/^(['"])(.*)\1$/s, '$2')
+    .replace(/\s+/g, ' ')
+    .slice(0, 200)
 }

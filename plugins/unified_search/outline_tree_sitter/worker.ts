@@ -28,7 +28,9 @@ setFlagsFromString('--liftoff-only')
 void Parser.init().then(() => doJobs<OutlineJob, ParsedOutline>(outline))
 
 async function outline({ bytes, language }: OutlineJob): Promise<ParsedOutline> {
-  const text = Buffer.from(bytes).toString().replace(/^\uFEFF/, '')
+  const text = Buffer.from(bytes)
+    .toString()
+    .replace(/^\uFEFF/, '')
   const grammar = await grammarOf(language)
   if (typeof grammar === 'string') return { no_grammar: grammar }
   const { items, embedded } = parse(text, grammar)
@@ -51,11 +53,23 @@ async function load(name: string): Promise<Grammar> {
   const language = await Language.load(await promisify(brotliDecompress)(packed))
   const compiled = new Query(language, query.toString())
   // Languages of both engines are read as ast-grep reads them.
-  return { language, query: compiled, reading: { telling: compiled.captureNames.includes('exported'), outermost: outlinedByAstGrep.has(name), overloads: ['typescript', 'tsx'].includes(name) } }
+  return {
+    language,
+    query: compiled,
+    reading: {
+      telling: compiled.captureNames.includes('exported'),
+      outermost: outlinedByAstGrep.has(name),
+      overloads: ['typescript', 'tsx'].includes(name),
+    },
+  }
 }
 
 /** The items of a text, or of parts of it, and the parts that are scripts. */
-function parse(text: string, { language, query, reading }: Grammar, parts?: Range[]): { items: OutlineItem[]; embedded: Range[] } {
+function parse(
+  text: string,
+  { language, query, reading }: Grammar,
+  parts?: Range[],
+): { items: OutlineItem[]; embedded: Range[] } {
   const parser = new Parser()
   try {
     parser.setLanguage(language)
@@ -63,7 +77,9 @@ function parse(text: string, { language, query, reading }: Grammar, parts?: Rang
     if (!tree) return { items: [], embedded: [] }
     try {
       const matches = query.matches(tree.rootNode)
-      const embedded = matches.flatMap(({ captures }) => captures.filter(({ name }) => name === 'embedded').map(({ node }) => rangeOf(node)))
+      const embedded = matches.flatMap(({ captures }) =>
+        captures.filter(({ name }) => name === 'embedded').map(({ node }) => rangeOf(node)),
+      )
       return { items: itemsOf(matches, text, reading), embedded }
     } finally {
       tree.delete()
@@ -74,4 +90,9 @@ function parse(text: string, { language, query, reading }: Grammar, parts?: Rang
   }
 }
 
-const rangeOf = ({ startIndex, endIndex, startPosition, endPosition }: Node): Range => ({ startIndex, endIndex, startPosition, endPosition })
+const rangeOf = ({ startIndex, endIndex, startPosition, endPosition }: Node): Range => ({
+  startIndex,
+  endIndex,
+  startPosition,
+  endPosition,
+})

@@ -14,9 +14,14 @@ export async function standing(context: Context, native: Native, context_lines: 
   if (!handle) return undefined
   try {
     const { start, end } = native.range.byteOffset
-    const says = async ({ read }: Pick<TextSource, 'read'>) => (await read(start, end - start)).equals(Buffer.from(native.text))
-    const sources = [await sourceOf(handle), { bytes: handle.stat.bytes, read: (offset: number, length: number) => handle.read(offset, length) }]
-    for (const source of sources) if (await says(source)) return context_lines === 0 ? native : await widened(source, native, context_lines)
+    const says = async ({ read }: Pick<TextSource, 'read'>) =>
+      (await read(start, end - start)).equals(Buffer.from(native.text))
+    const sources = [
+      await sourceOf(handle),
+      { bytes: handle.stat.bytes, read: (offset: number, length: number) => handle.read(offset, length) },
+    ]
+    for (const source of sources)
+      if (await says(source)) return context_lines === 0 ? native : await widened(source, native, context_lines)
     return undefined
   } finally {
     await handle.close()

@@ -20,7 +20,10 @@ export async function readConfig(context: Context, path: string): Promise<Yaml |
   const [error] = document.errors
   if (error) {
     const at = error.linePos?.[0]
-    throw invalidProject(path, `${error.message.split('\n', 1)[0]}${at && !/ at line /.test(error.message) ? ` at line ${at.line}, column ${at.col}` : ''}`)
+    throw invalidProject(
+      path,
+      `${error.message.split('\n', 1)[0]}${at && !/ at line /.test(error.message) ? ` at line ${at.line}, column ${at.col}` : ''}`,
+    )
   }
   const data: unknown = document.toJS()
   if (data !== null && (typeof data !== 'object' || Array.isArray(data))) throw invalidProject(path, 'it is no mapping')
@@ -45,7 +48,8 @@ export const inspectCall = (path: string) => ({
 /** Project files from a directory up to the top of its repository; those above the root are not opened. */
 export async function discoverProjects(context: Context, from: string): Promise<string[]> {
   const found: string[] = []
-  const start = (await context.workspace.stat(from).catch(() => undefined))?.kind === 'directory' ? from : parentOf(from)
+  const start =
+    (await context.workspace.stat(from).catch(() => undefined))?.kind === 'directory' ? from : parentOf(from)
   for (let folder = start; ; folder = parentOf(folder)) {
     for (const name of projectFiles) {
       const path = folder === '.' ? name : `${folder}/${name}`
@@ -67,6 +71,9 @@ function projectsAbove(root: string): string[] {
 }
 
 /** A list of the configuration, whatever a careless author wrote there. */
-export const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : value === undefined || value === null ? [] : [value])
-export const textsIn = (value: unknown): string[] => listOf(value).filter((item): item is string => typeof item === 'string')
-export const mapOf = (value: unknown): Record<string, unknown> => (typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Yaml) : {})
+export const listOf = (value: unknown): unknown[] =>
+  Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]
+export const textsIn = (value: unknown): string[] =>
+  listOf(value).filter((item): item is string => typeof item === 'string')
+export const mapOf = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Yaml) : {}

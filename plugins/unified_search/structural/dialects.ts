@@ -15,7 +15,10 @@ export interface Dialects {
 
 const file = 'sgconfig.yml'
 /** What ast-grep embeds by itself: injected language → its host. */
-const builtIn: readonly (readonly [string, string])[] = ['javascript', 'typescript', 'tsx', 'css'].map((id) => [id, 'html'])
+const builtIn: readonly (readonly [string, string])[] = ['javascript', 'typescript', 'tsx', 'css'].map((id) => [
+  id,
+  'html',
+])
 
 /** Reads the project file in the root; without one, or with a broken one, extensions decide. */
 export async function dialectsOf(context: Context): Promise<Dialects> {
@@ -25,19 +28,32 @@ export async function dialectsOf(context: Context): Promise<Dialects> {
     throw error
   })
   if (!config) return { of: languageOf, hostsOf: hostsIn(builtIn) }
-  const rules = Object.entries(mapOf(config['languageGlobs'])).map(([name, globs]) => ({ language: known(name), matches: textsIn(globs).map((text) => glob(text, true)) }))
-  const custom = Object.entries(mapOf(config['customLanguages'])).map(([name, how]) => known(name, textsIn(mapOf(how)['extensions'])))
+  const rules = Object.entries(mapOf(config['languageGlobs'])).map(([name, globs]) => ({
+    language: known(name),
+    matches: textsIn(globs).map((text) => glob(text, true)),
+  }))
+  const custom = Object.entries(mapOf(config['customLanguages'])).map(([name, how]) =>
+    known(name, textsIn(mapOf(how)['extensions'])),
+  )
   const own = new Map(custom.flatMap((language) => language.extensions.map((extension) => [extension, language])))
   const injections = listOf(config['languageInjections']).map(mapOf)
   const embedded = injections.flatMap(({ hostLanguage, injected }) =>
-    textsIn(injected).map((name) => [known(name).id, known(String(hostLanguage)).id] as const))
+    textsIn(injected).map((name) => [known(name).id, known(String(hostLanguage)).id] as const),
+  )
   return {
     hostsOf: hostsIn([...builtIn, ...embedded]),
-    of: (path) => rules.find(({ matches }) => matches.some((matching) => matching(path)))?.language ?? own.get(path.slice(path.lastIndexOf('.') + 1)) ?? languageOf(path),
+    of: (path) =>
+      rules.find(({ matches }) => matches.some((matching) => matching(path)))?.language ??
+      own.get(path.slice(path.lastIndexOf('.') + 1)) ??
+      languageOf(path),
     ...((custom.length > 0 || injections.length > 0) && { config: `${context.workspace.root}/${file}` }),
   }
 }
 
-const known = (name: string, extensions: string[] = []): Language => languageNamed(name) ?? { id: name, title: name, aliases: [], extensions }
+const known = (name: string, extensions: string[] = []): Language =>
+  languageNamed(name) ?? { id: name, title: name, aliases: [], extensions }
 
-const hostsIn = (pairs: readonly (readonly [injected: string, host: string])[]): Dialects['hostsOf'] => (id) => new Set(pairs.flatMap(([injected, host]) => (injected === id ? [host] : [])))
+const hostsIn =
+  (pairs: readonly (readonly [injected: string, host: string])[]): Dialects['hostsOf'] =>
+  (id) =>
+    new Set(pairs.flatMap(([injected, host]) => (injected === id ? [host] : [])))

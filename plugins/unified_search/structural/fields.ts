@@ -30,14 +30,24 @@ export function checkFields(input: StructuralInput, given: Readonly<JsonObject>)
     const takers = takenBy[field]
     if (takers && !takers.includes(workflow)) throw notAllowed(field, takers, workflow)
   }
-  if (workflow === 'test' && !['.', undefined].includes(given['path'] as string)) throw notAllowed('path', workflows.filter((name) => name !== 'test'), workflow)
-  if (workflow === 'query' && input.pattern === undefined && input.kind === undefined) throw missing("'pattern' or 'kind'")
+  if (workflow === 'test' && !['.', undefined].includes(given['path'] as string))
+    throw notAllowed(
+      'path',
+      workflows.filter((name) => name !== 'test'),
+      workflow,
+    )
+  if (workflow === 'query' && input.pattern === undefined && input.kind === undefined)
+    throw missing("'pattern' or 'kind'")
   if (workflow === 'rewrite') checkRewrite(input)
   const needsPattern = (['selector', 'strictness', 'debug_query'] as const).some((field) => input[field] !== undefined)
   if (needsPattern && input.pattern === undefined) throw missing("'pattern'")
   if (input.debug_query !== undefined) checkDebug(input)
   const ignored = input.rewrite !== undefined && workflow !== 'rewrite'
-  return { notices: ignored ? [notice('VT_INPUT_IGNORED', `'rewrite' is for workflow "rewrite" and was ignored by "${workflow}".`)] : [] }
+  return {
+    notices: ignored
+      ? [notice('VT_INPUT_IGNORED', `'rewrite' is for workflow "rewrite" and was ignored by "${workflow}".`)]
+      : [],
+  }
 }
 
 function checkRewrite({ pattern, rewrite, fix_config: fix }: StructuralInput): void {
@@ -59,7 +69,10 @@ function checkExpansions(fix: StructuralInput['fix_config'] = { template: '' }):
     const ways = (['regex', 'kind', 'pattern'] as const).filter((way) => fix[side]?.[way] !== undefined)
     if (fix[side] && ways.length !== 1) {
       const what = `'fix_config.${side}' has ${ways.join(' and ') || 'none of them'}; needed: exactly one of regex, kind, pattern.`
-      throw problem('VT_INPUT_INVALID', { problem: what, example: 'Example: {"template":"","expand_end":{"regex":","}}' })
+      throw problem('VT_INPUT_INVALID', {
+        problem: what,
+        example: 'Example: {"template":"","expand_end":{"regex":","}}',
+      })
     }
   }
 }

@@ -1,6 +1,14 @@
 import type { NapiConfig, SgNode } from '@ast-grep/napi'
 import { ahead, pauses } from '../../lib/base/index.js'
-import { astGrepLibrary, isEven, mostInLine, positionsIn, type Language, type Library, type Positions } from '../../lib/syntax/index.js'
+import {
+  astGrepLibrary,
+  isEven,
+  mostInLine,
+  positionsIn,
+  type Language,
+  type Library,
+  type Positions,
+} from '../../lib/syntax/index.js'
 import { placeIn, type EmbeddedCode } from './pages.js'
 import { patternRule } from './binary.js'
 import { replacementOf, templateOf, type RewriteTemplate } from './template.js'
@@ -49,8 +57,13 @@ export async function lookInProcess(
   const found: StructuralMatches = { matches: [], broken: new Set(), stopped: false }
   const names = metavariables(input.pattern ?? '')
   const template = input.workflow === 'rewrite' ? templateOf(input.rewrite!) : undefined
-  const config: NapiConfig = { rule: { ...patternRule(input), ...(input.kind !== undefined && { kind: input.kind }) } as NapiConfig['rule'] }
-  const parsed = ahead(even(texts, found.broken), parsedAhead, async (one) => ({ ...one, root: (await parseAsync(language.title, one.code?.text ?? one.text)).root() }))
+  const config: NapiConfig = {
+    rule: { ...patternRule(input), ...(input.kind !== undefined && { kind: input.kind }) } as NapiConfig['rule'],
+  }
+  const parsed = ahead(even(texts, found.broken), parsedAhead, async (one) => ({
+    ...one,
+    root: (await parseAsync(language.title, one.code?.text ?? one.text)).root(),
+  }))
   const pause = pauses()
   for await (const { path, text, code, root } of parsed) {
     if (root.find({ rule: { kind: 'ERROR' } })) {
@@ -92,7 +105,9 @@ interface Names {
 /** The metavariables that capture, as `$NAME`, `$$NAME` or `$$$NAME`. */
 function metavariables(pattern: string): Names {
   const found = [...pattern.matchAll(/(\$+)([A-Z][A-Z0-9_]*)/g)]
-  const those = (wanted: (dollars: number) => boolean) => [...new Set(found.filter(([, dollars]) => wanted(dollars!.length)).map(([, , name]) => name!))]
+  const those = (wanted: (dollars: number) => boolean) => [
+    ...new Set(found.filter(([, dollars]) => wanted(dollars!.length)).map(([, , name]) => name!)),
+  ]
   return { single: those((dollars) => dollars < 3), multi: those((dollars) => dollars === 3) }
 }
 

@@ -7,7 +7,9 @@ import type { StructuralCall } from './types.js'
 export async function inspectProject({ input }: StructuralCall, context: Context): Promise<Result> {
   const config = await readConfig(context, input.config_path)
   const folder = dirname(input.config_path)
-  const test_configs = listOf(config?.['testConfigs']).filter((item): item is { testDir: string } => typeof item === 'object' && item !== null)
+  const test_configs = listOf(config?.['testConfigs']).filter(
+    (item): item is { testDir: string } => typeof item === 'object' && item !== null,
+  )
   const rule_dir_hints = textsIn(config?.['ruleDirs'])
   const util_dirs = textsIn(config?.['utilDirs'])
   const missing_dirs: string[] = []
@@ -49,6 +51,8 @@ function render(output: Inspected): string {
   }
   return [
     `${output.config_path}: rules in ${output.rule_dir_hints.join(', ') || 'no folder'}; tests in ${output.test_configs.map(({ testDir }) => testDir).join(', ') || 'no folder'}`,
-    ...(output.missing_dirs.length > 0 ? [`missing: ${output.missing_dirs.join(', ')} (ast-grep refuses to scan then)`] : []),
+    ...(output.missing_dirs.length > 0
+      ? [`missing: ${output.missing_dirs.join(', ')} (ast-grep refuses to scan then)`]
+      : []),
   ].join('\n')
 }

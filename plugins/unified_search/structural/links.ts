@@ -16,7 +16,11 @@ export interface Linked {
  * Links the handles for as long as `use` runs. Throws VT_SEARCH_FAILED where no folder can be made.
  * In one go: a link takes 30 µs, and to wait for each costs many times that beside a busy thread pool.
  */
-export async function withLinks<T>(handles: { handle: Handle; extension: string }[], extension: string, use: (linked: Linked) => Promise<T>): Promise<T> {
+export async function withLinks<T>(
+  handles: { handle: Handle; extension: string }[],
+  extension: string,
+  use: (linked: Linked) => Promise<T>,
+): Promise<T> {
   const standing = standingLinks(handles, extension)
   if (standing) return use(standing)
   const folder = makeFolder()
@@ -48,7 +52,12 @@ const longest_ms = 3_600_000
 function standingLinks(handles: { handle: Handle; extension: string }[], extension: string): Linked | undefined {
   const numbers = handles.map(({ handle }) => /^\/proc\/\d+\/fd\/(\d+)$/.exec(handle.ref)?.[1])
   if (numbers.includes(undefined)) return undefined
-  if (!standing || Date.now() > standing.until || dirname(standing.folder) !== tmpdir() || !existsSync(standing.folder)) {
+  if (
+    !standing ||
+    Date.now() > standing.until ||
+    dirname(standing.folder) !== tmpdir() ||
+    !existsSync(standing.folder)
+  ) {
     if (!standing) process.once('exit', () => standing && rmSync(standing.folder, { recursive: true, force: true }))
     // One whose links a program may still read is swept when this process has gone.
     standing = { folder: makeFolder(), names: new Set(), until: Date.now() + longest_ms }
@@ -61,7 +70,13 @@ function standingLinks(handles: { handle: Handle; extension: string }[], extensi
     return name
   }
   const empty = once(emptyName(extension), (path) => writeFileSync(path, ''))
-  return { folder, empty, names: handles.map((file, index) => once(`${numbers[index]}.${file.extension}`, (path) => symlinkSync(file.handle.ref, path))) }
+  return {
+    folder,
+    empty,
+    names: handles.map((file, index) =>
+      once(`${numbers[index]}.${file.extension}`, (path) => symlinkSync(file.handle.ref, path)),
+    ),
+  }
 }
 
 function makeFolder(): string {
@@ -69,6 +84,8 @@ function makeFolder(): string {
     return tempFolder('links')
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    throw slotRefusal('VT_SEARCH_FAILED', `No temporary folder can be made in '${tmpdir()}' (${code}).`, { hint: 'Make room there, or name another folder in TMPDIR.' })
+    throw slotRefusal('VT_SEARCH_FAILED', `No temporary folder can be made in '${tmpdir()}' (${code}).`, {
+      hint: 'Make room there, or name another folder in TMPDIR.',
+    })
   }
 }

@@ -18,7 +18,13 @@ export interface OpenSubject {
 }
 
 /** Opens files; `unread` and `large` take the others. Throws VT_INPUT_TOO_LARGE for a named one. */
-export async function openAll(opener: SubjectOpener, files: StructuralSubject[], language: Language, named: string, passed: { unread: string[]; large: string[] }): Promise<OpenSubject[]> {
+export async function openAll(
+  opener: SubjectOpener,
+  files: StructuralSubject[],
+  language: Language,
+  named: string,
+  passed: { unread: string[]; large: string[] },
+): Promise<OpenSubject[]> {
   const opened: OpenSubject[] = []
   try {
     for (const { path, host } of files) {
@@ -42,16 +48,23 @@ export async function closeAll(opened: OpenSubject[]): Promise<void> {
   for (const { handle } of opened) await handle.close()
 }
 
-export const sizeOfOpen = (opened: OpenSubject[]): number => opened.reduce((sum, { handle }) => sum + handle.stat.bytes, 0)
+export const sizeOfOpen = (opened: OpenSubject[]): number =>
+  opened.reduce((sum, { handle }) => sum + handle.stat.bytes, 0)
 
 /** Whether comments in files tell ast-grep to pass over matches, as rules do and `run` does not. */
 export async function hidesMatches(opened: OpenSubject[]): Promise<boolean> {
-  for (const { handle } of opened) if ((await handle.read(0, handle.stat.bytes)).includes('ast-grep-ignore')) return true
+  for (const { handle } of opened)
+    if ((await handle.read(0, handle.stat.bytes)).includes('ast-grep-ignore')) return true
   return false
 }
 
 /** The texts of files, or the code that pages embed; `unread` and `unparsed` take the others. */
-export async function* textsOf(opened: OpenSubject[], unread: string[], pieces: ((text: string) => ReturnType<typeof codeIn>) | undefined, unparsed: Set<string>): AsyncGenerator<SourceText> {
+export async function* textsOf(
+  opened: OpenSubject[],
+  unread: string[],
+  pieces: ((text: string) => ReturnType<typeof codeIn>) | undefined,
+  unparsed: Set<string>,
+): AsyncGenerator<SourceText> {
   for (const { path, handle } of opened) {
     const bytes = await handle.read(0, handle.stat.bytes)
     const text = isUtf8(bytes) ? bytes.toString() : undefined

@@ -19,13 +19,21 @@ interface Piece {
 const mostCode = 262_144
 
 /** Whether embedded code can be searched without the program, which alone knows the root of pieces. */
-export const asksPages = ({ kind, selector }: StructuralInput): boolean => !/\b(program|stylesheet)\b/.test(`${kind ?? ''} ${selector ?? ''}`)
+export const asksPages = ({ kind, selector }: StructuralInput): boolean =>
+  !/\b(program|stylesheet)\b/.test(`${kind ?? ''} ${selector ?? ''}`)
 
 const attributes = /\s+([^\s"'<>/=]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|((?:[^\s"'<>=/]|\/(?!>))+)))?/g
 // What a sound page is made of; the groups: the name of an opening tag, its attributes, a slash.
 const opening = `<([a-z][a-z\\d:-]*)((?:${attributes.source.replace(/\((?=\[|\(\?:\[)/g, '(?:')})*)\\s*(/?)>`
 const token = new RegExp(
-  ['[^<>&]+', '&(?:#x[\\da-f]{1,6}|#\\d{1,5}|[a-z]{1,30});?', '<!--[^]*?-->', '<!doctype\\s[^>]*>', '</[a-z][a-z\\d:-]*\\s*>', opening].join('|'),
+  [
+    '[^<>&]+',
+    '&(?:#x[\\da-f]{1,6}|#\\d{1,5}|[a-z]{1,30});?',
+    '<!--[^]*?-->',
+    '<!doctype\\s[^>]*>',
+    '</[a-z][a-z\\d:-]*\\s*>',
+    opening,
+  ].join('|'),
   'iy',
 )
 
@@ -37,7 +45,7 @@ export function codeIn(page: string, language: Language): EmbeddedCode | 'none' 
   const lines = lineCounter(page)
   const pieces: Piece[] = []
   let [text, line, end] = ['', 0, 0]
-  for (let at = 0; at < page.length; ) {
+  for (let at = 0; at < page.length;) {
     token.lastIndex = at
     const match = token.exec(page)
     if (!match) return undefined
@@ -67,13 +75,16 @@ function endOfRaw(page: string, from: number, name: keyof typeof rawEnds): numbe
 }
 
 const namedBy = (text: string): string | undefined =>
-  [...text.matchAll(attributes)].map(([, name, ...values]) => (name === 'lang' ? values.find(Boolean) : undefined)).find((value) => value !== undefined)
+  [...text.matchAll(attributes)]
+    .map(([, name, ...values]) => (name === 'lang' ? values.find(Boolean) : undefined))
+    .find((value) => value !== undefined)
 
 /** Tells the line and column of places in a text, which are asked for in their order. */
 function lineCounter(text: string): (index: number) => Pos {
   let [line, begin] = [0, 0]
   return (index) => {
-    for (let next = text.indexOf('\n', begin); next >= 0 && next < index; next = text.indexOf('\n', begin)) [line, begin] = [line + 1, next + 1]
+    for (let next = text.indexOf('\n', begin); next >= 0 && next < index; next = text.indexOf('\n', begin))
+      [line, begin] = [line + 1, next + 1]
     return { line, column: index - begin, index }
   }
 }
@@ -87,5 +98,9 @@ export function placeIn({ pieces }: EmbeddedCode, { line, column, index }: Pos):
     else high = middle - 1
   }
   const { code, page } = pieces[low]!
-  return { line: page.line + line - code.line, column: line === code.line ? page.column + column : column, index: page.index + index - code.index }
+  return {
+    line: page.line + line - code.line,
+    column: line === code.line ? page.column + column : column,
+    index: page.index + index - code.index,
+  }
 }

@@ -11,7 +11,12 @@ import type { StructuralInput } from './types.js'
 const seconds = 120
 
 /** Runs `scan` or `test` of the project in the root. `undefined` without ast-grep. Throws VT_SEARCH_*. */
-export async function askProject(context: Context, input: StructuralInput, args: string[], onStdout: Consumer): Promise<Answered | undefined> {
+export async function askProject(
+  context: Context,
+  input: StructuralInput,
+  args: string[],
+  onStdout: Consumer,
+): Promise<Answered | undefined> {
   const config = await readConfig(context, input.config_path)
   if (!config) {
     throw slotRefusal('VT_SEARCH_CONFIG_MISSING', `'${input.config_path}' not found.`, {
@@ -29,13 +34,26 @@ export async function askProject(context: Context, input: StructuralInput, args:
   })
   if (!answered) return undefined
   const stderr = reasons(answered.stderr)
-  const why = stderr.filter((line) => !line.startsWith('Help:')).map((line) => line.replace(/^(Error: |╰▻ )/, '')).join(' ').replaceAll(context.workspace.root, '.')
-  if (answered.timed_out) throw slotRefusal('VT_SEARCH_TIMEOUT', `ast-grep did not finish within ${seconds} s.`, { retryable: true })
-  if (answered.exit_code === undefined) throw slotRefusal('VT_SEARCH_FAILED', 'ast-grep ended by a signal.', { details: { stderr } })
+  const why = stderr
+    .filter((line) => !line.startsWith('Help:'))
+    .map((line) => line.replace(/^(Error: |╰▻ )/, ''))
+    .join(' ')
+    .replaceAll(context.workspace.root, '.')
+  if (answered.timed_out)
+    throw slotRefusal('VT_SEARCH_TIMEOUT', `ast-grep did not finish within ${seconds} s.`, { retryable: true })
+  if (answered.exit_code === undefined)
+    throw slotRefusal('VT_SEARCH_FAILED', 'ast-grep ended by a signal.', { details: { stderr } })
   if (answered.exit_code === 3 && /Rule not found/.test(answered.stderr)) {
-    throw slotRefusal('VT_SEARCH_RULE', `No rule matches '${input.filter}'.`, { details: { rules: await ruleIds(context, config, input.config_path) } })
+    throw slotRefusal('VT_SEARCH_RULE', `No rule matches '${input.filter}'.`, {
+      details: { rules: await ruleIds(context, config, input.config_path) },
+    })
   }
-  if ([2, 3, 5, 6, 8].includes(answered.exit_code)) throw invalidProject(input.config_path, why, stderr.map((line) => line.replaceAll(context.workspace.root, '.')))
+  if ([2, 3, 5, 6, 8].includes(answered.exit_code))
+    throw invalidProject(
+      input.config_path,
+      why,
+      stderr.map((line) => line.replaceAll(context.workspace.root, '.')),
+    )
   return answered
 }
 

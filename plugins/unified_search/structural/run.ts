@@ -20,7 +20,12 @@ export async function runPattern(call: StructuralCall, context: Context, { notic
   checkMetavariables(call)
   checkReplacement(call)
   const dialects = await dialectsOf(context)
-  const found = await structuralSubjects(context, input, dialects, requiredText(input.pattern, input.strictness, input.selector))
+  const found = await structuralSubjects(
+    context,
+    input,
+    dialects,
+    requiredText(input.pattern, input.strictness, input.selector),
+  )
   notices.push(...found.notices)
   const search = new Search(context, call, dialects.config)
   const all = groupByLanguage(found.files, input)
@@ -29,15 +34,23 @@ export async function runPattern(call: StructuralCall, context: Context, { notic
   await search.judge([...all.keys()].filter((id) => id !== embedded.id).length, notices)
 
   const { total } = search.found
-  const window = search.found.first().slice(input.skip).map((match) => match.whole())
-  const wide = asRule(input) && input.context_lines > 0 ? await Promise.all(window.map(async (match) => (await standing(context, match, input.context_lines)) ?? match)) : window
+  const window = search.found
+    .first()
+    .slice(input.skip)
+    .map((match) => match.whole())
+  const wide =
+    asRule(input) && input.context_lines > 0
+      ? await Promise.all(window.map(async (match) => (await standing(context, match, input.context_lines)) ?? match))
+      : window
   const page = wide.map(matchOf)
   const shown = fitting(page, largestOutput - room.files - room.issues)
   const end = input.skip + shown.length
   const truncated = end < total
   const common = {
     workflow: input.workflow,
-    ...(search.debug !== undefined && { debug: { format: input.debug_query === true ? 'pattern' : input.debug_query, text: search.debug } }),
+    ...(search.debug !== undefined && {
+      debug: { format: input.debug_query === true ? 'pattern' : input.debug_query, text: search.debug },
+    }),
     truncated,
     backend: 'ast-grep',
     path: input.path,
@@ -61,10 +74,22 @@ export async function runPattern(call: StructuralCall, context: Context, { notic
     ...(input.pattern !== undefined && { pattern: input.pattern }),
     ...(input.kind !== undefined && { kind: input.kind }),
   }
-  return ok(output, { text: renderMatches(shown, { total, files, searched: found.files.length, path: input.path, next: truncated ? end : undefined }), ...extra })
+  return ok(output, {
+    text: renderMatches(shown, {
+      total,
+      files,
+      searched: found.files.length,
+      path: input.path,
+      next: truncated ? end : undefined,
+    }),
+    ...extra,
+  })
 }
 
-function groupByLanguage(files: StructuralSubject[], input: StructuralInput): Map<string, { language: Language; files: StructuralSubject[] }> {
+function groupByLanguage(
+  files: StructuralSubject[],
+  input: StructuralInput,
+): Map<string, { language: Language; files: StructuralSubject[] }> {
   const groups = new Map<string, { language: Language; files: StructuralSubject[] }>()
   for (const file of files) {
     const group = groups.get(file.language.id) ?? { language: file.language, files: [] }

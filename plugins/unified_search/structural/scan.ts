@@ -18,7 +18,12 @@ export async function scan({ input, given }: StructuralCall, context: Context): 
   const all = found
     .map((native) => ({ ...native, file: native.file.replace(/^\.\//, '') }))
     .filter(({ file }) => known.files.has(file))
-    .sort((a, b) => byPath(a.file, b.file) || a.range.byteOffset.start - b.range.byteOffset.start || (a.ruleId! < b.ruleId! ? -1 : 1))
+    .sort(
+      (a, b) =>
+        byPath(a.file, b.file) ||
+        a.range.byteOffset.start - b.range.byteOffset.start ||
+        (a.ruleId! < b.ruleId! ? -1 : 1),
+    )
   const page: Native[] = []
   let gone = 0
   for (const native of all.slice(input.skip, input.skip + input.max_results)) {
@@ -46,7 +51,10 @@ export async function scan({ input, given }: StructuralCall, context: Context): 
     },
     ...(truncated && { next: { tool: 'unified_search', input: { action: 'structural', ...given, skip: end } } }),
   }
-  const lines_ = findings.flatMap((finding) => [`${finding.file}:${finding.line_number} ${finding.severity} ${finding.rule_id}: ${finding.message}`, ...(finding.note ? [`  ${finding.note}`] : [])])
+  const lines_ = findings.flatMap((finding) => [
+    `${finding.file}:${finding.line_number} ${finding.severity} ${finding.rule_id}: ${finding.message}`,
+    ...(finding.note ? [`  ${finding.note}`] : []),
+  ])
   const severities = Object.entries(by_severity).map(([severity, number]) => pluralized(number, severity))
   const tail = `${pluralized(all.length, 'finding')}${severities.length > 0 ? ` (${severities.join(', ')})` : ''}`
   const text = [...lines_, truncated ? `${findings.length} of ${tail}; continue with skip=${end}` : tail].join('\n')

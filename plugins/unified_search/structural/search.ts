@@ -66,7 +66,12 @@ export class Search {
     if (input.pattern === undefined || this.asked.has(language)) return
     this.asked.add(language)
     const library = await libraryFor(language, input)
-    if (library ? holdsErrorHere(library, input.pattern, language) : await holdsError(input.pattern, language, this.context)) this.fragments.add(language)
+    if (
+      library
+        ? holdsErrorHere(library, input.pattern, language)
+        : await holdsError(input.pattern, language, this.context)
+    )
+      this.fragments.add(language)
   }
 
   /** Some files at a time; the next are opened while the program reads those before. */
@@ -97,45 +102,69 @@ export class Search {
       if (opened.length === 0) return true
     }
     const bytes = sizeOfOpen(opened)
-    const library = this.config === undefined && opened.length > 0 && bytes <= mostInProcess ? await libraryFor(language, this.call.input) : undefined
+    const library =
+      this.config === undefined && opened.length > 0 && bytes <= mostInProcess
+        ? await libraryFor(language, this.call.input)
+        : undefined
     return library ? this.byLibrary(library, language, opened) : this.byProgram(language, opened, bytes <= mostChecked)
   }
 
   /** Files that embed the language: small pages in this process, what else embeds by the program. */
   private async hosts(language: Language, opened: OpenSubject[]): Promise<boolean> {
-    const library = this.config === undefined && asksPages(this.call.input) ? await libraryFor(language, this.call.input) : undefined
-    const isPage = ({ host, handle }: OpenSubject): boolean => library !== undefined && host === 'html' && handle.stat.bytes <= mostChecked
+    const library =
+      this.config === undefined && asksPages(this.call.input) ? await libraryFor(language, this.call.input) : undefined
+    const isPage = ({ host, handle }: OpenSubject): boolean =>
+      library !== undefined && host === 'html' && handle.stat.bytes <= mostChecked
     const [pages, others] = [opened.filter(isPage), opened.filter((one) => !isPage(one))]
     if (library && pages.length > 0 && !(await this.byLibrary(library, language, pages, true))) return false
-    return others.length === 0 || this.byProgram(language, others, language !== embedded && sizeOfOpen(others) <= mostChecked)
+    return (
+      others.length === 0 ||
+      this.byProgram(language, others, language !== embedded && sizeOfOpen(others) <= mostChecked)
+    )
   }
 
   /** In this process; what does not parse is left to the program. */
-  private async byLibrary(library: Library, language: Language, opened: OpenSubject[], pages = false): Promise<boolean> {
+  private async byLibrary(
+    library: Library,
+    language: Language,
+    opened: OpenSubject[],
+    pages = false,
+  ): Promise<boolean> {
     const unread: string[] = []
     const unparsed = new Set<string>()
     const texts = textsOf(opened, unread, pages ? (text) => codeIn(text, language) : undefined, unparsed)
     const until = performance.now() + this.context.host.waits.engine
     const timedOut = (): boolean => performance.now() > until
     try {
-      const found = await lookInProcess(library, texts, language, this.call.input, () => this.context.signal.aborted || timedOut())
+      const found = await lookInProcess(
+        library,
+        texts,
+        language,
+        this.call.input,
+        () => this.context.signal.aborted || timedOut(),
+      )
       if (!found) return this.byProgram(language, opened, true)
       this.take({ matches: found.matches.map((native) => keptMatch(native)), broken: new Map(), unread })
-      if (found.stopped) return this.apply({ exit_code: undefined, timed_out: timedOut(), stopped: true, stderr: '' }, language)
+      if (found.stopped)
+        return this.apply({ exit_code: undefined, timed_out: timedOut(), stopped: true, stderr: '' }, language)
       await this.doubt(language)
       const rest = opened.filter(({ path }) => found.broken.has(path) || unparsed.has(path))
       return rest.length === 0 || (await this.byProgram(language, rest, true))
     } catch (error) {
       if (error instanceof VtError) throw error
       // The library says the same as the program, in other punctuation.
-      return this.apply({ exit_code: 8, timed_out: false, stopped: false, stderr: (error as Error).message.replaceAll('|->', '╰▻ ') }, language)
+      return this.apply(
+        { exit_code: 8, timed_out: false, stopped: false, stderr: (error as Error).message.replaceAll('|->', '╰▻ ') },
+        language,
+      )
     }
   }
 
   /** `check` asks for what does not parse too, in one run where that can say both. */
   private async byProgram(language: Language, opened: OpenSubject[], check: boolean): Promise<boolean> {
     const { input } = this.call
-    const isPlain = check && this.config === undefined && opened.length > 0 && opened.every(({ host }) => host === undefined)
+    const isPlain =
+      check && this.config === undefined && opened.length > 0 && opened.every(({ host }) => host === undefined)
     const together = isPlain ? argumentsForBoth(input, language) : undefined
     const atOnce = together && !(await hidesMatches(opened)) ? together : undefined
     return withLinks(opened, language.extensions[0] ?? 'txt', async (linked) => {
@@ -158,13 +187,21 @@ export class Search {
       }
       // The links stay until neither reads them any more.
       const asked = atOnce
-        ? both(ask(atOnce, (line) => (isError(line) ? takeError(line) : takeMatch(line))), this.doubt(language))
-        : both(ask(argumentsFor(input, language, this.config), takeMatch), check && opened.length > 0 ? ask(errorArguments(language), takeError) : undefined)
+        ? both(
+            ask(atOnce, (line) => (isError(line) ? takeError(line) : takeMatch(line))),
+            this.doubt(language),
+          )
+        : both(
+            ask(argumentsFor(input, language, this.config), takeMatch),
+            check && opened.length > 0 ? ask(errorArguments(language), takeError) : undefined,
+          )
       let [{ answered, missing }] = await asked
       // What is refused as a rule is refused in other words, or not at all, as what it is.
-      if (atOnce && (answered?.exit_code === 2 || answered?.exit_code === 8)) ({ answered, missing } = await ask(argumentsFor(input, language, this.config), takeMatch))
+      if (atOnce && (answered?.exit_code === 2 || answered?.exit_code === 8))
+        ({ answered, missing } = await ask(argumentsFor(input, language, this.config), takeMatch))
       if (!answered) return this.refuse(language, engineMissing(missing))
-      for (const [, name, why] of answered.stderr.matchAll(/^ERROR: (\S+): (.*)$/gm)) looked.unread.push(`${pathOf(name!)}: ${why}`)
+      for (const [, name, why] of answered.stderr.matchAll(/^ERROR: (\S+): (.*)$/gm))
+        looked.unread.push(`${pathOf(name!)}: ${why}`)
       this.take(looked)
       return this.apply(answered, language, opened)
     })
@@ -180,9 +217,19 @@ export class Search {
       this.stopped ||= told > mostTold
       return this.stopped ? false : take(line)
     }
-    return async (args: string[], take: (line: Buffer) => void | false): Promise<{ answered?: Answered | undefined; missing?: string }> => {
+    return async (
+      args: string[],
+      take: (line: Buffer) => void | false,
+    ): Promise<{ answered?: Answered | undefined; missing?: string }> => {
       try {
-        return { answered: await astGrep(this.context, [...args, '--', ...files], { cwd: folder, seconds: this.patience(opened) / 1000, ...limited }, lines(bounded(take), 67_108_864).take) }
+        return {
+          answered: await astGrep(
+            this.context,
+            [...args, '--', ...files],
+            { cwd: folder, seconds: this.patience(opened) / 1000, ...limited },
+            lines(bounded(take), 67_108_864).take,
+          ),
+        }
       } catch (error) {
         if (error instanceof InstallProblem) return { missing: error.message }
         throw error
@@ -203,7 +250,12 @@ export class Search {
     this.unread.push(...unread)
     this.broken.push(...broken.keys())
     // What does not parse cannot be replaced with any certainty.
-    const sound = this.call.input.workflow !== 'rewrite' ? matches : matches.filter((match) => !broken.get(match.file)?.some(({ start, end }) => start >= match.start && end <= match.end))
+    const sound =
+      this.call.input.workflow !== 'rewrite'
+        ? matches
+        : matches.filter(
+            (match) => !broken.get(match.file)?.some(({ start, end }) => start >= match.start && end <= match.end),
+          )
     this.withheld += matches.length - sound.length
     for (const match of sound) this.found.add(match)
   }
@@ -213,12 +265,18 @@ export class Search {
     if (answered.timed_out && this.found.total === 0) {
       // Nothing narrower is left to ask for.
       if (files[0]?.path === input.path) throw tooHardToParse(input.path)
-      throw slotRefusal('VT_SEARCH_TIMEOUT', `Nothing was found in '${input.path}' within ${this.patience(files) / 1000} s.`, { retryable: true })
+      throw slotRefusal(
+        'VT_SEARCH_TIMEOUT',
+        `Nothing was found in '${input.path}' within ${this.patience(files) / 1000} s.`,
+        { retryable: true },
+      )
     }
     if (answered.overburdened) throw tooHardToParse(files[0]?.path ?? input.path)
     this.stopped ||= answered.timed_out
     if (answered.exit_code === undefined && !answered.stopped && !answered.timed_out) {
-      throw slotRefusal('VT_SEARCH_FAILED', 'ast-grep ended by a signal.', { details: { stderr: reasons(answered.stderr) } })
+      throw slotRefusal('VT_SEARCH_FAILED', 'ast-grep ended by a signal.', {
+        details: { stderr: reasons(answered.stderr) },
+      })
     }
     const tree = treeIn(answered.stderr)
     if (input.debug_query !== undefined) this.debug = tree ?? ''
@@ -240,21 +298,35 @@ export class Search {
     const [language] = this.searched
     if (pattern === undefined || !language) return []
     const library = await libraryFor(language, this.call.input)
-    const place = library && lacksNothing(library, pattern, language) ? undefined : await gapPlace(pattern, language, this.context)
-    return place ? [notice('VT_SEARCH_FRAGMENT', `Nothing matched, and the pattern is not whole ${language.title} code. ${saidOf(place)}`)] : []
+    const place =
+      library && lacksNothing(library, pattern, language) ? undefined : await gapPlace(pattern, language, this.context)
+    return place
+      ? [
+          notice(
+            'VT_SEARCH_FRAGMENT',
+            `Nothing matched, and the pattern is not whole ${language.title} code. ${saidOf(place)}`,
+          ),
+        ]
+      : []
   }
 
   /** A refusal of the pattern with the place of its error. */
   private async explained(error: VtError, language: Language): Promise<VtError> {
     const { pattern } = this.call.input
-    const place = pattern === undefined || !aboutPattern.has(error.code) ? undefined : await errorPlace(pattern, language, this.context)
+    const place =
+      pattern === undefined || !aboutPattern.has(error.code)
+        ? undefined
+        : await errorPlace(pattern, language, this.context)
     return place ? placed(error, place) : error
   }
 
   /** What may have been missed: files that do not parse, languages that the pattern is no code of. */
   issues(): { file?: string; language?: string; reason: string }[] {
     const files = [...new Set(this.broken)].sort(byPath).map((file) => ({ file, reason: 'syntax error' }))
-    return [...files, ...this.refusals.map(({ language, error }) => ({ language: language.title, reason: error.problem.message }))]
+    return [
+      ...files,
+      ...this.refusals.map(({ language, error }) => ({ language: language.title, reason: error.problem.message })),
+    ]
   }
 
   /** Throws when no language could be searched; what else went wrong becomes a notice. */
@@ -265,18 +337,53 @@ export class Search {
     if (partial && this.found.total === 0 && this.refusals.length + this.fragments.size >= languages) {
       throw await this.explained(fragment(partial.title, this.call, this.debug), partial)
     }
-    if (partial) notices.push(notice('VT_SEARCH_FRAGMENT', `The pattern is only a fragment of ${some([...this.fragments].map(({ title }) => title))}; matches may be missing.`))
+    if (partial)
+      notices.push(
+        notice(
+          'VT_SEARCH_FRAGMENT',
+          `The pattern is only a fragment of ${some([...this.fragments].map(({ title }) => title))}; matches may be missing.`,
+        ),
+      )
     else if (this.found.total === 0 && languages === 1) notices.push(...(await this.incomplete()))
-    const titles = (missing: boolean) => this.refusals.filter(({ error }) => (error.code === 'VT_SEARCH_ENGINE_MISSING') === missing).map(({ language }) => language.title)
-    if (titles(false).length > 0) notices.push(notice('VT_SEARCH_LANG_SKIPPED', `The pattern is no code of ${some(titles(false))}; give lang to be told why.`))
-    if (titles(true).length > 0) notices.push(notice('VT_SEARCH_LANG_SKIPPED', `Not searched without the ast-grep program: ${some(titles(true))}.`))
+    const titles = (missing: boolean) =>
+      this.refusals
+        .filter(({ error }) => (error.code === 'VT_SEARCH_ENGINE_MISSING') === missing)
+        .map(({ language }) => language.title)
+    if (titles(false).length > 0)
+      notices.push(
+        notice('VT_SEARCH_LANG_SKIPPED', `The pattern is no code of ${some(titles(false))}; give lang to be told why.`),
+      )
+    if (titles(true).length > 0)
+      notices.push(
+        notice('VT_SEARCH_LANG_SKIPPED', `Not searched without the ast-grep program: ${some(titles(true))}.`),
+      )
     if (this.broken.length > 0) {
-      const withheld = this.withheld > 0 ? `; ${pluralized(this.withheld, 'replacement')} of what does not parse ${this.withheld === 1 ? 'is' : 'are'} left out` : ''
-      notices.push(notice('VT_SEARCH_PARSE', `${pluralized(this.broken.length, 'file')} with syntax errors, searched anyway: ${some(this.broken.sort())}${withheld}`))
+      const withheld =
+        this.withheld > 0
+          ? `; ${pluralized(this.withheld, 'replacement')} of what does not parse ${this.withheld === 1 ? 'is' : 'are'} left out`
+          : ''
+      notices.push(
+        notice(
+          'VT_SEARCH_PARSE',
+          `${pluralized(this.broken.length, 'file')} with syntax errors, searched anyway: ${some(this.broken.sort())}${withheld}`,
+        ),
+      )
     }
     if (this.unread.length > 0) notices.push(notice('VT_SEARCH_PARTIAL', `Not read: ${some(this.unread, 5)}`))
-    if (this.large.length > 0) notices.push(notice('VT_SEARCH_SKIPPED', `${pluralized(this.large.length, 'file')} over 8 MiB, left out: ${some(this.large)}. Name one as path to search it.`))
-    if (this.stopped) notices.push(notice('VT_SEARCH_INCOMPLETE', 'The search stopped at its limit; the totals are lower bounds. Narrow path or globs.'))
+    if (this.large.length > 0)
+      notices.push(
+        notice(
+          'VT_SEARCH_SKIPPED',
+          `${pluralized(this.large.length, 'file')} over 8 MiB, left out: ${some(this.large)}. Name one as path to search it.`,
+        ),
+      )
+    if (this.stopped)
+      notices.push(
+        notice(
+          'VT_SEARCH_INCOMPLETE',
+          'The search stopped at its limit; the totals are lower bounds. Narrow path or globs.',
+        ),
+      )
   }
 }
 

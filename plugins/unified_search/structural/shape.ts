@@ -18,7 +18,10 @@ export function matchOf(native: Native) {
     language: native.language,
     range: native.range,
     ...((text.cut || around.cut) && { text_truncated: true as const }),
-    ...(native.replacement !== undefined && { replacement: native.replacement, replacementOffsets: native.replacementOffsets }),
+    ...(native.replacement !== undefined && {
+      replacement: native.replacement,
+      replacementOffsets: native.replacementOffsets,
+    }),
     metaVariables: own(native.metaVariables),
     charCount: native.charCount ?? { leading: 0, trailing: 0 },
   }
@@ -34,7 +37,9 @@ function own(metaVariables: Native['metaVariables']): NonNullable<Native['metaVa
 /** Values of captures by name: several nodes joined as they stand, separators and all. */
 export function captures({ metaVariables }: Pick<Match, 'metaVariables'>): [string, string][] {
   const single = Object.entries(metaVariables.single).map(([name, { text }]) => [name, text] as [string, string])
-  const multi = Object.entries(metaVariables.multi).map(([name, nodes]) => [name, nodes.map(({ text }) => text).join(' ')] as [string, string])
+  const multi = Object.entries(metaVariables.multi).map(
+    ([name, nodes]) => [name, nodes.map(({ text }) => text).join(' ')] as [string, string],
+  )
   return [...single, ...multi].sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
@@ -47,7 +52,8 @@ interface Totals {
 }
 
 export function renderMatches(matches: Match[], { total, files, searched, path, next }: Totals): string {
-  if (total === 0) return `No matches${path === '.' ? '' : ` in ${visibleLine(path)}`} (${pluralized(searched, 'file')} searched)`
+  if (total === 0)
+    return `No matches${path === '.' ? '' : ` in ${visibleLine(path)}`} (${pluralized(searched, 'file')} searched)`
   const lines: string[] = []
   let file: string | undefined
   for (const match of matches) {
@@ -57,15 +63,35 @@ export function renderMatches(matches: Match[], { total, files, searched, path, 
     const [first = '', ...rest] = match.text.split('\n')
     const indent = ' '.repeat(String(match.line_number).length + 1)
     lines.push(`${match.line_number}:${first}`, ...rest.map((line) => indent + line))
-    lines.push(...captures(match).filter(([, value]) => value !== '').map(([name, value]) => `  $${name} = ${cut(value.replaceAll('\n', '⏎'), 120).text}`))
+    lines.push(
+      ...captures(match)
+        .filter(([, value]) => value !== '')
+        .map(([name, value]) => `  $${name} = ${cut(value.replaceAll('\n', '⏎'), 120).text}`),
+    )
   }
   const all = `${pluralized(total, 'match', 'matches')} in ${pluralized(files, 'file')}`
   return [...lines, '', next === undefined ? all : `${matches.length} of ${all}; continue with skip=${next}`].join('\n')
 }
 
-export function renderRewrites(rewrites: Match[], { total, files, next }: Pick<Totals, 'total' | 'files' | 'next'>): string {
-  const side = (mark: string, text: string) => text.split('\n').slice(0, 6).map((line) => `${mark} ${line}`)
-  const blocks = rewrites.flatMap((match) => [`${visibleLine(match.file)}:${match.line_number}`, ...side('-', match.text), ...side('+', match.replacement ?? '')])
+export function renderRewrites(
+  rewrites: Match[],
+  { total, files, next }: Pick<Totals, 'total' | 'files' | 'next'>,
+): string {
+  const side = (mark: string, text: string) =>
+    text
+      .split('\n')
+      .slice(0, 6)
+      .map((line) => `${mark} ${line}`)
+  const blocks = rewrites.flatMap((match) => [
+    `${visibleLine(match.file)}:${match.line_number}`,
+    ...side('-', match.text),
+    ...side('+', match.replacement ?? ''),
+  ])
   const all = `${pluralized(total, 'rewrite')} in ${pluralized(files, 'file')} (preview, nothing written)`
-  return [...blocks, next === undefined ? `${all}; apply it as a patch or by the ast-grep skill` : `${rewrites.length} of ${all}; continue with skip=${next}`].join('\n')
+  return [
+    ...blocks,
+    next === undefined
+      ? `${all}; apply it as a patch or by the ast-grep skill`
+      : `${rewrites.length} of ${all}; continue with skip=${next}`,
+  ].join('\n')
 }

@@ -27,17 +27,27 @@ const quiet = new Set(['html', 'css', 'json', 'yaml', 'markdown', 'toml'])
 /** Stands for the languages inside of a host that nobody named. */
 export const embedded: Language = { id: 'embedded', title: 'Embedded', aliases: [], extensions: ['html'] }
 
-const withPatterns = (language: Language | undefined): Language | undefined => (language?.outlined ? undefined : language)
+const withPatterns = (language: Language | undefined): Language | undefined =>
+  language?.outlined ? undefined : language
 
 /** What a file is searched as: as its own language, or as host of the one that was asked for. */
-function subjectOf(own: Language | undefined, forced: Language | undefined, hosts: ReadonlySet<string>): Omit<StructuralSubject, 'path'> | undefined {
+function subjectOf(
+  own: Language | undefined,
+  forced: Language | undefined,
+  hosts: ReadonlySet<string>,
+): Omit<StructuralSubject, 'path'> | undefined {
   if (!forced) return own && { language: own }
   if (own && own.id !== forced.id && hosts.has(own.id)) return { language: forced, host: own }
   return own?.id === forced.id || (forced.extensions.length === 0 && !own) ? { language: forced } : undefined
 }
 
 /** The files of a query, each with its language. Throws VT_PATH_NOT_FOUND, VT_SEARCH_LANG. */
-export async function structuralSubjects(context: Context, input: StructuralInput, dialects: Dialects, word: string | undefined): Promise<StructuralSubjects> {
+export async function structuralSubjects(
+  context: Context,
+  input: StructuralInput,
+  dialects: Dialects,
+  word: string | undefined,
+): Promise<StructuralSubjects> {
   const found = startSubjects(input, dialects)
   const lost: VtError[] = []
   const entries = new Set(input.paths ?? [input.path])

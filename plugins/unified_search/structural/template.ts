@@ -8,7 +8,9 @@ export function templateOf(rewrite: string): RewriteTemplate | undefined {
   const parts = rewrite.split(/(\${3}[A-Z][A-Z0-9_]*|(?<!\$)\$[A-Z][A-Z0-9_]*)/)
   const plain = parts.filter((_, index) => index % 2 === 0)
   if (plain.some((text) => text.includes('\n') || /\$[$_A-Z]/.test(text))) return undefined
-  return parts.map((part, index) => (index % 2 === 0 ? part : { name: part.replace(/^\$+/, ''), several: part.startsWith('$$$') }))
+  return parts.map((part, index) =>
+    index % 2 === 0 ? part : { name: part.replace(/^\$+/, ''), several: part.startsWith('$$$') },
+  )
 }
 
 /** `undefined` where a capture spans lines, or was captured in the other way. */
@@ -24,7 +26,10 @@ export function replacementOf(template: RewriteTemplate, { text, range, metaVari
     const nodes = part.several ? metaVariables!.multi[part.name] : [metaVariables!.single[part.name]!].filter(Boolean)
     if (!nodes || (!part.several && nodes.length === 0)) return undefined
     const [first, last] = [nodes[0], nodes.at(-1)]
-    const piece = first && last ? bytes.toString('utf8', first.range.byteOffset.start - origin, last.range.byteOffset.end - origin) : ''
+    const piece =
+      first && last
+        ? bytes.toString('utf8', first.range.byteOffset.start - origin, last.range.byteOffset.end - origin)
+        : ''
     if (piece.includes('\n')) return undefined
     replacement += piece
   }

@@ -20,7 +20,13 @@ export async function test({ input }: StructuralCall, context: Context): Promise
   }))
   const [, passed = '0', failed = '0'] = /(\d+) passed; (\d+) failed/.exec(stdout + answered.stderr) ?? []
   const all_passed = answered.exit_code === 0
-  const summary = { status: all_passed ? 'passed' : 'failed', passed: Number(passed), failed: Number(failed), total: Number(passed) + Number(failed), rules }
+  const summary = {
+    status: all_passed ? 'passed' : 'failed',
+    passed: Number(passed),
+    failed: Number(failed),
+    total: Number(passed) + Number(failed),
+    rules,
+  }
   const output = {
     workflow: 'test',
     passed: all_passed,

@@ -47,7 +47,11 @@ export interface Native {
   language: string
   range: Range
   charCount?: { leading: number; trailing: number }
-  metaVariables?: { single: Record<string, Captured>; multi: Record<string, Captured[]>; transformed: Record<string, string> }
+  metaVariables?: {
+    single: Record<string, Captured>
+    multi: Record<string, Captured[]>
+    transformed: Record<string, string>
+  }
   replacement?: string
   replacementOffsets?: { start: number; end: number }
   ruleId?: string

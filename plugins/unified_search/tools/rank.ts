@@ -15,15 +15,18 @@ const b = 0.75
 export function rankDocuments<T>(documents: Document<T>[], query: string): T[] {
   const counted = documents.map(({ subject, name, fields }) => {
     const counts = new Map<string, number>()
-    for (const { text, weight } of fields) for (const word of words(text)) counts.set(word, (counts.get(word) ?? 0) + weight)
+    for (const { text, weight } of fields)
+      for (const word of words(text)) counts.set(word, (counts.get(word) ?? 0) + weight)
     return { subject, name, counts, length: [...counts.values()].reduce((sum, count) => sum + count, 0) }
   })
   const average = counted.reduce((sum, { length }) => sum + length, 0) / Math.max(1, counted.length)
   const wanted = new Set(words(query))
-  const weight = new Map([...wanted].map((word) => {
-    const holding = counted.filter(({ counts }) => counts.has(word)).length
-    return [word, Math.log(1 + (counted.length - holding + 0.5) / (holding + 0.5))]
-  }))
+  const weight = new Map(
+    [...wanted].map((word) => {
+      const holding = counted.filter(({ counts }) => counts.has(word)).length
+      return [word, Math.log(1 + (counted.length - holding + 0.5) / (holding + 0.5))]
+    }),
+  )
   const score = ({ counts, length }: (typeof counted)[number]): number => {
     let sum = 0
     for (const word of wanted) {

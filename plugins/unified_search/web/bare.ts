@@ -2,7 +2,22 @@ import { decodeEntities, withoutMarkup } from '../../lib/net/index.js'
 import type { PageReading } from './reading.js'
 
 /** Elements that have no end. */
-const empty = new Set(['area', 'base', 'br', 'col', 'embed', 'hr', 'img', 'input', 'link', 'meta', 'param', 'source', 'track', 'wbr'])
+const empty = new Set([
+  'area',
+  'base',
+  'br',
+  'col',
+  'embed',
+  'hr',
+  'img',
+  'input',
+  'link',
+  'meta',
+  'param',
+  'source',
+  'track',
+  'wbr',
+])
 
 /** How many elements a document has and how deep they lie in each other, counted on its tags: nothing is built that could be too much. */
 export function markupShape(html: string): { elements: number; depth: number } {

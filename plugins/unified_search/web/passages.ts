@@ -8,9 +8,18 @@ const points = 1000
 export function passagesFor(prompt: string, text: string): string[] {
   const wanted = new Set(wordsOf(prompt))
   const parts = partsOf(text).map((part) => ({ part, words: new Set(wordsOf(part)) }))
-  const weight = new Map([...wanted].map((word) => [word, Math.log(1 + parts.length / (1 + parts.filter(({ words }) => words.has(word)).length))]))
+  const weight = new Map(
+    [...wanted].map((word) => [
+      word,
+      Math.log(1 + parts.length / (1 + parts.filter(({ words }) => words.has(word)).length)),
+    ]),
+  )
   return parts
-    .map(({ part, words }, index) => ({ part, index, score: [...weight].reduce((sum, [word, value]) => (words.has(word) ? sum + value : sum), 0) }))
+    .map(({ part, words }, index) => ({
+      part,
+      index,
+      score: [...weight].reduce((sum, [word, value]) => (words.has(word) ? sum + value : sum), 0),
+    }))
     .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score || a.index - b.index)
     .slice(0, most)
@@ -36,5 +45,10 @@ function partsOf(text: string): string[] {
 }
 
 // Words without meaning would find every passage.
-const stop = new Set('a an and are as at be by for from how in is it its of on or that the this to was what when where which who why with'.split(' '))
-const wordsOf = (text: string): string[] => (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).filter((word) => !stop.has(word))
+const stop = new Set(
+  'a an and are as at be by for from how in is it its of on or that the this to was what when where which who why with'.split(
+    ' ',
+  ),
+)
+const wordsOf = (text: string): string[] =>
+  (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).filter((word) => !stop.has(word))

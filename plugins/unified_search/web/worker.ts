@@ -17,8 +17,17 @@ doJobs<PageJob, PageReading>(({ html, url }) => read(html, url))
 async function read(html: string, url: string): Promise<PageReading> {
   const { document } = parseHTML(html)
   // Some of its extractors would ask other servers for more; nothing but the fetcher goes out.
-  const page = await Defuddle(document as never, url, { separateMarkdown: true, useAsync: false, fetch: () => Promise.reject(new Error('no network')) })
-  return { ...(page.title && { title: page.title }), markdown: page.contentMarkdown ?? '', links: linksIn(page.content, url), structured: true }
+  const page = await Defuddle(document as never, url, {
+    separateMarkdown: true,
+    useAsync: false,
+    fetch: () => Promise.reject(new Error('no network')),
+  })
+  return {
+    ...(page.title && { title: page.title }),
+    markdown: page.contentMarkdown ?? '',
+    links: linksIn(page.content, url),
+    structured: true,
+  }
 }
 
 /** The links of the content, each target once, in order. */

@@ -23,7 +23,16 @@ export const servers = [
     name: 'vtcode mcp',
     own: true,
     speak: (call) => [call],
-    command: ({ home }) => [join(project, 'dist/core/bin.cjs'), 'mcp', '--home', home, '-c', 'policy.allow=["unified_exec/run","unified_exec/close"]', '-c', 'policy.deny=["Bash(git push:*)"]'],
+    command: ({ home }) => [
+      join(project, 'dist/core/bin.cjs'),
+      'mcp',
+      '--home',
+      home,
+      '-c',
+      'policy.allow=["unified_exec/run","unified_exec/close"]',
+      '-c',
+      'policy.deny=["Bash(git push:*)"]',
+    ],
   },
   {
     name: 'server-filesystem',
@@ -31,10 +40,19 @@ export const servers = [
     command: ({ at, work }) => [bin(at, '@modelcontextprotocol/server-filesystem/dist/index.js'), work],
     speak: spoken({
       // It has no range, only a beginning or an end.
-      read: ({ path, offset, limit }) => ({ name: 'read_text_file', input: { path, ...(offset !== undefined && { head: offset + limit - 1 }) } }),
+      read: ({ path, offset, limit }) => ({
+        name: 'read_text_file',
+        input: { path, ...(offset !== undefined && { head: offset + limit - 1 }) },
+      }),
       see: (path) => ({ name: 'read_media_file', input: { path } }),
-      edit: ({ path, edits }) => ({ name: 'edit_file', input: { path, edits: edits.map(([oldText, newText]) => ({ oldText, newText })) } }),
-      write: (input) => [...(input.path.includes('/') ? [{ name: 'create_directory', input: { path: dirname(input.path) } }] : []), { name: 'write_file', input }],
+      edit: ({ path, edits }) => ({
+        name: 'edit_file',
+        input: { path, edits: edits.map(([oldText, newText]) => ({ oldText, newText })) },
+      }),
+      write: (input) => [
+        ...(input.path.includes('/') ? [{ name: 'create_directory', input: { path: dirname(input.path) } }] : []),
+        { name: 'write_file', input },
+      ],
       tree: () => ({ name: 'directory_tree', input: { path: '.' } }),
     }),
   },
@@ -43,11 +61,21 @@ export const servers = [
     package: '@wonderwhy-er/desktop-commander',
     command: ({ at }) => [bin(at, '@wonderwhy-er/desktop-commander/dist/index.js'), '--no-onboarding'],
     speak: spoken({
-      read: ({ path, offset, limit }) => ({ name: 'read_file', input: { path, ...(offset !== undefined && { offset: offset - 1, length: limit }) } }),
+      read: ({ path, offset, limit }) => ({
+        name: 'read_file',
+        input: { path, ...(offset !== undefined && { offset: offset - 1, length: limit }) },
+      }),
       see: (path) => ({ name: 'read_file', input: { path } }),
       sh: (command) => ({ name: 'start_process', input: { command, timeout_ms: 10_000 } }),
-      edit: ({ path, edits }) => edits.map(([old_string, new_string]) => ({ name: 'edit_block', input: { file_path: path, old_string, new_string } })),
-      write: ({ path, content }) => [{ name: 'start_process', input: { command: `mkdir -p ${dirname(path)}`, timeout_ms: 10_000 } }, { name: 'write_file', input: { path, content } }],
+      edit: ({ path, edits }) =>
+        edits.map(([old_string, new_string]) => ({
+          name: 'edit_block',
+          input: { file_path: path, old_string, new_string },
+        })),
+      write: ({ path, content }) => [
+        { name: 'start_process', input: { command: `mkdir -p ${dirname(path)}`, timeout_ms: 10_000 } },
+        { name: 'write_file', input: { path, content } },
+      ],
     }),
   },
 ]
@@ -58,15 +86,28 @@ export async function racedOverMcp(server, task, { root, at, tokensOf }) {
   const [work, home] = [join(root, 'work'), join(root, 'home')]
   plant(task, { work, home })
   const script = server.own ? task.ours : (task.overMcp?.[server.name] ?? task.peer)
-  const deeds = script.map((step) => (typeof step === 'function' ? (seen) => step(seen).flatMap(server.speak) : step.flatMap(server.speak)))
+  const deeds = script.map((step) =>
+    typeof step === 'function' ? (seen) => step(seen).flatMap(server.speak) : step.flatMap(server.speak),
+  )
   const { Client } = require('@modelcontextprotocol/sdk/client/index.js')
   const { StdioClientTransport } = require('@modelcontextprotocol/sdk/client/stdio.js')
   const client = new Client({ name: 'race', version: '1' })
   // Paths are told relative to the folder, in which every server is started.
-  await client.connect(new StdioClientTransport({ command: process.execPath, args: server.command({ at, work, home }), cwd: work, env: { PATH: process.env.PATH, HOME: home }, stderr: 'ignore' }))
+  await client.connect(
+    new StdioClientTransport({
+      command: process.execPath,
+      args: server.command({ at, work, home }),
+      cwd: work,
+      env: { PATH: process.env.PATH, HOME: home },
+      stderr: 'ignore',
+    }),
+  )
   const state = { requests: [], seen: [], at: 0, steps: deeds }
   try {
-    const tools = (await client.listTools()).tools.map(({ name, description, inputSchema }) => ({ type: 'function', function: { name, description, parameters: inputSchema } }))
+    const tools = (await client.listTools()).tools.map(({ name, description, inputSchema }) => ({
+      type: 'function',
+      function: { name, description, parameters: inputSchema },
+    }))
     const messages = [{ role: 'user', content: task.question }]
     const ask = (results) => {
       const body = { model: 'm', messages: [...messages], tools }
@@ -78,7 +119,15 @@ export async function racedOverMcp(server, task, { root, at, tokensOf }) {
       state.at++
       if (calls.length === 0) continue
       const ids = calls.map((_, index) => `call_${state.at}_${index}`)
-      messages.push({ role: 'assistant', content: null, tool_calls: calls.map(({ name, input }, index) => ({ id: ids[index], type: 'function', function: { name, arguments: JSON.stringify(input) } })) })
+      messages.push({
+        role: 'assistant',
+        content: null,
+        tool_calls: calls.map(({ name, input }, index) => ({
+          id: ids[index],
+          type: 'function',
+          function: { name, arguments: JSON.stringify(input) },
+        })),
+      })
       const results = []
       for (const [index, { name, input }] of calls.entries()) {
         const content = shown(await client.callTool({ name, arguments: input }))
@@ -95,4 +144,7 @@ export async function racedOverMcp(server, task, { root, at, tokensOf }) {
 }
 
 /** Of a result clients hand on what is structured, where there is anything, else what is in its content. */
-const shown = ({ content, structuredContent }) => (structuredContent ? JSON.stringify(structuredContent) : content.map((block) => block.text ?? block.data ?? JSON.stringify(block)).join('\n'))
+const shown = ({ content, structuredContent }) =>
+  structuredContent
+    ? JSON.stringify(structuredContent)
+    : content.map((block) => block.text ?? block.data ?? JSON.stringify(block)).join('\n')

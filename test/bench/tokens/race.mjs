@@ -13,7 +13,10 @@ export async function raced(model, agent, task, { root, at, tokensOf }) {
   const [work, home] = [join(root, 'work'), join(root, 'home')]
   plant(task, { work, home })
   const window = task.window ?? 200_000
-  const calls = ({ ours, peer }) => (agent.own ? ours : peer).map((step) => (typeof step === 'function' ? (seen) => step(seen).flatMap(agent.speak) : step.flatMap(agent.speak)))
+  const calls = ({ ours, peer }) =>
+    (agent.own ? ours : peer).map((step) =>
+      typeof step === 'function' ? (seen) => step(seen).flatMap(agent.speak) : step.flatMap(agent.speak),
+    )
   agent.setup({ home, url: model.url, window })
   model.begin(calls(task), window)
   const how = { work, home, at, url: model.url, window }
@@ -33,7 +36,6 @@ export async function twice(model, agent, task, how) {
   return { ...run, again: sent(model) === first }
 }
 
-
 const sent = ({ state }) => state.requests.map(({ text }) => text).join('\n')
 
 /** The folders of a task, empty. They stay the same ones: names of spooled output bear a mark that is made with the folder's inode. */
@@ -49,10 +51,21 @@ export function plant(task, { work, home }) {
 }
 
 async function ended({ argv: [file, ...args], env }, { work, home }) {
-  const child = spawn(file, args, { cwd: work, env: { PATH: process.env.PATH, HOME: home, TERM: 'dumb', ...env }, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+  const child = spawn(file, args, {
+    cwd: work,
+    env: { PATH: process.env.PATH, HOME: home, TERM: 'dumb', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  })
   let said = ''
   for (const out of [child.stdout, child.stderr]) out.on('data', (chunk) => (said = (said + chunk).slice(-2_000)))
-  const end = () => { try { process.kill(-child.pid, 'SIGKILL') } catch { /* It has ended. */ } }
+  const end = () => {
+    try {
+      process.kill(-child.pid, 'SIGKILL')
+    } catch {
+      /* It has ended. */
+    }
+  }
   const limit = setTimeout(end, LONGEST)
   await new Promise((resolve) => child.once('exit', resolve).once('error', resolve))
   clearTimeout(limit)
@@ -66,7 +79,15 @@ function inOrder({ tools, system, systemInstruction, instructions, messages, inp
 }
 
 export function measured(requests, tokensOf) {
-  const sum = { requests: requests.length, bytes: 0, tokens: 0, prefixed_bytes: 0, prefixed_tokens: 0, results: 0, first: requests[0]?.text.length ?? 0 }
+  const sum = {
+    requests: requests.length,
+    bytes: 0,
+    tokens: 0,
+    prefixed_bytes: 0,
+    prefixed_tokens: 0,
+    results: 0,
+    first: requests[0]?.text.length ?? 0,
+  }
   sum.firstTokens = requests[0] ? tokensOf(requests[0].text).length : 0
   let before = { text: Buffer.alloc(0), tokens: [] }
   for (const { body, results } of requests) {
@@ -93,7 +114,8 @@ export function judged(task, { requests, seen, at, steps }, work) {
   const all = seen.join('\n')
   const lost = task.facts.filter((fact) => !all.includes(fact))
   if (task.picture && !requests.some(({ body }) => textIn(body).includes(task.picture))) lost.push('the picture')
-  if (task.compacted && !requests.some(({ body }) => hasTools(body) && textIn(body).includes(summary))) lost.push('a compaction')
+  if (task.compacted && !requests.some(({ body }) => hasTools(body) && textIn(body).includes(summary)))
+    lost.push('a compaction')
   const wanted = hashes(Object.entries({ ...task.files, ...task.end }).filter(([, content]) => content !== undefined))
   const found = hashes(filesIn(work).map((path) => [path, readFileSync(join(work, path))]))
   const wrong = [...new Set([...wanted.keys(), ...found.keys()])].filter((path) => wanted.get(path) !== found.get(path))
@@ -101,9 +123,12 @@ export function judged(task, { requests, seen, at, steps }, work) {
   return { lost, wrong, unfinished, finished: lost.length === 0 && wrong.length === 0 && !unfinished }
 }
 
-const hashes = (entries) => new Map(entries.map(([path, content]) => [path, createHash('sha256').update(content).digest('hex')]))
+const hashes = (entries) =>
+  new Map(entries.map(([path, content]) => [path, createHash('sha256').update(content).digest('hex')]))
 /** Files below a folder; what agents keep for themselves lies in folders with a dot. */
 function filesIn(work) {
   const all = readdirSync(work, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
-  return all.map(({ parentPath, path, name }) => join(parentPath ?? path, name).slice(work.length + 1)).filter((path) => !path.startsWith('.'))
+  return all
+    .map(({ parentPath, path, name }) => join(parentPath ?? path, name).slice(work.length + 1))
+    .filter((path) => !path.startsWith('.'))
 }

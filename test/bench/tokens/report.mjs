@@ -9,19 +9,58 @@ export function measures(runs, overMcp) {
   const { ratio, count } = against(ours, runs)
   const pi = runs.get('pi') ?? []
   const dearer = ours.filter(({ run }, i) => pi[i]?.run.finished && run.tokens > pi[i].run.tokens)
-  const everyOwn = [...runs, ...overMcp].filter(([name]) => !isPeer(name)).flatMap(([name, rows]) => rows.map(({ task, run }) => ({ name, task, run })))
+  const everyOwn = [...runs, ...overMcp]
+    .filter(([name]) => !isPeer(name))
+    .flatMap(([name, rows]) => rows.map(({ task, run }) => ({ name, task, run })))
   const failed = everyOwn.filter(({ run }) => !run.finished && !run.reason?.includes('of the client'))
   const again = everyOwn.filter(({ run }) => run.again === false)
-  const list = (rows) => rows.map(({ name, task, run }) => `${name}: ${task.id}${run.finished ? '' : ` (${missing(run)})`}`).join('; ')
+  const list = (rows) =>
+    rows.map(({ name, task, run }) => `${name}: ${task.id}${run.finished ? '' : ` (${missing(run)})`}`).join('; ')
   const mcp = against(overMcp.get('vtcode mcp') ?? [], overMcp)
   return [
-    { name: 'tokens of all tasks, against the cheapest peer that finishes each', goal: 0.8, ratio: ratio('tokens'), detail: `${count} tasks; by bytes ${ratio('bytes').toFixed(2)}` },
-    { name: 'the same, a repeated prefix at a tenth', goal: 0.7, ratio: ratio('prefixed_tokens'), detail: `by bytes ${ratio('prefixed_bytes').toFixed(2)}` },
-    { name: 'tasks on which pi is cheaper', goal: 0, ratio: dearer.length, detail: dearer.map(({ task }) => task.id).join('; ') },
-    { name: 'tasks that ours does not finish, on four wires and over MCP', goal: 0, ratio: failed.length, detail: list(failed) },
-    { name: 'tasks whose requests differ in a second run, on four wires', goal: 0, ratio: again.length, detail: list(again) },
-    { name: 'first request of exec', goal: 1800, ratio: ours[0]?.run.firstTokens ?? NaN, unit: 'tokens', detail: `${ours[0]?.run.first} bytes, in a folder of two files` },
-    { name: 'over MCP, tokens against the cheapest server that finishes each', goal: 1, ratio: mcp.ratio('tokens'), detail: `${mcp.count} tasks; a repeated prefix at a tenth ${mcp.ratio('prefixed_tokens').toFixed(2)}` },
+    {
+      name: 'tokens of all tasks, against the cheapest peer that finishes each',
+      goal: 0.8,
+      ratio: ratio('tokens'),
+      detail: `${count} tasks; by bytes ${ratio('bytes').toFixed(2)}`,
+    },
+    {
+      name: 'the same, a repeated prefix at a tenth',
+      goal: 0.7,
+      ratio: ratio('prefixed_tokens'),
+      detail: `by bytes ${ratio('prefixed_bytes').toFixed(2)}`,
+    },
+    {
+      name: 'tasks on which pi is cheaper',
+      goal: 0,
+      ratio: dearer.length,
+      detail: dearer.map(({ task }) => task.id).join('; '),
+    },
+    {
+      name: 'tasks that ours does not finish, on four wires and over MCP',
+      goal: 0,
+      ratio: failed.length,
+      detail: list(failed),
+    },
+    {
+      name: 'tasks whose requests differ in a second run, on four wires',
+      goal: 0,
+      ratio: again.length,
+      detail: list(again),
+    },
+    {
+      name: 'first request of exec',
+      goal: 1800,
+      ratio: ours[0]?.run.firstTokens ?? NaN,
+      unit: 'tokens',
+      detail: `${ours[0]?.run.first} bytes, in a folder of two files`,
+    },
+    {
+      name: 'over MCP, tokens against the cheapest server that finishes each',
+      goal: 1,
+      ratio: mcp.ratio('tokens'),
+      detail: `${mcp.count} tasks; a repeated prefix at a tenth ${mcp.ratio('prefixed_tokens').toFixed(2)}`,
+    },
   ]
 }
 
@@ -29,12 +68,18 @@ function against(ours, runs) {
   const peers = [...runs].filter(([name]) => isPeer(name))
   const raced = ours.flatMap(({ run }, i) => {
     const finished = peers.map(([, rows]) => rows[i]?.run).filter((one) => one?.finished)
-    return finished.length > 0 && !run.reason ? [{ run, best: (key) => Math.min(...finished.map((one) => one[key])) }] : []
+    return finished.length > 0 && !run.reason
+      ? [{ run, best: (key) => Math.min(...finished.map((one) => one[key])) }]
+      : []
   })
-  return { count: raced.length, ratio: (key) => sum(raced.map(({ run }) => run[key])) / sum(raced.map(({ best }) => best(key))) }
+  return {
+    count: raced.length,
+    ratio: (key) => sum(raced.map(({ run }) => run[key])) / sum(raced.map(({ best }) => best(key))),
+  }
 }
 
-const missing = ({ reason, lost, wrong, unfinished }) => reason ?? [...lost, ...wrong, ...(unfinished ? ['steps left'] : [])].join(', ')
+const missing = ({ reason, lost, wrong, unfinished }) =>
+  reason ?? [...lost, ...wrong, ...(unfinished ? ['steps left'] : [])].join(', ')
 
 export function section(runs, overMcp) {
   return [
@@ -49,21 +94,34 @@ export function section(runs, overMcp) {
 
 const round = (n) => Math.round(n)
 const columns = 'requests | bytes | o200k | prefix at a tenth: bytes | o200k | bytes of results'
-const cells = (run) => [run.requests, run.bytes, run.tokens, round(run.prefixed_bytes), round(run.prefixed_tokens), run.results].join(' | ')
+const cells = (run) =>
+  [run.requests, run.bytes, run.tokens, round(run.prefixed_bytes), round(run.prefixed_tokens), run.results].join(' | ')
 
 /** The sums over what each finished. */
 function totals(runs) {
   const rows = runs.map(([name, all]) => {
     const done = all.map(({ run }) => run).filter(({ finished }) => finished)
-    const total = Object.fromEntries(['requests', 'bytes', 'tokens', 'prefixed_bytes', 'prefixed_tokens', 'results'].map((key) => [key, sum(done.map((run) => run[key]))]))
+    const total = Object.fromEntries(
+      ['requests', 'bytes', 'tokens', 'prefixed_bytes', 'prefixed_tokens', 'results'].map((key) => [
+        key,
+        sum(done.map((run) => run[key])),
+      ]),
+    )
     return `| ${name} | ${done.length} of ${all.length} | ${cells(total)} |`
   })
   return [`| all that is reached | tasks | ${columns} |`, '|---|---|---|---|---|---|---|---|', ...rows].join('\n')
 }
 
 function table(runs) {
-  const line = (name, { task, run }) => (run.reason ? `| ${name} | ${task.id} | – | – | – | – | – | – | not run: ${oneLine(run.reason)} |` : `| ${name} | ${task.id} | ${cells(run)} | ${run.finished ? 'reached, all facts seen' : `lost: ${oneLine(missing(run))}`} |`)
-  return [`| who | task | ${columns} | end |`, '|---|---|---|---|---|---|---|---|---|', ...[...runs].flatMap(([name, all]) => all.map((row) => line(name, row)))].join('\n')
+  const line = (name, { task, run }) =>
+    run.reason
+      ? `| ${name} | ${task.id} | – | – | – | – | – | – | not run: ${oneLine(run.reason)} |`
+      : `| ${name} | ${task.id} | ${cells(run)} | ${run.finished ? 'reached, all facts seen' : `lost: ${oneLine(missing(run))}`} |`
+  return [
+    `| who | task | ${columns} | end |`,
+    '|---|---|---|---|---|---|---|---|---|',
+    ...[...runs].flatMap(([name, all]) => all.map((row) => line(name, row))),
+  ].join('\n')
 }
 
 const oneLine = (text) => text.replace(/\s+/g, ' ').replaceAll('|', '\\|')

@@ -27,7 +27,9 @@ describe('a patch of 120 files that is cancelled', () => {
       setTimeout(() => cancel.abort(), ms)
       const result = await pending
       // Whoever asks for one of the files next waits for what is still being done.
-      expect(await booted.call('unified_file', { action: 'copy', path: 'f7.txt', destination: 'copied' })).toMatchObject({ ok: true })
+      expect(
+        await booted.call('unified_file', { action: 'copy', path: 'f7.txt', destination: 'copied' }),
+      ).toMatchObject({ ok: true })
       if (result.ok) expect(states(booted.root)).toEqual(['new\n'])
       else {
         expect(result).toMatchObject({ error: { code: 'VT_CALL_ABORTED', details: { not_applied: true } } })
@@ -40,7 +42,11 @@ describe('a patch of 120 files that is cancelled', () => {
 
   it('over the command line prints what it came to', async () => {
     await using made = await tempWorkspace(files)
-    const child = spawn(process.execPath, [bin, '--workspace', made.root, '--mode', 'auto', 'call', 'apply_patch', '--input', '-'], { env: surroundings(made), stdio: ['pipe', 'pipe', 'ignore'] })
+    const child = spawn(
+      process.execPath,
+      [bin, '--workspace', made.root, '--mode', 'auto', 'call', 'apply_patch', '--input', '-'],
+      { env: surroundings(made), stdio: ['pipe', 'pipe', 'ignore'] },
+    )
     let out = ''
     child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
     child.stdin.end(JSON.stringify({ input: patch }))
@@ -58,10 +64,16 @@ describe('a patch of 120 files that is cancelled', () => {
     for (const ms of samplePoints([0, 5, 20, 60, 150, 400], 3)) {
       await using made = await tempWorkspace(files)
       const client = new Client({ name: 'cancels', version: '1' })
-      const transport = new StdioClientTransport({ command: process.execPath, args: [bin, '--workspace', made.root, '--mode', 'auto', 'mcp'], env: surroundings(made) as Record<string, string>, stderr: 'ignore' })
+      const transport = new StdioClientTransport({
+        command: process.execPath,
+        args: [bin, '--workspace', made.root, '--mode', 'auto', 'mcp'],
+        env: surroundings(made) as Record<string, string>,
+        stderr: 'ignore',
+      })
       await client.connect(transport)
       try {
-        const copy = (destination: string) => client.callTool({ name: 'unified_file', arguments: { action: 'copy', path: 'f7.txt', destination } })
+        const copy = (destination: string) =>
+          client.callTool({ name: 'unified_file', arguments: { action: 'copy', path: 'f7.txt', destination } })
         expect((await copy('before')).isError).not.toBe(true)
         const cancel = new AbortController()
         const send = transport.send.bind(transport)
@@ -69,7 +81,12 @@ describe('a patch of 120 files that is cancelled', () => {
           await send(message)
           if (ms === 0 && JSON.stringify(message).includes('*** Begin Patch')) cancel.abort()
         }
-        const pending = client.callTool({ name: 'apply_patch', arguments: { input: patch } }, { signal: cancel.signal }).then(({ isError }) => (isError ? 'refused' : 'done'), () => 'cancelled')
+        const pending = client
+          .callTool({ name: 'apply_patch', arguments: { input: patch } }, { signal: cancel.signal })
+          .then(
+            ({ isError }) => (isError ? 'refused' : 'done'),
+            () => 'cancelled',
+          )
         // The first is cancelled as soon as it is sent: a moment later it may be done where this program is held up.
         if (ms > 0) setTimeout(() => cancel.abort(), ms)
         const outcome = await pending
@@ -94,17 +111,41 @@ describe('a command that is cancelled after it began', () => {
   it('says that what it did stays, and no that nothing changed', async () => {
     await using booted = await bootKernel()
     const cancel = new AbortController()
-    const pending = booted.call('unified_exec', { action: 'run', command }, { signal: cancel.signal, approve: () => true })
+    const pending = booted.call(
+      'unified_exec',
+      { action: 'run', command },
+      { signal: cancel.signal, approve: () => true },
+    )
     await expect.poll(() => existsSync(join(booted.root, 'begun')), { interval: 20 }).toBe(true)
     cancel.abort()
     const result = await pending
-    expect(result).toMatchObject({ ok: false, error: { code: 'VT_CALL_INTERRUPTED', retryable: false, hint: expect.stringContaining('Check what was changed') } })
+    expect(result).toMatchObject({
+      ok: false,
+      error: { code: 'VT_CALL_INTERRUPTED', retryable: false, hint: expect.stringContaining('Check what was changed') },
+    })
     expect(result).not.toMatchObject({ error: { details: { not_applied: true } } })
   })
 
   it('says so over the command line too', async () => {
     await using made = await tempWorkspace({})
-    const child = spawn(process.execPath, [bin, '--workspace', made.root, '-c', 'policy.allow=["Bash(*)"]', '--mode', 'full-auto', 'call', 'unified_exec', 'run', '--command', command], { env: surroundings(made), stdio: ['ignore', 'pipe', 'ignore'] })
+    const child = spawn(
+      process.execPath,
+      [
+        bin,
+        '--workspace',
+        made.root,
+        '-c',
+        'policy.allow=["Bash(*)"]',
+        '--mode',
+        'full-auto',
+        'call',
+        'unified_exec',
+        'run',
+        '--command',
+        command,
+      ],
+      { env: surroundings(made), stdio: ['ignore', 'pipe', 'ignore'] },
+    )
     let out = ''
     child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
     const closed = new Promise((resolve) => child.once('close', resolve))
@@ -121,10 +162,16 @@ it('an edit of 30 MB that is cancelled before its commit changes nothing', async
   for (const ms of [1, 20, 60]) {
     const before = readFileSync(join(booted.root, 'big'))
     const cancel = new AbortController()
-    const pending = booted.call('unified_file', { action: 'edit', path: 'big', old_str: 'middle', new_str: `middle${ms}` }, { signal: cancel.signal })
+    const pending = booted.call(
+      'unified_file',
+      { action: 'edit', path: 'big', old_str: 'middle', new_str: `middle${ms}` },
+      { signal: cancel.signal },
+    )
     setTimeout(() => cancel.abort(), ms)
     const result = await pending
-    expect(await booted.call('unified_file', { action: 'copy', path: 'big', destination: `copied${ms}` })).toMatchObject({ ok: true })
+    expect(
+      await booted.call('unified_file', { action: 'copy', path: 'big', destination: `copied${ms}` }),
+    ).toMatchObject({ ok: true })
     expect(readFileSync(join(booted.root, 'big')).equals(before)).toBe(!result.ok)
     if (result.ok) break
   }
@@ -134,15 +181,20 @@ describe('a plugin', () => {
   let plugins: TempWorkspace
   let booted: Booted
   beforeAll(async () => {
-    const manifest = (name: string) => `name: ${name}\ndescription: A test.\neffects: [write]\ntimeout_secs: 1\nmodule: ./${name}.js\n`
+    const manifest = (name: string) =>
+      `name: ${name}\ndescription: A test.\neffects: [write]\ntimeout_secs: 1\nmodule: ./${name}.js\n`
     const code = (body: string) => `import { ok } from 'vtcode'
       const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
       export default async (call, { workspace }) => { ${body} }`
     plugins = await tempWorkspace({
       'late.yaml': manifest('late'),
-      'late.js': code(`await pause(1300); await workspace.write('late', Buffer.from('x'), 'nothing').catch((error) => (globalThis.lateError = error.code))`),
+      'late.js': code(
+        `await pause(1300); await workspace.write('late', Buffer.from('x'), 'nothing').catch((error) => (globalThis.lateError = error.code))`,
+      ),
       'begun.yaml': manifest('begun'),
-      'begun.js': code(`await workspace.write('begun', Buffer.from('x'), 'nothing'); await pause(1300); await workspace.write('begun2', Buffer.from('x'), 'nothing'); return ok({ written: 2 })`),
+      'begun.js': code(
+        `await workspace.write('begun', Buffer.from('x'), 'nothing'); await pause(1300); await workspace.write('begun2', Buffer.from('x'), 'nothing'); return ok({ written: 2 })`,
+      ),
       'stuck.yaml': manifest('stuck'),
       'stuck.js': code(`await workspace.write('stuck', Buffer.from('x'), 'nothing'); await new Promise(() => {})`),
     })
@@ -165,6 +217,9 @@ describe('a plugin', () => {
     await expect.poll(() => existsSync(join(booted.root, 'stuck')), { interval: 10 }).toBe(true)
     await pause(50)
     cancel.abort()
-    expect(await pending).toMatchObject({ ok: false, error: { code: 'VT_CALL_TIMEOUT', retryable: false, hint: expect.stringContaining('check what is there') } })
+    expect(await pending).toMatchObject({
+      ok: false,
+      error: { code: 'VT_CALL_TIMEOUT', retryable: false, hint: expect.stringContaining('check what is there') },
+    })
   })
 })

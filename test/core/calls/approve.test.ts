@@ -6,9 +6,11 @@ let plugins: TempWorkspace
 let booted: Booted
 beforeAll(async () => {
   plugins = await tempWorkspace({
-    'say.yaml': 'action: demo/say\neffects: [read]\ndescription: Says it.\nmodule: ./say.js\ninput: { properties: { text: { type: string, maxLength: 5 } } }\n',
+    'say.yaml':
+      'action: demo/say\neffects: [read]\ndescription: Says it.\nmodule: ./say.js\ninput: { properties: { text: { type: string, maxLength: 5 } } }\n',
     'say.js': 'export default ({ input }) => ({ ok: true, output: { said: input.text } })\n',
-    'speak.yaml': "name: speak\ndescription: Says it too.\nalias: { to: demo/say, rename: { words: text }, output: { spoken: '{{said}}' } }\ninput: { properties: { words: { type: string } } }\n",
+    'speak.yaml':
+      "name: speak\ndescription: Says it too.\nalias: { to: demo/say, rename: { words: text }, output: { spoken: '{{said}}' } }\ninput: { properties: { words: { type: string } } }\n",
     'swap.yaml': 'name: swap\nkind: policy\nslots: [demo/*]\nmodule: ./swap.js\n',
     'swap.js': `export default ({ input: { text } }) => {
       if (text === 'a') return { deny: 'b instead.', instead: { text: 'b' } }
@@ -31,23 +33,35 @@ const say = (text: string, options = {}) => booted.call('demo', { action: 'say',
 
 describe('a policy that wants another input', () => {
   it('has the call issued once more from its beginning, and the caller is told', async () => {
-    expect(await say('a')).toMatchObject({ ok: true, output: { said: 'b' }, notices: [{ code: 'VT_CALL_REISSUED', message: expect.stringContaining('{"text":"b"}') }] })
+    expect(await say('a')).toMatchObject({
+      ok: true,
+      output: { said: 'b' },
+      notices: [{ code: 'VT_CALL_REISSUED', message: expect.stringContaining('{"text":"b"}') }],
+    })
   })
   it('is checked like any caller: what the slot refuses is refused', async () => {
     expect(await say('x')).toMatchObject({ ok: false, error: { code: 'VT_INPUT_INVALID' } })
   })
   it('gets it once: the second time is a denial', async () => {
-    expect(await say('loop')).toMatchObject({ ok: false, error: { code: 'VT_POLICY_DENIED', message: 'Round and round.' } })
+    expect(await say('loop')).toMatchObject({
+      ok: false,
+      error: { code: 'VT_POLICY_DENIED', message: 'Round and round.' },
+    })
   })
 })
 
 describe('a question', () => {
   let asks = 0
-  const ask = async (answer: unknown): Promise<{ result: Awaited<ReturnType<typeof say>>; kept: unknown; asked: Approval[] }> => {
+  const ask = async (
+    answer: unknown,
+  ): Promise<{ result: Awaited<ReturnType<typeof say>>; kept: unknown; asked: Approval[] }> => {
     const asked: Approval[] = []
     const state = globalThis as { kept?: unknown }
     delete state.kept
-    const result = await say('ask', { session: `s${(asks += 1)}`, approve: (request: Approval) => (asked.push(request), answer) })
+    const result = await say('ask', {
+      session: `s${(asks += 1)}`,
+      approve: (request: Approval) => (asked.push(request), answer),
+    })
     return { result, kept: state.kept, asked }
   }
   it('says what a longer yes would cover, and is kept for as long as it is meant', async () => {
@@ -58,19 +72,37 @@ describe('a question', () => {
     for (const scope of ['session', 'always']) expect((await ask({ decision: 'allow', scope })).kept).toBe(scope)
   })
   it('may be answered by no, by no answer, and by nonsense, which all mean that nothing runs', async () => {
-    for (const answer of [false, { decision: 'deny', scope: 'always' }, undefined, { decision: 'cancel' }, {}, 'yes', null]) {
+    for (const answer of [
+      false,
+      { decision: 'deny', scope: 'always' },
+      undefined,
+      { decision: 'cancel' },
+      {},
+      'yes',
+      null,
+    ]) {
       const { result, kept } = await ask(answer)
       expect([answer, result.ok, kept]).toEqual([answer, false, undefined])
     }
-    expect((await ask({ decision: 'deny', followup: 'use b' })).result).toMatchObject({ error: { hint: expect.stringContaining('use b') } })
+    expect((await ask({ decision: 'deny', followup: 'use b' })).result).toMatchObject({
+      error: { hint: expect.stringContaining('use b') },
+    })
   })
 })
 
 describe('an explanation', () => {
   it('hears every policy, also behind a denial, with what each goes by, and does nothing', async () => {
     const told = await booted.kernel.explain('demo', { action: 'say', text: 'never' })
-    expect(told).toMatchObject({ verdict: 'deny', decided_by: expect.stringMatching(/:swap$/), reason: 'Never.', call: { slot: 'demo/say', input: { text: 'never' } } })
-    expect(told.chain.find(({ policy }) => policy.endsWith(':later'))).toMatchObject({ verdict: 'ask', notes: [{ seen: 'never' }] })
+    expect(told).toMatchObject({
+      verdict: 'deny',
+      decided_by: expect.stringMatching(/:swap$/),
+      reason: 'Never.',
+      call: { slot: 'demo/say', input: { text: 'never' } },
+    })
+    expect(told.chain.find(({ policy }) => policy.endsWith(':later'))).toMatchObject({
+      verdict: 'ask',
+      notes: [{ seen: 'never' }],
+    })
     expect(await booted.kernel.explain('demo', { action: 'say', text: 'q' })).toMatchObject({ verdict: 'run' })
     expect(await booted.kernel.explain('nobody', {})).toMatchObject({ verdict: 'refused', chain: [] })
   })

@@ -9,7 +9,10 @@ describe('the mode of a call', () => {
     await using one = await bootKernel({ mode: 'auto' })
     expect(await one.kernel.call(...write('a'), { mode: 'plan' })).toMatchObject(denied)
     expect(await one.kernel.explain(...write('a'), { mode: 'plan' })).toMatchObject({ mode: 'plan', verdict: 'deny' })
-    expect(await one.kernel.explain('unified_file', { action: 'write' }, { mode: 'plan' })).toMatchObject({ mode: 'plan', verdict: 'refused' })
+    expect(await one.kernel.explain('unified_file', { action: 'write' }, { mode: 'plan' })).toMatchObject({
+      mode: 'plan',
+      verdict: 'refused',
+    })
     expect(await one.read('a')).toBeUndefined()
     expect(await one.kernel.call(...write('a'))).toMatchObject({ ok: true })
   })
@@ -18,35 +21,60 @@ describe('the mode of a call', () => {
     await using asks = await bootKernel({ mode: 'ask' })
     expect(await asks.kernel.call(...write('a'), { mode: 'auto' })).toMatchObject({ ok: true })
     await using limited = await bootKernel({ mode: 'plan', config: { policy: { max_mode: 'ask' } } })
-    expect(await limited.kernel.call(...write('a'), { mode: 'auto' })).toMatchObject({ ok: false, error: { code: 'VT_POLICY_NEEDS_APPROVAL' } })
-    expect(await limited.kernel.explain(...write('a'), { mode: 'full-auto' })).toMatchObject({ mode: 'ask', verdict: 'ask' })
+    expect(await limited.kernel.call(...write('a'), { mode: 'auto' })).toMatchObject({
+      ok: false,
+      error: { code: 'VT_POLICY_NEEDS_APPROVAL' },
+    })
+    expect(await limited.kernel.explain(...write('a'), { mode: 'full-auto' })).toMatchObject({
+      mode: 'ask',
+      verdict: 'ask',
+    })
   })
 
   it('is full-auto only where own settings or the command line say yes to it, and the strictest for a word that is none', async () => {
     await using one = await bootKernel({ mode: 'ask', config: { automation: { full_auto: { enabled: false } } } })
     await using enabled = await bootKernel({ mode: 'ask', config: { automation: { full_auto: { enabled: true } } } })
     await using started = await bootKernel({ mode: 'full-auto' })
-    expect([one, enabled, started].map(({ kernel }) => kernel.inspection.resolveMode('full-auto'))).toEqual(['auto', 'full-auto', 'full-auto'])
-    expect(await one.kernel.explain(...write('a'), { mode: 'full-auto' })).toMatchObject({ mode: 'auto', verdict: 'run' })
+    expect([one, enabled, started].map(({ kernel }) => kernel.inspection.resolveMode('full-auto'))).toEqual([
+      'auto',
+      'full-auto',
+      'full-auto',
+    ])
+    expect(await one.kernel.explain(...write('a'), { mode: 'full-auto' })).toMatchObject({
+      mode: 'auto',
+      verdict: 'run',
+    })
     expect(await one.kernel.call(...write('a'), { mode: 'loose' as never })).toMatchObject(denied)
     expect([one.kernel.inspection.resolveMode(), started.kernel.inspection.resolveMode()]).toEqual(['ask', 'full-auto'])
   })
 
   it('holds for the calls within it, which cannot choose a looser one', async () => {
     const manifest = 'name: writer\ndescription: Calls.\neffects: [read, write]\nmodule: ./calls.js\ninput: {}\n'
-    const body = "export default async (call, context) => ({ ok: true, output: { result: await context.call('unified_file', { action: 'write', path: 'b', content: 'x' }, { mode: 'auto' }) } })\n"
+    const body =
+      "export default async (call, context) => ({ ok: true, output: { result: await context.call('unified_file', { action: 'write', path: 'b', content: 'x' }, { mode: 'auto' }) } })\n"
     await using writer = await tempWorkspace({ 'writer.yaml': manifest, 'calls.js': body })
     await using one = await bootKernel({ manifests: [writer.root], mode: 'auto' })
     const through = await one.kernel.call('writer', {}, { mode: 'ask', approve: ({ call }) => call.slot === 'writer' })
-    expect(through).toMatchObject({ ok: true, output: { result: { ok: false, error: { code: 'VT_POLICY_NEEDS_APPROVAL' } } } })
+    expect(through).toMatchObject({
+      ok: true,
+      output: { result: { ok: false, error: { code: 'VT_POLICY_NEEDS_APPROVAL' } } },
+    })
     expect(await one.read('b')).toBeUndefined()
-    expect(await one.kernel.call('writer', {}, { approve: () => true })).toMatchObject({ ok: true, output: { result: { ok: true } } })
+    expect(await one.kernel.call('writer', {}, { approve: () => true })).toMatchObject({
+      ok: true,
+      output: { result: { ok: true } },
+    })
   })
 
   it('is at most what the settings permit', async () => {
     const permitted = async (config: object): Promise<string> => {
-      await using vt = await bootKernel({ mode: 'auto', config: { automation: { full_auto: { enabled: false } }, ...config } })
-      return (['plan', 'ask', 'auto', 'full-auto'] as const).map((one) => vt.kernel.inspection.resolveMode(one)).join(' ')
+      await using vt = await bootKernel({
+        mode: 'auto',
+        config: { automation: { full_auto: { enabled: false } }, ...config },
+      })
+      return (['plan', 'ask', 'auto', 'full-auto'] as const)
+        .map((one) => vt.kernel.inspection.resolveMode(one))
+        .join(' ')
     }
     expect(await permitted({})).toBe('plan ask auto auto')
     expect(await permitted({ policy: { max_mode: 'ask' } })).toBe('plan ask ask ask')

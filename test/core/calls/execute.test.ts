@@ -31,7 +31,10 @@ let plugins: TempWorkspace
 let booted: Booted
 beforeAll(async () => {
   const files = Object.entries(bodies).flatMap(([name, body]) => [
-    [`${name}.yaml`, `name: ${name}\ndescription: Does wrong.\neffects: [read]\ntimeout_secs: ${['hangs', 'deaf'].includes(name) ? 1 : 60}\ninput: { properties: { list: { type: array, default: [] } } }\nmodule: ./${name}.mjs\n`],
+    [
+      `${name}.yaml`,
+      `name: ${name}\ndescription: Does wrong.\neffects: [read]\ntimeout_secs: ${['hangs', 'deaf'].includes(name) ? 1 : 60}\ninput: { properties: { list: { type: array, default: [] } } }\nmodule: ./${name}.mjs\n`,
+    ],
     [`${name}.mjs`, `export default ${name === 'deaf' ? 'async ' : ''}(call, context) => { ${body} }\n`],
   ])
   plugins = await tempWorkspace(Object.fromEntries(files) as Record<string, string>)
@@ -80,7 +83,9 @@ describe('a handler that misbehaves', () => {
   ])('after its answer (%s) is reported by file and the program lives', async (tool, reason) => {
     matches(await booted.call(tool), { ok: true })
     const found = () => booted.kernel.diagnostics().filter(({ message }) => message.includes(reason))
-    await expect.poll(() => found().map(({ code, files }) => [code, ...files.map((file) => file.split('/').at(-1))])).toEqual([['VT_PLUGIN_CRASHED', `${tool}.yaml`]])
+    await expect
+      .poll(() => found().map(({ code, files }) => [code, ...files.map((file) => file.split('/').at(-1))]))
+      .toEqual([['VT_PLUGIN_CRASHED', `${tool}.yaml`]])
     matches(await booted.call('good'), { ok: true })
   })
 
@@ -97,14 +102,19 @@ describe('a handler that misbehaves', () => {
 describe('where commands run in a sandbox or not at all', () => {
   it('a plugin that starts programs of its own is not called, whoever agrees; what only reads is', async () => {
     await using own = await tempWorkspace({
-      'touch.yaml': 'name: touch_it\ndescription: Starts a program.\neffects: [exec]\nrun: [touch, touched]\ncwd: workspace\n',
+      'touch.yaml':
+        'name: touch_it\ndescription: Starts a program.\neffects: [exec]\nrun: [touch, touched]\ncwd: workspace\n',
       'look.yaml': 'name: look\ndescription: Reads.\neffects: [read]\nmodule: ./look.mjs\n',
       'look.mjs': 'export default () => ({ ok: true, output: {} })\n',
     })
     await using booted = await bootKernel({ manifests: [own.root] })
     const strict = { sandbox: 'strict', approve: () => true } as const
     const { error }: any = await booted.kernel.call('touch_it', {}, strict)
-    expect([error.code, error.message, error.hint]).toEqual(['VT_PLUGIN_REQUIRES', expect.stringContaining('outside of the sandbox'), expect.stringContaining('unified_exec')])
+    expect([error.code, error.message, error.hint]).toEqual([
+      'VT_PLUGIN_REQUIRES',
+      expect.stringContaining('outside of the sandbox'),
+      expect.stringContaining('unified_exec'),
+    ])
     expect(await booted.read('touched')).toBe(undefined)
     expect(await booted.kernel.call('look', {}, strict)).toMatchObject({ ok: true })
     expect(await booted.kernel.call('touch_it', {}, { approve: () => true })).toMatchObject({ ok: true })

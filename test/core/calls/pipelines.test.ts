@@ -9,19 +9,30 @@ interface Bench extends AsyncDisposable {
 }
 
 /** A kernel with the slot `echo` and the given policies and compactors, each the body of its function. */
-async function bench(kind: 'policy' | 'compactor', bodies: Record<string, string>, more = '', waits?: Partial<Waits>): Promise<Bench> {
+async function bench(
+  kind: 'policy' | 'compactor',
+  bodies: Record<string, string>,
+  more = '',
+  waits?: Partial<Waits>,
+): Promise<Bench> {
   const argument = kind === 'policy' ? 'call' : 'result, call'
   const files = Object.entries(bodies).flatMap(([name, body], index) => [
     [`${name}.yaml`, `name: ${name}\nkind: ${kind}\norder: ${index}\n${more}module: ./${name}.js\n`],
     [`${name}.js`, `export default async (${argument}, context) => { ${body} }\n`],
   ])
   const plugins = await tempWorkspace({
-    'echo.yaml': 'name: echo\ndescription: Answers.\neffects: [read]\nerrors: { ECHO_FAIL: { message: It fails. } }\ninput: { properties: { fail: { type: boolean }, list: { type: array, default: [1] } } }\nmodule: ./echo.js\n',
-    'echo.js': "export default ({ input }) => input.fail ? { ok: false, error: { code: 'ECHO_FAIL', message: 'It fails.' } } : { ok: true, output: { a: 1 }, text: 'long text' }\n",
+    'echo.yaml':
+      'name: echo\ndescription: Answers.\neffects: [read]\nerrors: { ECHO_FAIL: { message: It fails. } }\ninput: { properties: { fail: { type: boolean }, list: { type: array, default: [1] } } }\nmodule: ./echo.js\n',
+    'echo.js':
+      "export default ({ input }) => input.fail ? { ok: false, error: { code: 'ECHO_FAIL', message: 'It fails.' } } : { ok: true, output: { a: 1 }, text: 'long text' }\n",
     ...(Object.fromEntries(files) as Record<string, string>),
   })
   // Without the memory of refusals, every call is judged anew.
-  const booted = await bootKernel({ manifests: [plugins.root], config: { manifests: ['!builtin:repeats'] }, ...(waits && { waits }) })
+  const booted = await bootKernel({
+    manifests: [plugins.root],
+    config: { manifests: ['!builtin:repeats'] },
+    ...(waits && { waits }),
+  })
   return {
     booted,
     plugins,
@@ -33,25 +44,42 @@ async function bench(kind: 'policy' | 'compactor', bodies: Record<string, string
 }
 
 const word = (result: Result): string =>
-  result.ok ? 'run' : { VT_POLICY_DENIED: 'deny', VT_POLICY_NEEDS_APPROVAL: 'ask' }[result.error.code] ?? result.error.code
+  result.ok
+    ? 'run'
+    : ({ VT_POLICY_DENIED: 'deny', VT_POLICY_NEEDS_APPROVAL: 'ask' }[result.error.code] ?? result.error.code)
 
 describe('verdicts', () => {
   it('merge deny > ask > none in any order, and the first reason of the worst is told', async () => {
     const words = ['none', 'ask', 'deny']
-    const say = (at: number): string => `return { none: undefined, ask: { ask: 'Sure?' }, deny: { deny: 'No.' } }[call.input.list[${at}]]`
+    const say = (at: number): string =>
+      `return { none: undefined, ask: { ask: 'Sure?' }, deny: { deny: 'No.' } }[call.input.list[${at}]]`
     await using made = await bench('policy', { p1: say(0), p2: say(1), p3: say(2) })
-    for (const [a, b, c] of words.flatMap((one) => words.flatMap((two) => words.map((three) => [one, two, three] as const)))) {
+    for (const [a, b, c] of words.flatMap((one) =>
+      words.flatMap((two) => words.map((three) => [one, two, three] as const)),
+    )) {
       const worst = [a, b, c].includes('deny') ? 'deny' : [a, b, c].includes('ask') ? 'ask' : 'run'
       expect([a, b, c, word(await made.booted.call('echo', { list: [a, b, c] }))]).toEqual([a, b, c, worst])
-      expect([a, b, c, word(await made.booted.call('echo', { list: [a, b, c] }, { approve: () => true }))]).toEqual([a, b, c, worst === 'ask' ? 'run' : worst])
+      expect([a, b, c, word(await made.booted.call('echo', { list: [a, b, c] }, { approve: () => true }))]).toEqual([
+        a,
+        b,
+        c,
+        worst === 'ask' ? 'run' : worst,
+      ])
     }
   })
 
   it('carry hint, next and details into the error', async () => {
-    await using made = await bench('policy', { p: "return { deny: 'No.', hint: 'Try else.', next: { tool: 'echo', input: {} }, details: { why: 1 } }" })
+    await using made = await bench('policy', {
+      p: "return { deny: 'No.', hint: 'Try else.', next: { tool: 'echo', input: {} }, details: { why: 1 } }",
+    })
     matches(await made.booted.call('echo'), {
       ok: false,
-      error: { message: 'No.', hint: 're:.*Try else\\.', next: { tool: 'echo' }, details: { why: 1, not_applied: true } },
+      error: {
+        message: 'No.',
+        hint: 're:.*Try else\\.',
+        next: { tool: 'echo' },
+        details: { why: 1, not_applied: true },
+      },
     })
   })
 
@@ -76,10 +104,16 @@ describe('verdicts', () => {
   })
 
   it('of a policy whose module is broken deny, by code and file', async () => {
-    await using plugins = await tempWorkspace({ 'p.yaml': 'name: p\nkind: policy\nmodule: ./p.js\n', 'p.js': "throw new Error('x')\n" })
+    await using plugins = await tempWorkspace({
+      'p.yaml': 'name: p\nkind: policy\nmodule: ./p.js\n',
+      'p.js': "throw new Error('x')\n",
+    })
     await using booted = await bootKernel({ files: { a: '' }, manifests: [plugins.root] })
     expect(word(await booted.call('unified_file', { action: 'read', path: 'a' }))).toBe('deny')
-    expect(booted.kernel.diagnostics().map(({ code, files }) => [code, files[0]!.split('/').at(-1)])).toContainEqual(['VT_PLUGIN_IMPORT', 'p.yaml'])
+    expect(booted.kernel.diagnostics().map(({ code, files }) => [code, files[0]!.split('/').at(-1)])).toContainEqual([
+      'VT_PLUGIN_IMPORT',
+      'p.yaml',
+    ])
   })
 
   it('are not asked for slots and effects that a policy does not cover', async () => {
@@ -95,14 +129,22 @@ describe('compactors', () => {
     ['throws', "throw new Error('broken')"],
     ['hangs', 'await new Promise(() => {})'],
     ['grows the result', "return { ...result, text: 'x'.repeat(4000) }"],
-    ['turns success into failure', "return { ok: false, error: { code: 'VT_CALL_FAILED', message: '', hint: '', retryable: false } }"],
+    [
+      'turns success into failure',
+      "return { ok: false, error: { code: 'VT_CALL_FAILED', message: '', hint: '', retryable: false } }",
+    ],
     ['answers nothing', 'return undefined'],
     ['drops the output', 'return { ok: true }'],
     ['changes the result in place', 'result.ok = false; result.output = undefined; return result'],
   ])('that %s are passed over and named in a notice', async (_, body) => {
     await using made = await bench('compactor', { shrink: body })
     const result = await made.booted.call('echo')
-    matches(result, { ok: true, output: { a: 1 }, text: 'long text', notices: [{ code: 'VT_COMPACT_IGNORED', message: 're:.*shrink.*' }] })
+    matches(result, {
+      ok: true,
+      output: { a: 1 },
+      text: 'long text',
+      notices: [{ code: 'VT_COMPACT_IGNORED', message: 're:.*shrink.*' }],
+    })
   })
 
   it('run for failures too, and cannot change their code', async () => {
@@ -118,7 +160,10 @@ describe('compactors', () => {
   })
 
   it('work in their declared order, each on what the one before left', async () => {
-    await using made = await bench('compactor', { one: "return { ...result, text: result.text + '1' }", two: "return { ...result, text: result.text + '2' }" })
+    await using made = await bench('compactor', {
+      one: "return { ...result, text: result.text + '1' }",
+      two: "return { ...result, text: result.text + '2' }",
+    })
     matches(await made.booted.call('echo'), { ok: true, text: 'long text12' })
   })
 })
@@ -140,9 +185,15 @@ describe('a call', () => {
 
 describe('a built-in policy', () => {
   it('has no privileges: the settings of the user may take it away', async () => {
-    await using booted = await bootKernel({ mode: 'plan', files: { a: '' }, config: { manifests: ['!builtin:permission'] } })
+    await using booted = await bootKernel({
+      mode: 'plan',
+      files: { a: '' },
+      config: { manifests: ['!builtin:permission'] },
+    })
     expect(word(await booted.call('unified_file', { action: 'read', path: 'a' }))).toBe('run')
-    expect(booted.kernel.inspection.contributions().find(({ id }) => id === 'builtin:permission')).toMatchObject({ state: 'inactive' })
+    expect(booted.kernel.inspection.contributions().find(({ id }) => id === 'builtin:permission')).toMatchObject({
+      state: 'inactive',
+    })
   })
 })
 
@@ -152,24 +203,39 @@ describe('the built-in compactors', () => {
     const files = Object.fromEntries(
       Object.entries(order).flatMap(([name, at]) => [
         [`${name}.yaml`, `name: my_${name}\nkind: compactor\norder: ${at}\ndescription: Ours.\nmodule: ./${name}.js\n`],
-        [`${name}.js`, `export default (result) => ({ ...result, notices: [...(result.notices ?? []), { code: 'MINE', message: '${name}' }] })\n`],
+        [
+          `${name}.js`,
+          `export default (result) => ({ ...result, notices: [...(result.notices ?? []), { code: 'MINE', message: '${name}' }] })\n`,
+        ],
       ]),
     )
     await using mine = await tempWorkspace(files)
     const away = Object.keys(order).map((name) => `!builtin:${name}`)
-    await using booted = await bootKernel({ files: { 'long.txt': `AKIA${'ABCD1234'.repeat(2)} ${'x'.repeat(200)}\n`.repeat(100) }, manifests: [mine.root], config: { manifests: away } })
+    await using booted = await bootKernel({
+      files: { 'long.txt': `AKIA${'ABCD1234'.repeat(2)} ${'x'.repeat(200)}\n`.repeat(100) },
+      manifests: [mine.root],
+      config: { manifests: away },
+    })
     const result = await booted.call('unified_search', { action: 'grep', pattern: 'AKIA' })
-    expect(result.notices?.filter(({ code }) => code === 'MINE').map(({ message }) => message)).toEqual(Object.keys(order))
+    expect(result.notices?.filter(({ code }) => code === 'MINE').map(({ message }) => message)).toEqual(
+      Object.keys(order),
+    )
     // Nothing of the built-in ones is left: no secret goes, nothing is spooled, recorded or left out.
     expect(JSON.stringify(result)).toContain('AKIAABCD1234')
     expect(result.ok && result.text!.length).toBeGreaterThan(8192)
     await booted.kernel.endSession('main')
     expect(await booted.read('.vtcode/sessions/main/calls.jsonl')).toBeUndefined()
     for (const name of Object.keys(order)) {
-      await using one = await bootKernel({ manifests: [{ from: mine.root, only: [`*:my_${name}`] }], files: { a: 'x' }, config: { manifests: [`!builtin:${name}`] } })
+      await using one = await bootKernel({
+        manifests: [{ from: mine.root, only: [`*:my_${name}`] }],
+        files: { a: 'x' },
+        config: { manifests: [`!builtin:${name}`] },
+      })
       const { notices } = await one.call('unified_file', { action: 'read', path: 'a' })
       expect([name, notices]).toEqual([name, [{ code: 'MINE', message: name }]])
-      expect(one.kernel.inspection.contributions().find(({ id }) => id === `builtin:${name}`)).toMatchObject({ state: 'inactive' })
+      expect(one.kernel.inspection.contributions().find(({ id }) => id === `builtin:${name}`)).toMatchObject({
+        state: 'inactive',
+      })
     }
   })
 })

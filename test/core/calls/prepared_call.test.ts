@@ -40,7 +40,12 @@ async function boot(how: Boot = {}): Promise<Booted> {
 /** An input that counts how often its path is read. */
 function countingInput(path: string): { input: object; reads: () => number } {
   let count = 0
-  const input = { action: 'read', get path() { return count++, path } }
+  const input = {
+    action: 'read',
+    get path() {
+      return (count++, path)
+    },
+  }
   return { input, reads: () => count }
 }
 
@@ -50,7 +55,8 @@ describe('PreparedCall', () => {
     booted = await boot()
   })
   afterAll(() => booted[Symbol.asyncDispose]())
-  const prepare = async (tool: string, input: object): Promise<PreparedCall> => (await booted.kernel.resolve(tool, input))!
+  const prepare = async (tool: string, input: object): Promise<PreparedCall> =>
+    (await booted.kernel.resolve(tool, input))!
 
   it('answers like a call by name and is not resolved a second time', async () => {
     const { input, reads } = countingInput('a.txt')
@@ -100,7 +106,12 @@ describe('PreparedCall', () => {
     const Class = prepared.constructor as new (...parts: unknown[]) => PreparedCall
     const target = { slot: { info: prepared.slot, primary: { manifest: {} } }, raw: { path: '../outside' } }
     const made = new Class({ tool: 'nothing', sent: {}, registry: { slots: new Map() }, target }, [], {})
-    for (const forged of [{ ...prepared }, structuredClone({ ...prepared }), Object.create(prepared) as PreparedCall, made]) {
+    for (const forged of [
+      { ...prepared },
+      structuredClone({ ...prepared }),
+      Object.create(prepared) as PreparedCall,
+      made,
+    ]) {
       const result = await booted.kernel.call(forged)
       expect(result).toMatchObject({ ok: false, error: { code: 'VT_TOOL_UNKNOWN' } })
     }

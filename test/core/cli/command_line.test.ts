@@ -5,7 +5,13 @@ import { CommandLineError, readCommandLine } from '../../../build/core/cli/index
 import { fc } from '../../support/property.js'
 
 describe('the flags of the program', () => {
-  const flags = fc.constantFrom<[words: string[], option: object]>([['--mode', 'plan'], { options: { mode: 'plan' } }], [['--home=/h'], { options: { home: '/h' }, env: { HOME: '/h' } }], [['--dialect', 'a,b'], { options: { dialects: ['a', 'b'] } }], [['--quiet'], { quiet: true }], [['--no-color'], { env: { NO_COLOR: '1' } }])
+  const flags = fc.constantFrom<[words: string[], option: object]>(
+    [['--mode', 'plan'], { options: { mode: 'plan' } }],
+    [['--home=/h'], { options: { home: '/h' }, env: { HOME: '/h' } }],
+    [['--dialect', 'a,b'], { options: { dialects: ['a', 'b'] } }],
+    [['--quiet'], { quiet: true }],
+    [['--no-color'], { env: { NO_COLOR: '1' } }],
+  )
 
   it('may stand anywhere before the input, and all else is for the verb, in its order', () => {
     const word = fc.constantFrom('a', '-x', '--other', '--other=1', 'mode', '-')
@@ -20,20 +26,51 @@ describe('the flags of the program', () => {
   })
   it('end behind the tool of a call, and at two dashes: what follows is input, whatever it looks like', () => {
     fc.assert(
-      fc.property(fc.array(fc.constantFrom('--mode', '--quiet', '--home=/x', '--', 'a'), { maxLength: 5 }), flags, (input, [words, said]) => {
-        expect(readCommandLine([...words, 'call', 'tool', ...input])).toMatchObject({ verb: 'call', rest: ['tool', ...input], ...said })
-        expect(readCommandLine([...words, 'verb', '--', ...input])).toMatchObject({ verb: 'verb', rest: ['--', ...input], ...said })
-      }),
+      fc.property(
+        fc.array(fc.constantFrom('--mode', '--quiet', '--home=/x', '--', 'a'), { maxLength: 5 }),
+        flags,
+        (input, [words, said]) => {
+          expect(readCommandLine([...words, 'call', 'tool', ...input])).toMatchObject({
+            verb: 'call',
+            rest: ['tool', ...input],
+            ...said,
+          })
+          expect(readCommandLine([...words, 'verb', '--', ...input])).toMatchObject({
+            verb: 'verb',
+            rest: ['--', ...input],
+            ...said,
+          })
+        },
+      ),
     )
-    expect(readCommandLine(['call', '--session', 'ses_1', '--quiet', 'tool', '--quiet'])).toMatchObject({ quiet: true, rest: ['--session', 'ses_1', 'tool', '--quiet'] })
+    expect(readCommandLine(['call', '--session', 'ses_1', '--quiet', 'tool', '--quiet'])).toMatchObject({
+      quiet: true,
+      rest: ['--session', 'ses_1', 'tool', '--quiet'],
+    })
   })
   it('that make no sense are errors of usage that say why', () => {
-    for (const argv of [['--mode'], ['--mode='], ['--mode', 'bold'], ['--log-level', 'loud'], ['--workspace', join(tmpdir(), 'nothing-here')], ['--allowed-tools', ' , '], ['--allowed-tools', 'Bash(x)'], ['--disallowed-tools', 'a b']]) {
+    for (const argv of [
+      ['--mode'],
+      ['--mode='],
+      ['--mode', 'bold'],
+      ['--log-level', 'loud'],
+      ['--workspace', join(tmpdir(), 'nothing-here')],
+      ['--allowed-tools', ' , '],
+      ['--allowed-tools', 'Bash(x)'],
+      ['--disallowed-tools', 'a b'],
+    ]) {
       expect(() => readCommandLine(argv), argv.join(' ')).toThrow(CommandLineError)
     }
   })
   it('that take tools away leave the others; what speaks of some calls of a tool is a rule that denies', () => {
-    const { only, config } = readCommandLine(['--disallowed-tools', 'Bash(a, b),Read,x', 'exec', '--allowed-tools=y, z', '--allowed-tools', 'z']).options
+    const { only, config } = readCommandLine([
+      '--disallowed-tools',
+      'Bash(a, b),Read,x',
+      'exec',
+      '--allowed-tools=y, z',
+      '--allowed-tools',
+      'z',
+    ]).options
     expect(only).toEqual([{ tools: ['Except(Read, x)'] }, { tools: ['y', 'z'] }, { tools: ['z'] }])
     expect(config).toMatchObject([{ policy: { deny: [{ rule: 'Bash(a, b)' }] } }])
     expect(readCommandLine(['--disallowed-tools', 'x']).options).toEqual({ only: [{ tools: ['Except(x)'] }] })

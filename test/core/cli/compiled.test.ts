@@ -1,5 +1,18 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
@@ -10,10 +23,15 @@ startCold()
 
 const folderOf = ({ home }: TempWorkspace): string => join(home, '.vtcode/cache/compiled')
 /** The one file that is kept after a call of one action, or nothing. */
-const keptIn = (place: TempWorkspace): string | undefined => (existsSync(folderOf(place)) ? readdirSync(folderOf(place)).map((name) => join(folderOf(place), name))[0] : undefined)
+const keptIn = (place: TempWorkspace): string | undefined =>
+  existsSync(folderOf(place)) ? readdirSync(folderOf(place)).map((name) => join(folderOf(place), name))[0] : undefined
 const read = async (place: TempWorkspace, flags: string[] = []): Promise<string> => {
   // Settings are read by a parser that is imported only then.
-  const { stdout, stderr } = await vtcode(place, ['call', ...flags, '--config', './more.yaml', 'unified_file', 'read', '--path', 'a.txt'], { process: true })
+  const { stdout, stderr } = await vtcode(
+    place,
+    ['call', ...flags, '--config', './more.yaml', 'unified_file', 'read', '--path', 'a.txt'],
+    { process: true },
+  )
   expect(stderr).toBe('')
   return JSON.parse(stdout).output.content
 }
@@ -29,7 +47,11 @@ it('what V8 made of the program is kept for the next call of the same action, in
   expect(await read(place)).toBe('hello\n')
   // What was taken is not written again, also not after a call of another action.
   await vtcode(place, ['call', '--config', './more.yaml', 'unified_search', 'list', '--path', '.'], { process: true })
-  expect(readdirSync(folderOf(place)).map((name) => name.replace(/-[0-9a-f]{16}$/, '')).sort()).toEqual(['call-unified_file-read', 'call-unified_search-list'])
+  expect(
+    readdirSync(folderOf(place))
+      .map((name) => name.replace(/-[0-9a-f]{16}$/, ''))
+      .sort(),
+  ).toEqual(['call-unified_file-read', 'call-unified_search-list'])
   expect(await read(place)).toBe('hello\n')
   expect([statSync(file).ino, statSync(file).mtimeMs]).toEqual([before.ino, before.mtimeMs])
   const broken = Buffer.from(made)
@@ -66,7 +88,11 @@ it('what is no file, a link, or open to others in the place of what is kept is n
     plant()
     expect([what, await read(place)]).toEqual([what, 'hello\n'])
     // What was not taken is made anew.
-    expect([what, statSync(keptIn(place)!).isFile(), statSync(keptIn(place)!).mode & 0o777]).toEqual([what, true, 0o600])
+    expect([what, statSync(keptIn(place)!).isFile(), statSync(keptIn(place)!).mode & 0o777]).toEqual([
+      what,
+      true,
+      0o600,
+    ])
   }
 })
 
@@ -81,17 +107,31 @@ it('a file of the program that was replaced by one of the same size and time run
   const help = (say: string) => {
     writeFileSync(verb, text.replace('Usage: vtcode call', say))
     utimesSync(verb, 456_789_000, 456_789_000)
-    return execFileSync(process.execPath, [join(program, 'dist/core/bin.cjs'), 'call', '--help'], { env: surroundings(place), encoding: 'utf8' })
+    return execFileSync(process.execPath, [join(program, 'dist/core/bin.cjs'), 'call', '--help'], {
+      env: surroundings(place),
+      encoding: 'utf8',
+    })
   }
   expect(help('Usage: vtcode call')).toContain('Usage: vtcode call ')
   expect(help('Usage: vtcode CALL')).toContain('Usage: vtcode CALL ')
 })
 
 it('what a user begins is a script, which Node starts without its loader of modules; a module that was named before begins the same', async () => {
-  await using place = await tempWorkspace({ 'say.cjs': "process.on('exit', () => console.log(process.mainModule?.filename ?? 'a module'))\n" })
+  await using place = await tempWorkspace({
+    'say.cjs': "process.on('exit', () => console.log(process.mainModule?.filename ?? 'a module'))\n",
+  })
   const root = dirname(dirname(dirname(bin)))
-  const { bin: begun, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { bin: { vtcode: string }; version: string }
-  const started = (file: string) => execFileSync(process.execPath, ['--require', join(place.root, 'say.cjs'), join(root, file), '--version'], { env: surroundings(place), encoding: 'utf8' }).trim().split('\n')
+  const { bin: begun, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    bin: { vtcode: string }
+    version: string
+  }
+  const started = (file: string) =>
+    execFileSync(process.execPath, ['--require', join(place.root, 'say.cjs'), join(root, file), '--version'], {
+      env: surroundings(place),
+      encoding: 'utf8',
+    })
+      .trim()
+      .split('\n')
   expect(join(root, begun.vtcode)).toBe(bin)
   expect(started(begun.vtcode)).toEqual([version, bin])
   expect(started('dist/core/bin.js')).toEqual([version, 'a module'])

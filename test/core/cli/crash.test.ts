@@ -12,26 +12,38 @@ afterEach(async () => {
   for (const one of held.splice(0).reverse()) await one[Symbol.asyncDispose]()
 })
 /** A fault in the program itself: `how` goes wrong once the model has begun to answer. */
-const faulty = (how: string) => `data:text/javascript,${encodeURIComponent(`const real = fetch; globalThis.fetch = async (...asked) => { const answer = await real(...asked); setTimeout(() => { ${how} }, 100); return answer }`).replaceAll("'", '%27')}`
-const reports = (place: Home): string[] => readdirSync(join(place.home, '.vtcode/reports')).map((name) => join(place.home, '.vtcode/reports', name))
+const faulty = (how: string) =>
+  `data:text/javascript,${encodeURIComponent(`const real = fetch; globalThis.fetch = async (...asked) => { const answer = await real(...asked); setTimeout(() => { ${how} }, 100); return answer }`).replaceAll("'", '%27')}`
+const reports = (place: Home): string[] =>
+  readdirSync(join(place.home, '.vtcode/reports')).map((name) => join(place.home, '.vtcode/reports', name))
 const slow = { content: 'slow '.repeat(2000), how: { latency: 20, chunkSize: 5 } }
 
 it.each([
   ['an error', "throw new Error('on purpose')"],
   ['a promise', "Promise.reject(new Error('on purpose'))"],
-])('%s that nobody caught ends the program with a code and a report; the session can be gone on with', async (_, how) => {
-  const peer = await startPeer([slow, { content: 'done' }])
-  const place = await home(peer)
-  held.push(peer, place)
-  const { code, err } = await vtcode(place, ['exec', '--session-id', 'ses_a', 'go'], { node: ['--import', faulty(how)] })
-  const [report] = reports(place)
-  expect(code).toBe(1)
-  expect(err).toContain(`vtcode: error: VT_INTERNAL: This is a fault of the program or of a plugin: on purpose\n  Details are in ${report};`)
-  expect(err).not.toContain('    at ')
-  expect([readFileSync(report!, 'utf8').split('\n').slice(1, 3), statSync(report!).mode & 0o777]).toEqual([['Error: on purpose', expect.stringContaining('    at ')], 0o600])
-  expect((await vtcode(place, ['resume', 'ses_a', '--continue-turn'])).out).toBe('done\n')
-  checkLog(logOf(place, 'ses_a'))
-})
+])(
+  '%s that nobody caught ends the program with a code and a report; the session can be gone on with',
+  async (_, how) => {
+    const peer = await startPeer([slow, { content: 'done' }])
+    const place = await home(peer)
+    held.push(peer, place)
+    const { code, err } = await vtcode(place, ['exec', '--session-id', 'ses_a', 'go'], {
+      node: ['--import', faulty(how)],
+    })
+    const [report] = reports(place)
+    expect(code).toBe(1)
+    expect(err).toContain(
+      `vtcode: error: VT_INTERNAL: This is a fault of the program or of a plugin: on purpose\n  Details are in ${report};`,
+    )
+    expect(err).not.toContain('    at ')
+    expect([readFileSync(report!, 'utf8').split('\n').slice(1, 3), statSync(report!).mode & 0o777]).toEqual([
+      ['Error: on purpose', expect.stringContaining('    at ')],
+      0o600,
+    ])
+    expect((await vtcode(place, ['resume', 'ses_a', '--continue-turn'])).out).toBe('done\n')
+    checkLog(logOf(place, 'ses_a'))
+  },
+)
 
 it('neither the report nor what is shown of it holds a secret', async () => {
   const peer = await startPeer([slow])
@@ -39,23 +51,38 @@ it('neither the report nor what is shown of it holds a secret', async () => {
   held.push(peer, place)
   const named = 'not to be told by anybody'
   // The end of the line that is shown cuts through the last of them.
-  const how = "const formatted = 'ghp_' + 'a1'.repeat(18); throw new Error(formatted + ' ' + process.env.FIRM_TOKEN + ' ' + 'x'.repeat(110) + ' ' + formatted)"
-  const { code, err } = await vtcode({ ...place, env: { ...place.env, FIRM_TOKEN: named } }, ['exec', 'go'], { node: ['--import', faulty(how)] })
+  const how =
+    "const formatted = 'ghp_' + 'a1'.repeat(18); throw new Error(formatted + ' ' + process.env.FIRM_TOKEN + ' ' + 'x'.repeat(110) + ' ' + formatted)"
+  const { code, err } = await vtcode({ ...place, env: { ...place.env, FIRM_TOKEN: named } }, ['exec', 'go'], {
+    node: ['--import', faulty(how)],
+  })
   const report = readFileSync(reports(place)[0]!, 'utf8')
-  expect([code, err, report]).toEqual([1, expect.stringContaining('[redacted:github_token] [redacted:FIRM_TOKEN] xx'), expect.stringMatching(/x \[redacted:github_token\]\n {4}at /)])
-  for (const text of [err, report]) expect([text.includes('a1a1'), text.includes('not to be told')]).toEqual([false, false])
+  expect([code, err, report]).toEqual([
+    1,
+    expect.stringContaining('[redacted:github_token] [redacted:FIRM_TOKEN] xx'),
+    expect.stringMatching(/x \[redacted:github_token\]\n {4}at /),
+  ])
+  for (const text of [err, report])
+    expect([text.includes('a1a1'), text.includes('not to be told')]).toEqual([false, false])
 })
 
 it('the terminal is set right by then, and the programs it started are gone', async () => {
   const sleeping = nap()
-  const peer = await startPeer([{ toolCalls: [call('unified_exec', { action: 'run', command: `touch began; ${sleeping}` })] }])
+  const peer = await startPeer([
+    { toolCalls: [call('unified_exec', { action: 'run', command: `touch began; ${sleeping}` })] },
+  ])
   const place = await home(peer, {}, { settings: { policy: { mode: 'auto', allow: ['exec'] } } })
   held.push(peer, place)
   const pty = 'node-pty'
   const { spawn } = (await import(pty)) as typeof import('@lydell/node-pty')
   const bin = fileURLToPath(new URL('../../../dist/core/bin.js', import.meta.url))
-  const when = "setInterval(() => { if (process.getBuiltinModule('node:fs').existsSync('began') && process.stdin.setRawMode) { process.stdin.setRawMode(true); throw new Error('on purpose') } }, 100)"
-  const terminal = spawn('sh', ['-c', `"${process.execPath}" --import '${faulty(when)}' "${bin}" chat; echo "ended $?"; stty -a`], { cwd: place.root, env: place.env, cols: 200, rows: 24 })
+  const when =
+    "setInterval(() => { if (process.getBuiltinModule('node:fs').existsSync('began') && process.stdin.setRawMode) { process.stdin.setRawMode(true); throw new Error('on purpose') } }, 100)"
+  const terminal = spawn(
+    'sh',
+    ['-c', `"${process.execPath}" --import '${faulty(when)}' "${bin}" chat; echo "ended $?"; stty -a`],
+    { cwd: place.root, env: place.env, cols: 200, rows: 24 },
+  )
   let shown = ''
   terminal.onData((data) => (shown += data))
   const ended = new Promise((resolve) => terminal.onExit(resolve))

@@ -30,16 +30,29 @@ it('--verbose and --log-level show what plugins say of themselves, on stderr and
   const said = async (...flags: string[]) => {
     const { stdout, stderr } = await vtcode(place, [...flags, 'call', 'talker'])
     expect(stdout).not.toContain('two')
-    return stderr.match(/^vtcode: \w+: .*: \[redacted:github_token\] one \[31mtwo$/gm)?.map((line) => line.split(': ')[1]) ?? []
+    return (
+      stderr.match(/^vtcode: \w+: .*: \[redacted:github_token\] one \[31mtwo$/gm)?.map((line) => line.split(': ')[1]) ??
+      []
+    )
   }
   expect(await said()).toEqual([])
   expect(await said('--verbose')).toEqual(['debug', 'info', 'warn', 'error'])
   expect(await said('--log-level=warn')).toEqual(['warn', 'error'])
-  expect(await vtcode(place, ['--log-level', 'loud', 'tools'])).toMatchObject({ code: 2, stderr: expect.stringContaining("Unknown level 'loud'; possible: debug, info, warn, error.") })
+  expect(await vtcode(place, ['--log-level', 'loud', 'tools'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("Unknown level 'loud'; possible: debug, info, warn, error."),
+  })
 })
 
 it('--allowed-tools and --disallowed-tools hold for single calls too', async () => {
   const code = async (...flags: string[]) => (await vtcode(place, [...flags, 'call', 'talker'])).code
-  expect([await code(), await code('--allowed-tools', 'talker'), await code('--allowed-tools', 'unified_file'), await code('--disallowed-tools', 'talker')]).toEqual([0, 0, 1, 1])
-  expect((await vtcode(place, ['--allowed-tools', '', 'call', 'talker'])).stderr).toContain('--allowed-tools needs a value.')
+  expect([
+    await code(),
+    await code('--allowed-tools', 'talker'),
+    await code('--allowed-tools', 'unified_file'),
+    await code('--disallowed-tools', 'talker'),
+  ]).toEqual([0, 0, 1, 1])
+  expect((await vtcode(place, ['--allowed-tools', '', 'call', 'talker'])).stderr).toContain(
+    '--allowed-tools needs a value.',
+  )
 })

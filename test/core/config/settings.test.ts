@@ -19,7 +19,13 @@ const atHome = (path: string, text: string) => {
 }
 const user = (text: string, name = 'vtcode.config.yaml') => atHome(`.vtcode/${name}`, text)
 const load = (more: Partial<SettingsOptions> = {}) =>
-  loadSettings({ workspace: space.root, home: join(space.home, '.vtcode'), admin: join(space.home, 'etc'), env: { PATH: process.env['PATH'] }, ...more })
+  loadSettings({
+    workspace: space.root,
+    home: join(space.home, '.vtcode'),
+    admin: join(space.home, 'etc'),
+    env: { PATH: process.env['PATH'] },
+    ...more,
+  })
 const modeOf = async (more?: Partial<SettingsOptions>) => (await load(more)).settings.policy.mode
 const short = (text: string) => text.replaceAll(space.root, '.').replaceAll(space.home, '~')
 const failure = async (more?: Partial<SettingsOptions>) => {
@@ -35,13 +41,29 @@ describe('without any file', () => {
     const { settings, origins, diagnostics, files, items } = await load()
     expect(settings).toEqual(defaultsOf(readContract('config.1.json')))
     expect(settings).toEqual(defaults())
-    expect([Object.isFrozen(settings), Object.isFrozen(settings.policy), diagnostics, files, items]).toEqual([true, true, [], [], []])
-    expect(origins.find(({ path }) => path === 'policy.mode')).toEqual({ path: 'policy.mode', layer: 'builtin', file: 'defaults', value: 'ask', overridden: [] })
+    expect([Object.isFrozen(settings), Object.isFrozen(settings.policy), diagnostics, files, items]).toEqual([
+      true,
+      true,
+      [],
+      [],
+      [],
+    ])
+    expect(origins.find(({ path }) => path === 'policy.mode')).toEqual({
+      path: 'policy.mode',
+      layer: 'builtin',
+      file: 'defaults',
+      value: 'ask',
+      overridden: [],
+    })
   })
   it('a mode of the call counts', async () => {
     const { settings, origins } = await load({ mode: 'plan' })
     expect(settings.policy.mode).toBe('plan')
-    expect(origins.find(({ path }) => path === 'policy.mode')).toMatchObject({ layer: 'call', file: 'mode', value: 'plan' })
+    expect(origins.find(({ path }) => path === 'policy.mode')).toMatchObject({
+      layer: 'call',
+      file: 'mode',
+      value: 'plan',
+    })
   })
   it('a verb may bring a mode of its own, which anybody may still change', async () => {
     expect(await modeOf({ default_mode: 'auto' })).toBe('auto')
@@ -77,10 +99,28 @@ describe('files', () => {
     expect(await said()).toEqual([3, './.vtcode/config.json'])
     await space.write('.vtcode/config.local.yml', 'output: { max_text_bytes: 4 }')
     expect(await said()).toEqual([4, './.vtcode/config.local.yml'])
-    const env = { VTCODE__OUTPUT__MAX_TEXT_BYTES: '5', VTCODE__EXEC__MAX_SESSIONS: '3', VTCODE__POLICY__DENY: '["Read(x)"]', VTCODE_HOME: '/x' }
-    expect((await load({ env })).settings).toMatchObject({ output: { max_text_bytes: 5 }, exec: { max_sessions: 3 }, policy: { deny: ['Read(x)'] } })
-    expect((await load({ env, config: { output: { max_text_bytes: 6 } } })).settings).toMatchObject({ output: { max_text_bytes: 6 } })
-    expect((await load({ env, config: [{ output: { max_text_bytes: 6 } }, 'output.max_text_bytes=7', 'exec.max_sessions=2'] })).settings).toMatchObject({ output: { max_text_bytes: 7 }, exec: { max_sessions: 2 } })
+    const env = {
+      VTCODE__OUTPUT__MAX_TEXT_BYTES: '5',
+      VTCODE__EXEC__MAX_SESSIONS: '3',
+      VTCODE__POLICY__DENY: '["Read(x)"]',
+      VTCODE_HOME: '/x',
+    }
+    expect((await load({ env })).settings).toMatchObject({
+      output: { max_text_bytes: 5 },
+      exec: { max_sessions: 3 },
+      policy: { deny: ['Read(x)'] },
+    })
+    expect((await load({ env, config: { output: { max_text_bytes: 6 } } })).settings).toMatchObject({
+      output: { max_text_bytes: 6 },
+    })
+    expect(
+      (
+        await load({
+          env,
+          config: [{ output: { max_text_bytes: 6 } }, 'output.max_text_bytes=7', 'exec.max_sessions=2'],
+        })
+      ).settings,
+    ).toMatchObject({ output: { max_text_bytes: 7 }, exec: { max_sessions: 2 } })
   })
   it('given with the call stand instead of those of the workspace, as the user’s own', async () => {
     await space.write('vtcode.config.yaml', 'policy: { mode: plan }')
@@ -94,7 +134,12 @@ describe('files', () => {
   it('of which there are two where one is meant are named', async () => {
     await space.write('vtcode.config.yaml', '')
     await space.write('.vtcode/config.json', '{}')
-    expect(await failure()).toEqual(['VT_CONFIG_AMBIGUOUS', 'Two settings files where only one is used: ./vtcode.config.yaml and ./.vtcode/config.json.', './vtcode.config.yaml', './.vtcode/config.json'])
+    expect(await failure()).toEqual([
+      'VT_CONFIG_AMBIGUOUS',
+      'Two settings files where only one is used: ./vtcode.config.yaml and ./.vtcode/config.json.',
+      './vtcode.config.yaml',
+      './.vtcode/config.json',
+    ])
   })
   it('of the user are read once when the workspace is the home folder', async () => {
     await space.write('.vtcode/config.yaml', 'policy: { mode: plan }')
@@ -104,14 +149,21 @@ describe('files', () => {
     atHome('etc/vtcode.config.yaml', 'policy: { mode: plan }')
     chmodSync(join(space.home, 'etc/vtcode.config.yaml'), 0o666)
     const { settings, diagnostics } = await load()
-    expect([settings.policy.mode, diagnostics.map(({ code, severity, files }) => [code, severity, ...files.map(short)])]).toEqual(['ask', [['VT_CONFIG_FOREIGN', 'warning', expect.stringMatching(/^~\/etc/)]]])
+    expect([
+      settings.policy.mode,
+      diagnostics.map(({ code, severity, files }) => [code, severity, ...files.map(short)]),
+    ]).toEqual(['ask', [['VT_CONFIG_FOREIGN', 'warning', expect.stringMatching(/^~\/etc/)]]])
   })
   it('of the user are refused when somebody else could have written them', async () => {
     user('policy: { allow: [exec] }')
     const file = join(space.home, '.vtcode/vtcode.config.yaml')
     for (const path of [file, join(space.home, '.vtcode')]) {
       chmodSync(path, 0o777)
-      expect(await failure()).toEqual(['VT_CONFIG_EXPOSED', expect.stringContaining('can be written by everybody'), short(path)])
+      expect(await failure()).toEqual([
+        'VT_CONFIG_EXPOSED',
+        expect.stringContaining('can be written by everybody'),
+        short(path),
+      ])
       chmodSync(path, 0o700)
     }
     if (process.getuid?.() === 0) {
@@ -141,26 +193,82 @@ describe('files', () => {
 
 describe('a wrong file ends the start', () => {
   it.each([
-    ['with an unknown key and the nearest known one', 'exec: { shell: sh }\npolcy: { mode: ask }', "~/.vtcode/vtcode.config.yaml:2:1: Unknown key 'polcy'; did you mean 'policy'?"],
-    ['with a key that went elsewhere', 'tools:\n  default_policy: ask', "~/.vtcode/vtcode.config.yaml:2:3: Unknown key 'tools.default_policy'; it is 'policy.mode' here."],
-    ['with a value that is not allowed', 'policy: { mode: yolo }', "~/.vtcode/vtcode.config.yaml:1:11: 'policy.mode' is 'yolo'; allowed: plan, ask, auto, full-auto."],
-    ['with a wrong type', 'exec: { max_sessions: many }', "~/.vtcode/vtcode.config.yaml:1:9: 'exec.max_sessions' is text; a whole number is needed."],
-    ['with an entry that lacks something', 'manifests: [{ only: [x] }]', "~/.vtcode/vtcode.config.yaml:1:13: 'manifests.0.from' is missing."],
+    [
+      'with an unknown key and the nearest known one',
+      'exec: { shell: sh }\npolcy: { mode: ask }',
+      "~/.vtcode/vtcode.config.yaml:2:1: Unknown key 'polcy'; did you mean 'policy'?",
+    ],
+    [
+      'with a key that went elsewhere',
+      'tools:\n  default_policy: ask',
+      "~/.vtcode/vtcode.config.yaml:2:3: Unknown key 'tools.default_policy'; it is 'policy.mode' here.",
+    ],
+    [
+      'with a value that is not allowed',
+      'policy: { mode: yolo }',
+      "~/.vtcode/vtcode.config.yaml:1:11: 'policy.mode' is 'yolo'; allowed: plan, ask, auto, full-auto.",
+    ],
+    [
+      'with a wrong type',
+      'exec: { max_sessions: many }',
+      "~/.vtcode/vtcode.config.yaml:1:9: 'exec.max_sessions' is text; a whole number is needed.",
+    ],
+    [
+      'with an entry that lacks something',
+      'manifests: [{ only: [x] }]',
+      "~/.vtcode/vtcode.config.yaml:1:13: 'manifests.0.from' is missing.",
+    ],
     ['with $import', '$import: ./x.js', "~/.vtcode/vtcode.config.yaml:1:1: Unknown key '$import'"],
-    ['with a value that is of none of several kinds', 'custom_providers: [{ name: a, headers: { x: 7 } }]', "~/.vtcode/vtcode.config.yaml:1:42: 'custom_providers.0.headers.x' is 7; text or an object is needed."],
-    ['with a mistyped form of a value', 'custom_providers: [{ name: a, headers: { x: { evn: X } } }]', "~/.vtcode/vtcode.config.yaml:1:47: Unknown key 'custom_providers.0.headers.x.evn'; did you mean 'env'?"],
-    ['with a form of a value that nobody knows', 'custom_providers: [{ name: a, headers: { x: { vault: X } } }]', "~/.vtcode/vtcode.config.yaml:1:47: Unknown key 'custom_providers.0.headers.x.vault'; known: env, file, command, timeout_secs, refresh_secs, keychain, secret, option."],
-    ['with a mistake within one of several kinds', 'custom_providers: [{ name: a, models: [{ id: m }] }]', "~/.vtcode/vtcode.config.yaml:1:40: 'custom_providers.0.models.0' is an object; text is needed."],
-    ['with too little of something', 'use: { hello: [] }', "~/.vtcode/vtcode.config.yaml:1:8: 'use.hello' has 0 items, at least 1."],
-    ['with a name that cannot be one', 'custom_providers: [{ name: a, headers: { a b: x } }]', "~/.vtcode/vtcode.config.yaml:1:42: 'custom_providers.0.headers.a b' is 'a b', which does not match"],
-    ['with two providers of one name', 'custom_providers: [{ name: a, base_url: "http://127.0.0.1" }, { name: a }]', "~/.vtcode/vtcode.config.yaml:1:65: 'custom_providers.1.name' is 'a', as in 'custom_providers.0': give each entry a name of its own."],
+    [
+      'with a value that is of none of several kinds',
+      'custom_providers: [{ name: a, headers: { x: 7 } }]',
+      "~/.vtcode/vtcode.config.yaml:1:42: 'custom_providers.0.headers.x' is 7; text or an object is needed.",
+    ],
+    [
+      'with a mistyped form of a value',
+      'custom_providers: [{ name: a, headers: { x: { evn: X } } }]',
+      "~/.vtcode/vtcode.config.yaml:1:47: Unknown key 'custom_providers.0.headers.x.evn'; did you mean 'env'?",
+    ],
+    [
+      'with a form of a value that nobody knows',
+      'custom_providers: [{ name: a, headers: { x: { vault: X } } }]',
+      "~/.vtcode/vtcode.config.yaml:1:47: Unknown key 'custom_providers.0.headers.x.vault'; known: env, file, command, timeout_secs, refresh_secs, keychain, secret, option.",
+    ],
+    [
+      'with a mistake within one of several kinds',
+      'custom_providers: [{ name: a, models: [{ id: m }] }]',
+      "~/.vtcode/vtcode.config.yaml:1:40: 'custom_providers.0.models.0' is an object; text is needed.",
+    ],
+    [
+      'with too little of something',
+      'use: { hello: [] }',
+      "~/.vtcode/vtcode.config.yaml:1:8: 'use.hello' has 0 items, at least 1.",
+    ],
+    [
+      'with a name that cannot be one',
+      'custom_providers: [{ name: a, headers: { a b: x } }]',
+      "~/.vtcode/vtcode.config.yaml:1:42: 'custom_providers.0.headers.a b' is 'a b', which does not match",
+    ],
+    [
+      'with two providers of one name',
+      'custom_providers: [{ name: a, base_url: "http://127.0.0.1" }, { name: a }]',
+      "~/.vtcode/vtcode.config.yaml:1:65: 'custom_providers.1.name' is 'a', as in 'custom_providers.0': give each entry a name of its own.",
+    ],
     ['that is a list', '- a', '~/.vtcode/vtcode.config.yaml:1:1: The file is a list; an object is needed.'],
     ['that is no YAML', 'a: [', '~/.vtcode/vtcode.config.yaml:1:5: '],
-    ['with a forbidden key', 'use: { __proto__: { a: b } }', "~/.vtcode/vtcode.config.yaml:1:8: The key '__proto__' is not allowed."],
+    [
+      'with a forbidden key',
+      'use: { __proto__: { a: b } }',
+      "~/.vtcode/vtcode.config.yaml:1:8: The key '__proto__' is not allowed.",
+    ],
   ])('%s', async (_, text, message) => {
     user(text)
     const [code, said, file] = await failure()
-    expect([code, said.slice(0, message.length), file]).toEqual(['VT_CONFIG_INVALID', message, message.slice(0, message.indexOf(': '))])
+    expect([code, said.slice(0, message.length), file]).toEqual([
+      'VT_CONFIG_INVALID',
+      message,
+      message.slice(0, message.indexOf(': ')),
+    ])
   })
   it('and says everything that is wrong with it', async () => {
     user('a: 1\nb: 2\nexec: { shell: 3 }')
@@ -175,10 +283,18 @@ describe('a wrong file ends the start', () => {
     expect((await failure())[0]).toBe('VT_CONFIG_AMBIGUOUS')
   })
   it('and so do a wrong variable and wrong options', async () => {
-    expect(await failure({ env: { VTCODE__POLICY__MDOE: 'ask' } })).toEqual(['VT_CONFIG_INVALID', "VTCODE__POLICY__MDOE: Unknown key 'policy.mdoe'; did you mean 'mode'?", 'VTCODE__POLICY__MDOE'])
-    expect((await failure({ env: { 'VTCODE____PROTO____X': '1' } }))[0]).toBe('VT_CONFIG_INVALID')
-    expect((await failure({ env: { VTCODE__USE__CONSTRUCTOR: 'x' } }))[1]).toBe("VTCODE__USE__CONSTRUCTOR: The key 'constructor' is not allowed.")
-    expect((await failure({ config: JSON.parse('{ "__proto__": { "a": 1 } }') }))[1]).toBe("options: The key '__proto__' is not allowed.")
+    expect(await failure({ env: { VTCODE__POLICY__MDOE: 'ask' } })).toEqual([
+      'VT_CONFIG_INVALID',
+      "VTCODE__POLICY__MDOE: Unknown key 'policy.mdoe'; did you mean 'mode'?",
+      'VTCODE__POLICY__MDOE',
+    ])
+    expect((await failure({ env: { VTCODE____PROTO____X: '1' } }))[0]).toBe('VT_CONFIG_INVALID')
+    expect((await failure({ env: { VTCODE__USE__CONSTRUCTOR: 'x' } }))[1]).toBe(
+      "VTCODE__USE__CONSTRUCTOR: The key 'constructor' is not allowed.",
+    )
+    expect((await failure({ config: JSON.parse('{ "__proto__": { "a": 1 } }') }))[1]).toBe(
+      "options: The key '__proto__' is not allowed.",
+    )
     expect((await failure({ config: { policy: (() => 1) as never } }))[0]).toBe('VT_CONFIG_INVALID')
     expect((await failure({ config: 'policy.mode=yolo' }))[1]).toContain("'policy.mode' is 'yolo'")
   })
@@ -223,19 +339,31 @@ describe('settings in code', () => {
   })
 
   it('of a workspace do nothing until they are trusted', async () => {
-    await space.write('vtcode.config.ts', `import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(join(space.root, 'marker'))}, ''); export default { policy: { mode: 'plan' } }`)
+    await space.write(
+      'vtcode.config.ts',
+      `import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(join(space.root, 'marker'))}, ''); export default { policy: { mode: 'plan' } }`,
+    )
     await space.write('.vtcode/config.local.yaml', 'output: { max_text_bytes: 99 }')
     const { settings, diagnostics, items, files } = await load()
     expect(settings).toMatchObject({ policy: { mode: 'ask' }, output: { max_text_bytes: 99 } })
-    expect(diagnostics.map(({ code, severity, files }) => [code, severity, ...files.map(short)])).toEqual([['VT_CONFIG_UNTRUSTED', 'warning', './vtcode.config.ts']])
-    expect([items.map(({ id }) => id), files.map(short), existsSync(join(space.root, 'marker'))]).toEqual([['vtcode.config.ts'], ['./.vtcode/config.local.yaml'], false])
+    expect(diagnostics.map(({ code, severity, files }) => [code, severity, ...files.map(short)])).toEqual([
+      ['VT_CONFIG_UNTRUSTED', 'warning', './vtcode.config.ts'],
+    ])
+    expect([items.map(({ id }) => id), files.map(short), existsSync(join(space.root, 'marker'))]).toEqual([
+      ['vtcode.config.ts'],
+      ['./.vtcode/config.local.yaml'],
+      false,
+    ])
   })
   it('of a workspace run in a process of their own once trusted, and may still only tighten', async () => {
     await space.write('vtcode.config.ts', `${code}\nconsole.log('noise')`)
     await space.write('mode.ts', mode)
     const trusted = () => true
     expect((await load({ trusted })).settings).toMatchObject({ policy: { mode: 'plan' }, exec: { max_sessions: 3 } })
-    await space.write('vtcode.config.ts', 'export default ({ env }) => ({ policy: { mode: "full-auto" }, $schema: String([env.SECRET, process.env.SECRET, env.VTCODE, process.pid]) })')
+    await space.write(
+      'vtcode.config.ts',
+      'export default ({ env }) => ({ policy: { mode: "full-auto" }, $schema: String([env.SECRET, process.env.SECRET, env.VTCODE, process.pid]) })',
+    )
     const { settings, diagnostics } = await load({ trusted, env: { PATH: process.env['PATH'], SECRET: 'x' } })
     expect(settings.policy.mode).toBe('ask')
     expect(settings['$schema']).toMatch(/^,,1,\d+$/)
@@ -257,8 +385,15 @@ describe('settings in code', () => {
     expect(said).toContain(message)
   })
   it('of a trusted workspace that never ends is ended, with what it started', async () => {
-    await space.write('vtcode.config.mjs', `import { spawn } from 'node:child_process'; spawn('/bin/sh', ['-c', 'echo $$ > pid; exec sleep 600']); await new Promise(() => setInterval(() => {}, 1000))`)
-    expect(await failure({ trusted: () => true, wait: 5_000 })).toEqual(['VT_CONFIG_INVALID', './vtcode.config.mjs: it did not finish within 5 s.', './vtcode.config.mjs'])
+    await space.write(
+      'vtcode.config.mjs',
+      `import { spawn } from 'node:child_process'; spawn('/bin/sh', ['-c', 'echo $$ > pid; exec sleep 600']); await new Promise(() => setInterval(() => {}, 1000))`,
+    )
+    expect(await failure({ trusted: () => true, wait: 5_000 })).toEqual([
+      'VT_CONFIG_INVALID',
+      './vtcode.config.mjs: it did not finish within 5 s.',
+      './vtcode.config.mjs',
+    ])
     const pid = Number(readFileSync(join(space.root, 'pid'), 'utf8'))
     // A container without an init process keeps the ended ones as zombies.
     const running = () => existsSync(`/proc/${pid}`) && !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
@@ -296,7 +431,9 @@ describe('validateConfigFile', () => {
     await space.write('right.ts', 'export default { policy: { mode: "plan" as const } }')
     expect(await validateConfigFile(join(space.root, 'right.yaml'))).toEqual([])
     expect(await validateConfigFile(join(space.root, 'right.ts'))).toEqual([])
-    expect(await validateConfigFile(join(space.root, 'wrong.yaml'))).toMatchObject([{ code: 'VT_CONFIG_INVALID', severity: 'error', files: [join(space.root, 'wrong.yaml:2:3')] }])
+    expect(await validateConfigFile(join(space.root, 'wrong.yaml'))).toMatchObject([
+      { code: 'VT_CONFIG_INVALID', severity: 'error', files: [join(space.root, 'wrong.yaml:2:3')] },
+    ])
     expect(await validateConfigFile(join(space.root, 'gone.yaml'))).toMatchObject([{ code: 'VT_CONFIG_INVALID' }])
   })
 })

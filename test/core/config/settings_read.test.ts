@@ -17,13 +17,18 @@ interface Schema {
   items?: Schema
   anyOf?: Schema[]
 }
-const schema = JSON.parse(readFileSync(join(root, 'manifests/schema/config.1.json'), 'utf8')) as Schema & { $defs: Record<string, Schema> }
+const schema = JSON.parse(readFileSync(join(root, 'manifests/schema/config.1.json'), 'utf8')) as Schema & {
+  $defs: Record<string, Schema>
+}
 
 /** Every leaf below a node; what several keys share stands under `$defs` once. */
 function leavesOf(node: Schema, path: string[] = []): string[] {
   if (node.$ref !== undefined) return []
   const more = typeof node.additionalProperties === 'object' ? leavesOf(node.additionalProperties, path) : []
-  const parts = [...Object.entries(node.properties ?? {}).flatMap(([key, value]) => leavesOrSelf(value, [...path, key])), ...more]
+  const parts = [
+    ...Object.entries(node.properties ?? {}).flatMap(([key, value]) => leavesOrSelf(value, [...path, key])),
+    ...more,
+  ]
   const others = [...(node.items ? [node.items] : []), ...(node.anyOf ?? [])].flatMap((one) => leavesOf(one, path))
   return [...new Set([...parts, ...others])]
 }
@@ -76,10 +81,20 @@ const whole: Record<string, string> = {
   version: 'the schema allows one',
 }
 /** What is true of a model is shown by `vtcode models`, whether or not the agent goes by it. */
-const facts = ['supports_reasoning', 'supports_vision', 'supports_structured_output', 'supports_responses_compaction', 'supports_context_edits']
+const facts = [
+  'supports_reasoning',
+  'supports_vision',
+  'supports_structured_output',
+  'supports_responses_compaction',
+  'supports_context_edits',
+]
 for (const fact of facts) for (const kind of ['profile', 'provider']) whole[`$defs.${kind}.${fact}`] = 'shown'
 
-const files = ['core', 'plugins'].flatMap((folder) => readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts')).map((name) => join(root, folder, name)))
+const files = ['core', 'plugins'].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => join(root, folder, name)),
+)
 const sources = files.map((file) => {
   const text = readFileSync(file, 'utf8')
   return { file, text, names: namesIn(ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true)) }
@@ -105,14 +120,19 @@ function namesIn(source: ts.SourceFile): Set<string> {
 /** Of a leaf, the first part that nothing reads where its block is read. */
 function unread(leaf: string): string | undefined {
   if (Object.hasOwn(whole, leaf)) return undefined
-  const block = Object.keys(readers).filter((known) => leaf === known || leaf.startsWith(`${known}.`)).sort((a, b) => b.length - a.length)[0]
+  const block = Object.keys(readers)
+    .filter((known) => leaf === known || leaf.startsWith(`${known}.`))
+    .sort((a, b) => b.length - a.length)[0]
   if (block === undefined) return leaf
   const reading = sources.filter(({ text }) => readers[block]!.test(text))
   const steps = leaf.slice(block.length).split('.').filter(Boolean)
   return reading.length === 0 || steps.some((step) => !reading.some(({ names }) => names.has(step))) ? leaf : undefined
 }
 
-const leaves = [...leavesOf(schema), ...Object.entries(schema.$defs).flatMap(([name, node]) => leavesOf(node, ['$defs', name]))]
+const leaves = [
+  ...leavesOf(schema),
+  ...Object.entries(schema.$defs).flatMap(([name, node]) => leavesOf(node, ['$defs', name])),
+]
 
 describe('the settings', () => {
   it('hold nothing that nothing reads', () => {
@@ -125,7 +145,9 @@ describe('the settings', () => {
   })
   it('name, in the lists of this test, nothing that is not there', () => {
     expect(Object.keys(whole).filter((leaf) => !leaves.includes(leaf))).toEqual([])
-    expect(Object.keys(readers).filter((block) => !leaves.some((leaf) => leaf === block || leaf.startsWith(`${block}.`)))).toEqual([])
+    expect(
+      Object.keys(readers).filter((block) => !leaves.some((leaf) => leaf === block || leaf.startsWith(`${block}.`))),
+    ).toEqual([])
   })
 })
 
@@ -147,9 +169,7 @@ sandbox: { mode: required, network: false }
 custom_providers: [{ name: corp, base_url: 'https://llm.corp/v1', api_format: openai-chat, model: corp-large, api_key_env: CORP_API_KEY }]
 `
 // Keys that come back with their feature; this list only gets shorter.
-const ahead: [key: string, text: string][] = [
-  ['dev', ', dev: true'],
-]
+const ahead: [key: string, text: string][] = [['dev', ', dev: true']]
 
 describe('a settings file', () => {
   const problems = async (text: string): Promise<string[]> => {
@@ -165,8 +185,12 @@ describe('a settings file', () => {
     expect((await problems(text)).join()).toContain(`${key}'`)
   })
   it('that misspells a key is refused, rather than read and forgotten', async () => {
-    expect(await problems('agent: { harness: { max_revision_round: 2 } }\n')).toEqual([expect.stringContaining("Unknown key 'agent.harness.max_revision_round'; did you mean 'max_revision_rounds'?")])
-    expect(await problems('web: { fetch: { max_byte: 1 } }\n')).toEqual([expect.stringContaining("Unknown key 'web.fetch.max_byte'; did you mean 'max_bytes'?")])
+    expect(await problems('agent: { harness: { max_revision_round: 2 } }\n')).toEqual([
+      expect.stringContaining("Unknown key 'agent.harness.max_revision_round'; did you mean 'max_revision_rounds'?"),
+    ])
+    expect(await problems('web: { fetch: { max_byte: 1 } }\n')).toEqual([
+      expect.stringContaining("Unknown key 'web.fetch.max_byte'; did you mean 'max_bytes'?"),
+    ])
     await using place = await tempWorkspace({ 'vtcode.config.yaml': 'agent: { harness: { max_revision_round: 2 } }\n' })
     expect((await vtcode(place, ['tools'])).code).toBe(3)
   })

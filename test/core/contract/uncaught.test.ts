@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bootKernel, matches, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
 import type { Diagnostic } from 'vtcode'
 
-const manifest = (name: string, more = 'effects: [read]'): string => `name: ${name}\ndescription: ${name}.\n${more}\nmodule: ./${name}.js\n`
+const manifest = (name: string, more = 'effects: [read]'): string =>
+  `name: ${name}\ndescription: ${name}.\n${more}\nmodule: ./${name}.js\n`
 const good = 'export default ({ slot }) => ({ ok: true, output: { slot } })\n'
 
 // One folder with a good plugin among everything that can be wrong with a plugin before it is called.
@@ -41,7 +42,8 @@ afterAll(async () => {
   await plugins[Symbol.asyncDispose]()
 })
 
-const about = (name: string): Diagnostic[] => booted.kernel.diagnostics().filter(({ files }) => files.some((file) => file.includes(`/${name}.yaml`)))
+const about = (name: string): Diagnostic[] =>
+  booted.kernel.diagnostics().filter(({ files }) => files.some((file) => file.includes(`/${name}.yaml`)))
 
 describe('a plugin that is wrong', () => {
   it.each([
@@ -57,7 +59,9 @@ describe('a plugin that is wrong', () => {
     ['nul', 'VT_MANIFEST_LIMIT'],
   ])('as data (%s) is reported by file and code while loading', async (name, code) => {
     expect(about(name).map((diagnostic) => diagnostic.code)).toContain(code)
-    expect(booted.kernel.inspection.contributions().find(({ file }) => file.endsWith(`/${name}.yaml`))).toMatchObject({ state: 'invalid' })
+    expect(booted.kernel.inspection.contributions().find(({ file }) => file.endsWith(`/${name}.yaml`))).toMatchObject({
+      state: 'invalid',
+    })
     expect((await booted.call(name)).ok).toBe(false)
   })
 
@@ -74,12 +78,17 @@ describe('a plugin that is wrong', () => {
       matches(await booted.call(name), { ok: false, error: { code: 'VT_PLUGIN_IMPORT', retryable: false } })
       expect(performance.now() - started).toBeLessThan(20_000)
     }
-    expect(about(name).map(({ code, message: text }) => [code, message.test(text)])).toEqual([['VT_PLUGIN_IMPORT', true]])
+    expect(about(name).map(({ code, message: text }) => [code, message.test(text)])).toEqual([
+      ['VT_PLUGIN_IMPORT', true],
+    ])
   })
 
   it('never keeps the others from answering', async () => {
     matches(await booted.call('good'), { ok: true, output: { slot: 'good' } })
-    matches(await booted.call('unified_file', { action: 'read', path: 'missing' }), { ok: false, error: { code: 'VT_PATH_NOT_FOUND' } })
+    matches(await booted.call('unified_file', { action: 'read', path: 'missing' }), {
+      ok: false,
+      error: { code: 'VT_PATH_NOT_FOUND' },
+    })
     expect(Object.keys(Object.prototype)).toEqual([])
   })
 
@@ -107,23 +116,42 @@ describe('two claims to one slot', () => {
 
 describe('two plugins with a tool of one name', () => {
   it('both load: the second by the name of its plugin, the first until `use` says otherwise', async () => {
-    const hello = (by: number) => ({ 'vtcode.yaml': 'name: hello\ndescription: Says who it is.\neffects: []\nmodule: ./hello.js\n', 'hello.js': `export default () => ({ ok: true, output: { by: ${by} } })\n` })
-    const of = (plugin: string, files: Record<string, string>) => Object.fromEntries(Object.entries(files).map(([name, text]) => [`${plugin}/${name}`, text]))
+    const hello = (by: number) => ({
+      'vtcode.yaml': 'name: hello\ndescription: Says who it is.\neffects: []\nmodule: ./hello.js\n',
+      'hello.js': `export default () => ({ ok: true, output: { by: ${by} } })\n`,
+    })
+    const of = (plugin: string, files: Record<string, string>) =>
+      Object.fromEntries(Object.entries(files).map(([name, text]) => [`${plugin}/${name}`, text]))
     await using two = await tempWorkspace({ ...of('alpha-one', hello(1)), ...of('beta', hello(2)) })
     const manifests = ['alpha-one', 'beta'].map((name) => `${two.root}/${name}`)
     await using other = await bootKernel({ manifests })
     matches(await other.call('hello'), { ok: true, output: { by: 1 } })
     matches(await other.call('beta__hello'), { ok: true, output: { by: 2 } })
-    expect(other.kernel.inspection.contributions().filter(({ id }) => id.endsWith(':hello')).map(({ id, state }) => `${id} ${state}`)).toEqual(['alpha-one:hello active', 'beta:hello shadowed'])
-    expect(other.kernel.diagnostics().find(({ code }) => code === 'VT_SLOT_COLLISION')?.message).toMatch(/hello is claimed by alpha-one:hello and by beta:hello/)
+    expect(
+      other.kernel.inspection
+        .contributions()
+        .filter(({ id }) => id.endsWith(':hello'))
+        .map(({ id, state }) => `${id} ${state}`),
+    ).toEqual(['alpha-one:hello active', 'beta:hello shadowed'])
+    expect(other.kernel.diagnostics().find(({ code }) => code === 'VT_SLOT_COLLISION')?.message).toMatch(
+      /hello is claimed by alpha-one:hello and by beta:hello/,
+    )
   })
   it('are told apart where a bare name in `use` means several', async () => {
-    const read = (by: string) => ({ 'vtcode.yaml': 'name: my_read\naction: unified_file/read\nstage: override\nmodule: ./read.js\n', 'read.js': `export default () => ({ ok: true, output: { content: '${by}' } })\n` })
-    const of = (plugin: string) => Object.fromEntries(Object.entries(read(plugin)).map(([name, text]) => [`${plugin}/${name}`, text]))
+    const read = (by: string) => ({
+      'vtcode.yaml': 'name: my_read\naction: unified_file/read\nstage: override\nmodule: ./read.js\n',
+      'read.js': `export default () => ({ ok: true, output: { content: '${by}' } })\n`,
+    })
+    const of = (plugin: string) =>
+      Object.fromEntries(Object.entries(read(plugin)).map(([name, text]) => [`${plugin}/${name}`, text]))
     await using two = await tempWorkspace({ ...of('alpha'), ...of('beta') })
     const manifests = ['alpha', 'beta'].map((name) => `${two.root}/${name}`)
     const answer = async (bound: string) => {
-      await using other = await bootKernel({ manifests, files: { 'a.txt': 'a' }, config: { use: { 'unified_file/read': bound } } })
+      await using other = await bootKernel({
+        manifests,
+        files: { 'a.txt': 'a' },
+        config: { use: { 'unified_file/read': bound } },
+      })
       const result = await other.call('unified_file', { action: 'read', path: 'a.txt' })
       return result.ok ? result.output['content'] : result.error.message
     }
@@ -138,7 +166,8 @@ describe('a module', () => {
     await using kernel = await bootKernel({
       files: {
         '.vtcode/plugins/acme/vtcode.yaml': 'name: acme_tool\ndescription: x.\neffects: [read]\nmodule: ./tool.js\n',
-        '.vtcode/plugins/acme/tool.js': "globalThis.untrustedRan = true\nexport default () => ({ ok: true, output: {} })\n",
+        '.vtcode/plugins/acme/tool.js':
+          'globalThis.untrustedRan = true\nexport default () => ({ ok: true, output: {} })\n',
       },
     })
     matches(await kernel.call('acme_tool'), { ok: false, error: { code: 'VT_PLUGIN_UNTRUSTED' } })
@@ -151,11 +180,18 @@ describe('replacing one action', () => {
   it('takes a four-line manifest and a function', async () => {
     await using acme = await tempWorkspace({
       'acme_read.yaml': 'name: acme_read\naction: unified_file/read\nstage: override\nmodule: ./acme_read.js\n',
-      'acme_read.js': "import { ok } from 'vtcode'\nexport default ({ input }) => ok({ path: input.path, content: 'mine' })\n",
+      'acme_read.js':
+        "import { ok } from 'vtcode'\nexport default ({ input }) => ok({ path: input.path, content: 'mine' })\n",
     })
     await using kernel = await bootKernel({ files: { 'a.txt': 'theirs' }, manifests: [acme.root] })
-    matches(await kernel.call('unified_file', { action: 'read', path: 'a.txt' }), { ok: true, output: { content: 'mine' } })
-    matches(await kernel.call('unified_file', { action: 'read', path: '../a.txt' }), { ok: false, error: { code: 'VT_PATH_OUTSIDE' } })
+    matches(await kernel.call('unified_file', { action: 'read', path: 'a.txt' }), {
+      ok: true,
+      output: { content: 'mine' },
+    })
+    matches(await kernel.call('unified_file', { action: 'read', path: '../a.txt' }), {
+      ok: false,
+      error: { code: 'VT_PATH_OUTSIDE' },
+    })
     expect(kernel.kernel.diagnostics().map(({ code }) => code)).toContain('VT_SLOT_OVERRIDDEN')
   })
 })

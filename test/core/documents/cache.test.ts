@@ -1,6 +1,19 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -30,17 +43,30 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(root, { recursive: true, force: true }))
 
-const plant = (name: string, description: string) => writeFileSync(join(root, 'plugins', `${name}.yaml`), `name: ${name}\ndescription: ${description}\nrun: [echo, hello]\n`)
+const plant = (name: string, description: string) =>
+  writeFileSync(
+    join(root, 'plugins', `${name}.yaml`),
+    `name: ${name}\ndescription: ${description}\nrun: [echo, hello]\n`,
+  )
 
 interface Told {
   said: Record<string, string>
   diagnostics: string[]
 }
-const settingsFor = (home: string) => ({ workspace: join(root, 'work'), home, config: { manifests: ['builtin', join(root, 'plugins')] } })
+const settingsFor = (home: string) => ({
+  workspace: join(root, 'work'),
+  home,
+  config: { manifests: ['builtin', join(root, 'plugins')] },
+})
 /** What a program is told of the tools below plugins/, and the diagnostics. */
 async function start(at: string = moveHome()): Promise<Told> {
   const kernel = await createKernel({ ...settingsFor(at), env: { PATH: process.env['PATH'] } })
-  const said = Object.fromEntries(kernel.list().filter(({ chain }) => chain[0]?.startsWith('call:')).map(({ slot, description }) => [slot, description]))
+  const said = Object.fromEntries(
+    kernel
+      .list()
+      .filter(({ chain }) => chain[0]?.startsWith('call:'))
+      .map(({ slot, description }) => [slot, description]),
+  )
   const diagnostics = kernel.diagnostics().map(({ message }) => message)
   await kernel.close()
   return { said: said as Record<string, string>, diagnostics }
@@ -52,7 +78,11 @@ const kernel = await createKernel(${JSON.stringify(settingsFor(home))})
 const said = Object.fromEntries(kernel.list().filter(({ chain }) => chain[0]?.startsWith('call:')).map(({ slot, description }) => [slot, description]))
 console.log(JSON.stringify({ said, diagnostics: kernel.diagnostics().map(({ message }) => message) }))
 await kernel.close()`
-  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { cwd: root, encoding: 'utf8', env: { PATH: process.env['PATH'] } })
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+    cwd: root,
+    encoding: 'utf8',
+    env: { PATH: process.env['PATH'] },
+  })
   if (stderr) throw new Error(stderr)
   return JSON.parse(stdout) as Told
 }
@@ -89,7 +119,17 @@ describe('manifests that were checked before', () => {
     const good = readFileSync(shelf, 'utf8')
     const poisoned = good.replace('The first.', 'Not so true')
     const untold = { said: { one: 'The first.' }, diagnostics: [] }
-    for (const text of ['', '\n', 'nonsense', '{}', poisoned, good.slice(0, -20), good.replace(/^\S+/, '9.9.9'), '\0'.repeat(100), 'x'.repeat(5_000_000)]) {
+    for (const text of [
+      '',
+      '\n',
+      'nonsense',
+      '{}',
+      poisoned,
+      good.slice(0, -20),
+      good.replace(/^\S+/, '9.9.9'),
+      '\0'.repeat(100),
+      'x'.repeat(5_000_000),
+    ]) {
       writeFileSync(shelf, text)
       expect(await start(), text.slice(0, 80)).toEqual(untold)
       expect(readFileSync(shelf, 'utf8'), text.slice(0, 80)).toBe(good)
@@ -108,7 +148,10 @@ describe('manifests that were checked before', () => {
 
   it('keep what does not hold out of the shelf: each start says again what is wrong', async () => {
     writeFileSync(join(root, 'plugins/bad.yaml'), 'name: bad\ndescriptoin: Misspelt.\nrun: [echo]\n')
-    writeFileSync(join(root, 'plugins/gone.yaml'), 'name: gone\ndescription: Its module is not there.\neffects: [read]\nmodule: ./gone.js\n')
+    writeFileSync(
+      join(root, 'plugins/gone.yaml'),
+      'name: gone\ndescription: Its module is not there.\neffects: [read]\nmodule: ./gone.js\n',
+    )
     for (const round of [1, 2]) {
       const { said, diagnostics } = await start()
       expect(said, `round ${round}`).toEqual({ one: 'The first.' })
@@ -129,12 +172,31 @@ describe('manifests that were checked before', () => {
 })
 
 describe('settings that were checked before', () => {
-  const settings = (value: unknown) => writeFileSync(join(home, '.vtcode/vtcode.config.json'), JSON.stringify(value, null, 2), { mode: 0o600 })
+  const settings = (value: unknown) =>
+    writeFileSync(join(home, '.vtcode/vtcode.config.json'), JSON.stringify(value, null, 2), { mode: 0o600 })
   const show = async () => {
-    const { code, stdout, stderr } = await vtcode({ root: join(root, 'work'), home: moveHome() } as TempWorkspace, ['config', 'show', '--origins', '--json'])
-    return { code, stderr, origins: code === 0 ? (JSON.parse(stdout.replaceAll(home, '~')) as { origins: { path: string; line?: number; value: unknown }[] }).origins : [] }
+    const { code, stdout, stderr } = await vtcode({ root: join(root, 'work'), home: moveHome() } as TempWorkspace, [
+      'config',
+      'show',
+      '--origins',
+      '--json',
+    ])
+    return {
+      code,
+      stderr,
+      origins:
+        code === 0
+          ? (JSON.parse(stdout.replaceAll(home, '~')) as { origins: { path: string; line?: number; value: unknown }[] })
+              .origins
+          : [],
+    }
   }
-  const bearer = { name: 'corp', base_url: 'https://corp.example/v1', models: ['m'], headers: { 'x-team': 'only-mine' } }
+  const bearer = {
+    name: 'corp',
+    base_url: 'https://corp.example/v1',
+    models: ['m'],
+    headers: { 'x-team': 'only-mine' },
+  }
 
   beforeEach(() => mkdirSync(join(home, '.vtcode'), { mode: 0o700 }))
 
@@ -151,7 +213,11 @@ describe('settings that were checked before', () => {
     settings({ agent: { model: 'a/b' } })
     await show()
     settings({ agent: { model: 7 } })
-    for (const round of [1, 2]) expect(await show(), `round ${round}`).toMatchObject({ code: 3, stderr: expect.stringContaining("vtcode.config.json:3:5: 'agent.model' is 7; text is needed.") })
+    for (const round of [1, 2])
+      expect(await show(), `round ${round}`).toMatchObject({
+        code: 3,
+        stderr: expect.stringContaining("vtcode.config.json:3:5: 'agent.model' is 7; text is needed."),
+      })
     writeFileSync(join(home, '.vtcode/vtcode.config.json'), '{"agent":{"model":"a/b"},"agent":{}}', { mode: 0o600 })
     for (const round of [1, 2]) expect((await show()).code, `round ${round}`).toBe(3)
   })
@@ -164,7 +230,8 @@ describe('settings that were checked before', () => {
     expect(await show()).toEqual(first)
     expect(readFileSync(shelf, 'utf8')).toMatch(/^[0-9a-f]{64}t true$/m)
     renameSync(file('yaml'), file('json'))
-    for (const round of [1, 2]) expect(await show(), `round ${round}`).toMatchObject({ code: 3, stderr: expect.stringContaining('Not JSON') })
+    for (const round of [1, 2])
+      expect(await show(), `round ${round}`).toMatchObject({ code: 3, stderr: expect.stringContaining('Not JSON') })
   })
 })
 

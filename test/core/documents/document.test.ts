@@ -7,7 +7,8 @@ import { limits, parseData, readBytes } from '../../../build/core/documents/inde
 import { loadDocument } from '../../../build/core/documents/index.js'
 import { fc } from '../../support/property.js'
 
-const parse = async (text: string | Uint8Array, file = 'x.yaml') => parseData(typeof text === 'string' ? Buffer.from(text) : text, file)
+const parse = async (text: string | Uint8Array, file = 'x.yaml') =>
+  parseData(typeof text === 'string' ? Buffer.from(text) : text, file)
 const value = async (text: string, file?: string) => (await parse(text, file)).value
 const failure = async (text: string | Uint8Array, file?: string) => {
   const error = await parse(text, file).then(
@@ -20,7 +21,14 @@ const failure = async (text: string | Uint8Array, file?: string) => {
 describe('YAML', () => {
   it('means what YAML 1.2 says, where 1.1 surprises', async () => {
     expect(await value('a: no\nb: on\nc: 2024-01-01\nd: 1_000\ne: 010\nf: 0x10\ng: ~\nh: 1:30')).toEqual({
-      a: 'no', b: 'on', c: '2024-01-01', d: '1_000', e: 10, f: 16, g: null, h: '1:30',
+      a: 'no',
+      b: 'on',
+      c: '2024-01-01',
+      d: '1_000',
+      e: 10,
+      f: 16,
+      g: null,
+      h: '1:30',
     })
   })
   it('treats << as an ordinary key', async () => {
@@ -60,7 +68,10 @@ describe('YAML', () => {
     expect(await failure(text)).toEqual(['VT_MANIFEST_INVALID', expect.any(String), `x.yaml${place}`])
   })
 
-  const bomb = ['a: &a [x,x,x,x,x,x,x,x,x]', ...'bcdefghi'.split('').map((name, i) => `${name}: &${name} [${Array(9).fill(`*${'abcdefgh'[i]}`)}]`)].join('\n')
+  const bomb = [
+    'a: &a [x,x,x,x,x,x,x,x,x]',
+    ...'bcdefghi'.split('').map((name, i) => `${name}: &${name} [${Array(9).fill(`*${'abcdefgh'[i]}`)}]`),
+  ].join('\n')
   const excessive: [title: string, text: string | Uint8Array][] = [
     ['more than 256 KiB', `a: ${'x'.repeat(limits.bytes)}`],
     ['10,000 nested lists', '['.repeat(10_000)],
@@ -94,7 +105,12 @@ describe('JSON', () => {
       }),
     )
   })
-  it.each([['a comment', '{ # no\n"a": 1 }'], ['a comma at the end', '{"a": [1,]}'], ['single quotes', "{'a': 1}"], ['no quotes', '{a: 1}']])('refuses %s', async (_, text) => {
+  it.each([
+    ['a comment', '{ # no\n"a": 1 }'],
+    ['a comma at the end', '{"a": [1,]}'],
+    ['single quotes', "{'a': 1}"],
+    ['no quotes', '{a: 1}'],
+  ])('refuses %s', async (_, text) => {
     expect((await failure(text, 'x.json'))[0]).toBe('VT_MANIFEST_INVALID')
   })
   it('may be indented with tabs', async () => {
@@ -118,7 +134,11 @@ const hasTwins = (text: string): boolean => {
 it('names the place of a value, or of the nearest value above it', async () => {
   const { at } = await parse('a:\n  - b: 1\n    c: 2\nd: &x { e: 3 }\nf: *x')
   expect([at([]), at(['a', 0, 'c']), at(['a', 0, 'nothing']), at(['f', 'e']), at(['nothing'])]).toEqual([
-    'x.yaml:1:1', 'x.yaml:3:5', 'x.yaml:2:5', 'x.yaml:4:9', 'x.yaml:1:1',
+    'x.yaml:1:1',
+    'x.yaml:3:5',
+    'x.yaml:2:5',
+    'x.yaml:4:9',
+    'x.yaml:1:1',
   ])
 })
 
@@ -154,8 +174,12 @@ describe('a file', () => {
     symlinkSync(join(space.home, 'secret.yaml'), join(space.root, 'out.yaml'))
     symlinkSync(space.home, join(space.root, 'away'))
     expect((await loadDocument(join(space.root, 'in.yaml'), space.root)).value).toEqual({ a: 1 })
-    await expect(loadDocument(join(space.root, 'out.yaml'), space.root)).rejects.toMatchObject({ code: 'VT_MANIFEST_INVALID' })
-    await expect(loadDocument(join(space.root, 'away/secret.yaml'), space.root)).rejects.toMatchObject({ code: 'VT_MANIFEST_INVALID' })
+    await expect(loadDocument(join(space.root, 'out.yaml'), space.root)).rejects.toMatchObject({
+      code: 'VT_MANIFEST_INVALID',
+    })
+    await expect(loadDocument(join(space.root, 'away/secret.yaml'), space.root)).rejects.toMatchObject({
+      code: 'VT_MANIFEST_INVALID',
+    })
   })
   it('is not read when it is endless', async () => {
     await expect(loadDocument('/dev/zero')).rejects.toMatchObject({ code: 'VT_MANIFEST_INVALID' })
@@ -186,18 +210,46 @@ describe('starting runs nothing of the folder it starts in: no trap of cosmiconf
     ['.config/config.cjs', { '.config/config.cjs': touch }],
     ['.config/config.mjs', { '.config/config.mjs': module }],
     ['.config/config.ts', { '.config/config.ts': module }],
-    ['.config/config.yaml with more places', { '.config/config.yaml': 'cosmiconfig: { searchPlaces: [evil.js] }', 'evil.js': touch }],
+    [
+      '.config/config.yaml with more places',
+      { '.config/config.yaml': 'cosmiconfig: { searchPlaces: [evil.js] }', 'evil.js': touch },
+    ],
     ['.config/config.json that imports', { '.config/config.json': '{ "$import": "../evil.js" }', 'evil.js': touch }],
-    ['package.json with more places', { 'package.json': '{ "cosmiconfig": { "searchPlaces": ["evil.js"] }, "vtcode": { "$import": "./evil.js" } }', 'evil.js': touch }],
-    ['files of the program’s name', { '.vtcoderc.js': touch, '.vtcoderc': '$import: ./evil.js', 'vtcode.config.cjs': touch, '.config/vtcoderc.js': touch, 'evil.js': touch }],
-    ['a package of the program’s name', { 'node_modules/vtcode/index.js': touch, 'node_modules/yaml/index.js': touch, 'node_modules/cosmiconfig/index.js': touch }],
+    [
+      'package.json with more places',
+      {
+        'package.json': '{ "cosmiconfig": { "searchPlaces": ["evil.js"] }, "vtcode": { "$import": "./evil.js" } }',
+        'evil.js': touch,
+      },
+    ],
+    [
+      'files of the program’s name',
+      {
+        '.vtcoderc.js': touch,
+        '.vtcoderc': '$import: ./evil.js',
+        'vtcode.config.cjs': touch,
+        '.config/vtcoderc.js': touch,
+        'evil.js': touch,
+      },
+    ],
+    [
+      'a package of the program’s name',
+      {
+        'node_modules/vtcode/index.js': touch,
+        'node_modules/yaml/index.js': touch,
+        'node_modules/cosmiconfig/index.js': touch,
+      },
+    ],
   ])('%s', async (_, files) => {
     const space = await tempWorkspace({ 'vtcode.config.yaml': 'policy: { mode: plan }', ...files })
     const script = `import { createKernel } from ${JSON.stringify(join(import.meta.dirname, '../../../dist/core/index.js'))}
       const kernel = await createKernel({ home: ${JSON.stringify(space.home)}, env: { PATH: process.env.PATH } })
       console.log(kernel.workspace, kernel.settings.policy.mode)
       await kernel.close()`
-    const said = execFileSync(process.execPath, ['--input-type=module', '-e', script], { cwd: space.root, encoding: 'utf8' })
+    const said = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
+      cwd: space.root,
+      encoding: 'utf8',
+    })
     expect([said.trim(), await space.read('marker')]).toEqual([`${space.root} plan`, undefined])
     await space[Symbol.asyncDispose]()
   })

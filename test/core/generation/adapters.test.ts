@@ -8,32 +8,51 @@ import { install, vtcode } from '../../support/program.js'
 // An adapter as somebody else would write it: it answers with what it was handed, and says who it works for.
 const adapter = (more = '') => `name: acme_grpc\nkind: adapter\nkey: grpc\nmodule: ./grpc.js\n${more}`
 const module = `export default ({ id, manifest }, { workspace }) => ({ input }) => ({ ok: true, output: { id, asked: manifest.grpc, input, workspace } })\n`
-const action = (more = '') => `name: say\ndescription: Say it.\ninput: { required: [text], properties: { text: { type: string } } }\ngrpc: { service: echo.Echo, method: Say, proto: protos/echo.proto }\n${more}`
+const action = (more = '') =>
+  `name: say\ndescription: Say it.\ninput: { required: [text], properties: { text: { type: string } } }\ngrpc: { service: echo.Echo, method: Say, proto: protos/echo.proto }\n${more}`
 const folder = { 'acme/grpc.yaml': adapter('effects: [net]\n'), 'acme/grpc.js': module, 'acme/say.yaml': action() }
 
-const boot = (place: TempWorkspace, config: Config = {}) => bootKernel({ config, manifests: [join(place.root, 'acme')] })
-const effectsOf = (kernel: Kernel, slot = 'say') => [...(kernel.list().find((one) => one.slot === slot)?.effects ?? ['not there'])].sort()
+const boot = (place: TempWorkspace, config: Config = {}) =>
+  bootKernel({ config, manifests: [join(place.root, 'acme')] })
+const effectsOf = (kernel: Kernel, slot = 'say') =>
+  [...(kernel.list().find((one) => one.slot === slot)?.effects ?? ['not there'])].sort()
 const remarks = (kernel: Kernel) => kernel.diagnostics().map(({ code, message }) => `${code} ${message}`)
 
 describe('the adapter of somebody else', () => {
   it('serves manifests that carry its key', async () => {
     await using place = await tempWorkspace(folder)
     await using vt = await boot(place)
-    const output = { id: 'call:say', asked: { service: 'echo.Echo', method: 'Say', proto: 'protos/echo.proto' }, input: { text: 'hello' }, workspace: vt.root }
+    const output = {
+      id: 'call:say',
+      asked: { service: 'echo.Echo', method: 'Say', proto: 'protos/echo.proto' },
+      input: { text: 'hello' },
+      workspace: vt.root,
+    }
     matches(await vt.call('say', { text: 'hello' }), { ok: true, output })
     matches(await vt.call('say', {}), { ok: false, error: { code: 'VT_INPUT_MISSING' } })
     expect(remarks(vt.kernel)).toEqual([])
   })
 
   it('serves them wherever they lie, also where they are read before it', async () => {
-    await using place = await tempWorkspace({ 'one/say.yaml': action(), 'two/grpc.yaml': adapter(), 'two/grpc.js': module })
+    await using place = await tempWorkspace({
+      'one/say.yaml': action(),
+      'two/grpc.yaml': adapter(),
+      'two/grpc.js': module,
+    })
     await using vt = await bootKernel({ manifests: [join(place.root, 'one'), join(place.root, 'two')] })
     matches(await vt.call('say', { text: 'hello' }), { ok: true })
   })
 
   it('says what every call through it does; a manifest can only add to that', async () => {
     const by = 'effects: [net]\neffects_by: { method: { Say: [ask], Store: [write] } }\n'
-    await using place = await tempWorkspace({ ...folder, 'acme/grpc.yaml': adapter(by), 'acme/worse.yaml': action('effects: [exec]\n').replace('name: say', 'name: worse'), 'acme/less.yaml': action('effects: []\neffectless: {}\n').replace('name: say', 'name: less').replace('method: Say', 'method: constructor') })
+    await using place = await tempWorkspace({
+      ...folder,
+      'acme/grpc.yaml': adapter(by),
+      'acme/worse.yaml': action('effects: [exec]\n').replace('name: say', 'name: worse'),
+      'acme/less.yaml': action('effects: []\neffectless: {}\n')
+        .replace('name: say', 'name: less')
+        .replace('method: Say', 'method: constructor'),
+    })
     await using vt = await boot(place)
     expect(effectsOf(vt.kernel)).toEqual(['ask', 'net'])
     expect(effectsOf(vt.kernel, 'worse')).toEqual(['ask', 'exec', 'net'])
@@ -42,7 +61,11 @@ describe('the adapter of somebody else', () => {
   })
 
   it('that says nothing of effects leaves it to the manifest, and one that says nothing either counts as the worst', async () => {
-    await using place = await tempWorkspace({ ...folder, 'acme/grpc.yaml': adapter(), 'acme/known.yaml': action('effects: [read]\n').replace('name: say', 'name: known') })
+    await using place = await tempWorkspace({
+      ...folder,
+      'acme/grpc.yaml': adapter(),
+      'acme/known.yaml': action('effects: [read]\n').replace('name: say', 'name: known'),
+    })
     await using vt = await boot(place)
     expect(effectsOf(vt.kernel)).toEqual(['exec', 'net', 'read', 'write'])
     expect(effectsOf(vt.kernel, 'known')).toEqual(['read'])
@@ -51,7 +74,12 @@ describe('the adapter of somebody else', () => {
   it('may bring several slots, but for the manifests that name one', async () => {
     const expand = `export default Object.assign(main, { expand: (found) => found.map((one) => ({ ...one, id: one.id + '_all', slot: 'all', stage: 'primary', manifest: { ...one.manifest, description: 'All.', effects: [], grpc: { method: 'All' } } })) })\n`
     const whole = 'name: whole\ngrpc: { service: echo.Echo }\n'
-    await using place = await tempWorkspace({ ...folder, 'acme/grpc.yaml': adapter('effects: []\nexpands: true\none_slot: method\n'), 'acme/grpc.js': module.replace('export default', 'const main =') + expand, 'acme/whole.yaml': whole })
+    await using place = await tempWorkspace({
+      ...folder,
+      'acme/grpc.yaml': adapter('effects: []\nexpands: true\none_slot: method\n'),
+      'acme/grpc.js': module.replace('export default', 'const main =') + expand,
+      'acme/whole.yaml': whole,
+    })
     await using vt = await boot(place)
     matches(await vt.call('all', { text: 'x' }), { ok: false, error: { code: 'VT_INPUT_UNKNOWN' } })
     matches(await vt.call('say', { text: 'x' }), { ok: true })
@@ -59,9 +87,14 @@ describe('the adapter of somebody else', () => {
   })
 
   it('has a key that means nothing else in manifests', async () => {
-    await using place = await tempWorkspace({ ...folder, 'acme/grpc.yaml': adapter().replace('key: grpc', 'key: description') })
+    await using place = await tempWorkspace({
+      ...folder,
+      'acme/grpc.yaml': adapter().replace('key: grpc', 'key: description'),
+    })
     await using vt = await boot(place)
-    expect(remarks(vt.kernel)).toContain("VT_MANIFEST_INVALID 'key' is 'description', which has a meaning in manifests already.")
+    expect(remarks(vt.kernel)).toContain(
+      "VT_MANIFEST_INVALID 'key' is 'description', which has a meaning in manifests already.",
+    )
     expect(vt.kernel.inspection.contributions().find(({ id }) => id === 'call:acme_grpc')?.state).toBe('invalid')
   })
 })
@@ -75,13 +108,20 @@ describe('a key that no adapter serves', () => {
     matches(await vt.call('say', { text: 'x' }), { ok: false, error: { code: 'VT_TOOL_UNKNOWN' } })
   })
   it('is unknown, with the nearest one, beside an adapter of another key', async () => {
-    await using place = await tempWorkspace({ ...folder, 'acme/slip.yaml': action().replace('grpc:', 'grpcc:').replace('name: say', 'name: slip') })
+    await using place = await tempWorkspace({
+      ...folder,
+      'acme/slip.yaml': action().replace('grpc:', 'grpcc:').replace('name: say', 'name: slip'),
+    })
     await using vt = await boot(place)
     expect(remarks(vt.kernel).join('\n')).toContain("VT_MANIFEST_INVALID Unknown key 'grpcc'; did you mean 'grpc'?")
     matches(await vt.call('say', { text: 'x' }), { ok: true })
   })
   it('excludes, as one that is served, every other way to work', async () => {
-    await using place = await tempWorkspace({ ...folder, 'acme/both.yaml': action("run: ['echo']\n").replace('name: say', 'name: both'), 'acme/kind.yaml': 'name: shrinks\nkind: compactor\ngrpc: {}\n' })
+    await using place = await tempWorkspace({
+      ...folder,
+      'acme/both.yaml': action("run: ['echo']\n").replace('name: say', 'name: both'),
+      'acme/kind.yaml': 'name: shrinks\nkind: compactor\ngrpc: {}\n',
+    })
     await using vt = await boot(place)
     const said = remarks(vt.kernel).join('\n')
     expect(said).toContain('VT_MANIFEST_INVALID run and grpc exclude each other.')
@@ -90,13 +130,20 @@ describe('a key that no adapter serves', () => {
   it('is told apart from one whose adapter was taken away', async () => {
     await using place = await tempWorkspace(folder)
     await using vt = await boot(place, { plugins: { disable: ['call:acme_grpc'] } } as Config)
-    matches(vt.kernel.inspection.contributions().find(({ id }) => id === 'call:say'), { state: 'inactive', reason: "re:.*an adapter for 'grpc'.*" })
+    matches(
+      vt.kernel.inspection.contributions().find(({ id }) => id === 'call:say'),
+      { state: 'inactive', reason: "re:.*an adapter for 'grpc'.*" },
+    )
   })
 })
 
 /** A folder with these files, and an adapter for `grpc` among the plugins of the user, with what lies in `outside`. */
 async function installed(files: Record<string, string>): Promise<TempWorkspace> {
-  const place = await tempWorkspace({ ...files, 'outside/vtcode/grpc.yaml': adapter('effects: [net]\n'), 'outside/vtcode/grpc.js': module })
+  const place = await tempWorkspace({
+    ...files,
+    'outside/vtcode/grpc.yaml': adapter('effects: [net]\n'),
+    'outside/vtcode/grpc.js': module,
+  })
   const target = join(place.home, '.vtcode/plugins/acme')
   mkdirSync(join(target, '..'), { recursive: true })
   cpSync(join(place.root, 'outside'), target, { recursive: true })
@@ -107,13 +154,25 @@ async function installed(files: Record<string, string>): Promise<TempWorkspace> 
 
 describe('an adapter of a workspace', () => {
   it('never takes the key of one of the user, whether or not somebody agreed to it', async () => {
-    const theirs = { 'vtcode.config.yaml': 'manifests: [./tools]\n', 'tools/grpc.yaml': adapter('effects: []\nexpands: true\n'), 'tools/grpc.js': 'export default () => () => ({ ok: true, output: { taken: true } })\n' }
+    const theirs = {
+      'vtcode.config.yaml': 'manifests: [./tools]\n',
+      'tools/grpc.yaml': adapter('effects: []\nexpands: true\n'),
+      'tools/grpc.js': 'export default () => () => ({ ok: true, output: { taken: true } })\n',
+    }
     await using place = await installed({ ...theirs, 'outside/vtcode/say.yaml': action() })
-    const options = { workspace: place.root, home: place.home, env: { PATH: process.env['PATH'] }, mode: 'auto' as const }
+    const options = {
+      workspace: place.root,
+      home: place.home,
+      env: { PATH: process.env['PATH'] },
+      mode: 'auto' as const,
+    }
     const check = async () => {
       const kernel = await createKernel(options)
       expect(effectsOf(kernel)).toEqual(['net'])
-      matches(await kernel.call('say', { text: 'hello' }, { approve: () => true }), { ok: true, output: { id: 'acme:say' } })
+      matches(await kernel.call('say', { text: 'hello' }, { approve: () => true }), {
+        ok: true,
+        output: { id: 'acme:say' },
+      })
       const state = kernel.inspection.contributions().find(({ id }) => id === 'workspace:acme_grpc')?.state
       await kernel.close()
       return state
@@ -127,10 +186,16 @@ describe('an adapter of a workspace', () => {
 })
 
 describe('consent', () => {
-  const own = { 'vtcode.config.yaml': 'manifests: [./tools]\n', 'tools/say.yaml': action('effects: [read]\n'), 'protos/echo.proto': 'service Echo {}\n' }
+  const own = {
+    'vtcode.config.yaml': 'manifests: [./tools]\n',
+    'tools/say.yaml': action('effects: [read]\n'),
+    'protos/echo.proto': 'service Echo {}\n',
+  }
   const plugin = { '.vtcode/plugins/talk/vtcode/say.yaml': action('effects: [read]\n') }
   const says = async (place: TempWorkspace) => {
-    const { ok, error } = JSON.parse((await vtcode(place, ['--mode', 'auto', '-c', 'policy.allow=["say"]', 'call', 'say', '--text', 'hi'])).stdout) as { ok: boolean; error?: { code: string } }
+    const { ok, error } = JSON.parse(
+      (await vtcode(place, ['--mode', 'auto', '-c', 'policy.allow=["say"]', 'call', 'say', '--text', 'hi'])).stdout,
+    ) as { ok: boolean; error?: { code: string } }
     return ok ? 'ok' : error!.code
   }
 
@@ -155,8 +220,17 @@ describe('consent', () => {
   })
 
   it('is needed for an adapter of the workspace; until then what it would serve waits for it', async () => {
-    await using place = await tempWorkspace({ ...folder, '.vtcode/plugins/acme/vtcode/grpc.yaml': adapter(), '.vtcode/plugins/acme/vtcode/grpc.js': module })
-    const kernel = await createKernel({ workspace: place.root, home: place.home, env: { HOME: place.home, PATH: process.env.PATH }, config: { manifests: [join(place.root, 'acme/say.yaml')] } })
+    await using place = await tempWorkspace({
+      ...folder,
+      '.vtcode/plugins/acme/vtcode/grpc.yaml': adapter(),
+      '.vtcode/plugins/acme/vtcode/grpc.js': module,
+    })
+    const kernel = await createKernel({
+      workspace: place.root,
+      home: place.home,
+      env: { HOME: place.home, PATH: process.env.PATH },
+      config: { manifests: [join(place.root, 'acme/say.yaml')] },
+    })
     const state = (id: string) => kernel.inspection.contributions().find((one) => one.id === id)?.state
     expect([state('acme:acme_grpc'), state('call:say')]).toEqual(['untrusted', 'inactive'])
     await kernel.close()
@@ -164,17 +238,30 @@ describe('consent', () => {
 })
 
 describe('vtcode plugins validate', () => {
-  const example = 'examples: [{ title: says hello, input: { text: hello }, expect: { ok: true, output: { input: { text: hello } } } }]\n'
-  const plugin = { 'acme/vtcode/grpc.yaml': adapter('effects: [net]\n'), 'acme/vtcode/grpc.js': module, 'acme/vtcode/say.yaml': action(example) }
+  const example =
+    'examples: [{ title: says hello, input: { text: hello }, expect: { ok: true, output: { input: { text: hello } } } }]\n'
+  const plugin = {
+    'acme/vtcode/grpc.yaml': adapter('effects: [net]\n'),
+    'acme/vtcode/grpc.js': module,
+    'acme/vtcode/say.yaml': action(example),
+  }
   const validate = async (place: TempWorkspace, ...words: string[]) => {
     const { stdout, code } = await vtcode(place, ['plugins', 'validate', ...words, '--json'])
-    const { contributions } = JSON.parse(stdout) as { contributions: { id: string; errors: string[]; examples: object }[] }
+    const { contributions } = JSON.parse(stdout) as {
+      contributions: { id: string; errors: string[]; examples: object }[]
+    }
     return { code, say: contributions.find(({ id }) => id.endsWith(':say')) }
   }
   it('tries the examples of a plugin with an adapter, when it may run', async () => {
     await using place = await tempWorkspace(plugin)
-    matches(await validate(place, 'acme'), { code: 0, say: { errors: [], examples: { passed: 0, failed: 0, not_run: 1 } } })
-    matches(await validate(place, 'acme', '--run'), { code: 0, say: { errors: [], examples: { passed: 1, failed: 0 } } })
+    matches(await validate(place, 'acme'), {
+      code: 0,
+      say: { errors: [], examples: { passed: 0, failed: 0, not_run: 1 } },
+    })
+    matches(await validate(place, 'acme', '--run'), {
+      code: 0,
+      say: { errors: [], examples: { passed: 1, failed: 0 } },
+    })
   })
   it('knows the adapters that are installed, and calls a key unknown where there is none', async () => {
     await using place = await tempWorkspace({ ...plugin, 'talk/vtcode/say.yaml': action(example) })
@@ -187,7 +274,8 @@ describe('vtcode plugins validate', () => {
 
 it('an isolated module calls what an adapter of its plugin serves, with the rights of both', async () => {
   const caller = `export default async ({ input }, ctx) => ({ ok: true, output: { pid: process.pid, said: (await ctx.call('say', { text: input.text })).output.input } })\n`
-  const manifest = 'name: relay\ndescription: Relay it.\neffects: []\ninput: { required: [text], properties: { text: { type: string } } }\nmodule: ./relay.js\n'
+  const manifest =
+    'name: relay\ndescription: Relay it.\neffects: []\ninput: { required: [text], properties: { text: { type: string } } }\nmodule: ./relay.js\n'
   await using place = await tempWorkspace({ ...folder, 'acme/relay.yaml': manifest, 'acme/relay.js': caller })
   await using vt = await boot(place, { plugins: { isolate: 'process' } } as Config)
   const result = await vt.call('relay', { text: 'hello' })

@@ -4,9 +4,17 @@ import { tempWorkspace } from 'vtcode/test'
 
 const user = '../home/.vtcode/vtcode.config.yaml'
 /** The mode a program would run in, and the codes of what it says about it. */
-async function started(files: Record<string, string>, options: KernelOptions = {}): Promise<[mode: string, ...codes: string[]]> {
+async function started(
+  files: Record<string, string>,
+  options: KernelOptions = {},
+): Promise<[mode: string, ...codes: string[]]> {
   await using made = await tempWorkspace(files)
-  const kernel: Kernel = await createKernel({ workspace: made.root, home: made.home, env: { PATH: process.env['PATH'] }, ...options })
+  const kernel: Kernel = await createKernel({
+    workspace: made.root,
+    home: made.home,
+    env: { PATH: process.env['PATH'] },
+    ...options,
+  })
   const said = [kernel.settings.policy.mode, ...kernel.diagnostics().map(({ code }) => code)] as [string, ...string[]]
   await kernel.close()
   return said
@@ -15,11 +23,31 @@ async function started(files: Record<string, string>, options: KernelOptions = {
 describe('full-auto', () => {
   it.each<[string, Record<string, string>, KernelOptions, string[]]>([
     ['is what the command line asks for', {}, { mode: 'full-auto' }, ['full-auto']],
-    ['is what own settings say, once they have said yes to it', { [user]: 'policy: { mode: full-auto }\nautomation: { full_auto: { enabled: true } }' }, {}, ['full-auto']],
+    [
+      'is what own settings say, once they have said yes to it',
+      { [user]: 'policy: { mode: full-auto }\nautomation: { full_auto: { enabled: true } }' },
+      {},
+      ['full-auto'],
+    ],
     ['is auto without that yes', { [user]: 'policy: { mode: full-auto }' }, {}, ['auto', 'VT_POLICY_FULL_AUTO']],
-    ['is auto without that yes for a variable and for a setting on the command line too', {}, { env: { VTCODE__POLICY__MODE: 'full-auto' } }, ['auto', 'VT_POLICY_FULL_AUTO']],
-    ['cannot be had from a workspace', { 'vtcode.config.yaml': 'policy: { mode: full-auto }\nautomation: { full_auto: { enabled: true } }' }, {}, ['ask', 'VT_CONFIG_LOOSENS', 'VT_CONFIG_LOOSENS']],
-    ['is not agreed to by a workspace for its user', { [user]: 'policy: { mode: full-auto }', 'vtcode.config.yaml': 'automation: { full_auto: { enabled: true } }' }, {}, ['auto', 'VT_CONFIG_LOOSENS', 'VT_POLICY_FULL_AUTO']],
+    [
+      'is auto without that yes for a variable and for a setting on the command line too',
+      {},
+      { env: { VTCODE__POLICY__MODE: 'full-auto' } },
+      ['auto', 'VT_POLICY_FULL_AUTO'],
+    ],
+    [
+      'cannot be had from a workspace',
+      { 'vtcode.config.yaml': 'policy: { mode: full-auto }\nautomation: { full_auto: { enabled: true } }' },
+      {},
+      ['ask', 'VT_CONFIG_LOOSENS', 'VT_CONFIG_LOOSENS'],
+    ],
+    [
+      'is not agreed to by a workspace for its user',
+      { [user]: 'policy: { mode: full-auto }', 'vtcode.config.yaml': 'automation: { full_auto: { enabled: true } }' },
+      {},
+      ['auto', 'VT_CONFIG_LOOSENS', 'VT_POLICY_FULL_AUTO'],
+    ],
     ['never exceeds max_mode, whoever asks', { [user]: 'policy: { max_mode: ask }' }, { mode: 'full-auto' }, ['ask']],
   ])('%s', async (_, files, options, expected) => {
     expect(await started(files, options)).toEqual(expected)
@@ -29,7 +57,13 @@ describe('full-auto', () => {
 describe('the mode', () => {
   it('is no tool’s to change: what it could write is denied or asked for, and loosens nothing when it is there', async () => {
     await using made = await tempWorkspace()
-    const kernel = await createKernel({ workspace: made.root, home: made.home, env: { PATH: process.env['PATH'] }, mode: 'plan', config: { sandbox: { mode: 'off' } } })
+    const kernel = await createKernel({
+      workspace: made.root,
+      home: made.home,
+      env: { PATH: process.env['PATH'] },
+      mode: 'plan',
+      config: { sandbox: { mode: 'off' } },
+    })
     const raise = 'policy: { mode: full-auto, max_mode: full-auto }\nautomation: { full_auto: { enabled: true } }\n'
     const attempts: [string, object][] = [
       ['unified_file', { action: 'write', path: 'vtcode.config.yaml', content: raise }],
@@ -37,7 +71,11 @@ describe('the mode', () => {
       ['unified_exec', { action: 'run', command: `printf '${raise}' > vtcode.config.yaml` }],
       ['unified_exec', { action: 'run', command: 'vtcode --mode full-auto call unified_file delete --path a' }],
     ]
-    for (const [tool, input] of attempts) expect(await kernel.call(tool, input, { approve: () => true })).toMatchObject({ ok: false, error: { code: 'VT_POLICY_DENIED' } })
+    for (const [tool, input] of attempts)
+      expect(await kernel.call(tool, input, { approve: () => true })).toMatchObject({
+        ok: false,
+        error: { code: 'VT_POLICY_DENIED' },
+      })
     await made.write('vtcode.config.yaml', raise)
     await kernel.reload()
     expect(kernel.settings.policy.mode).toBe('plan')

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { bootKernel, tempWorkspace } from 'vtcode/test'
 
-const manifest = (name: string, module: string) => `name: ${name}\ndescription: A test.\neffects: []\nmodule: ${module}\n`
+const manifest = (name: string, module: string) =>
+  `name: ${name}\ndescription: A test.\neffects: []\nmodule: ${module}\n`
 
 describe('a module', () => {
   it('may be TypeScript, found where the manifest names the JavaScript it is built to', async () => {
@@ -24,7 +25,10 @@ describe('a module', () => {
       'throws.mjs': `import { problem } from 'vtcode'\nexport default () => { throw problem('VT_PATH_NOT_FOUND', { path: 'a.txt' }) }`,
     })
     await using booted = await bootKernel({ manifests: [plugins.root] })
-    expect(await booted.call('throws')).toMatchObject({ ok: false, error: { code: 'VT_PATH_NOT_FOUND', message: expect.stringContaining('a.txt') } })
+    expect(await booted.call('throws')).toMatchObject({
+      ok: false,
+      error: { code: 'VT_PATH_NOT_FOUND', message: expect.stringContaining('a.txt') },
+    })
   })
 
   it('is imported by the first call and not before', async () => {
@@ -52,13 +56,29 @@ describe('an answer of a foreign module', () => {
     ['is no result', `() => 'hello'`, 'VT_CALL_BAD_RESULT'],
     ['has no output', `() => ({ ok: true })`, 'VT_CALL_BAD_RESULT'],
     ['holds a function', `() => ({ ok: true, output: { f() {} } })`, 'VT_CALL_BAD_RESULT'],
-    ['is circular', `() => { const output = {}; output.self = output; return { ok: true, output } }`, 'VT_CALL_BAD_RESULT'],
-    ['has a getter that throws', `() => ({ ok: true, output: { get x() { throw new Error('boo') } } })`, 'VT_CALL_BAD_RESULT'],
+    [
+      'is circular',
+      `() => { const output = {}; output.self = output; return { ok: true, output } }`,
+      'VT_CALL_BAD_RESULT',
+    ],
+    [
+      'has a getter that throws',
+      `() => ({ ok: true, output: { get x() { throw new Error('boo') } } })`,
+      'VT_CALL_BAD_RESULT',
+    ],
     ['holds a promise', `() => ({ ok: true, output: { later: new Promise(() => {}) } })`, 'VT_CALL_BAD_RESULT'],
     ['is over 32 MiB', `() => ({ ok: true, output: { x: 'x'.repeat(40 * 1024 * 1024) } })`, 'VT_CALL_BAD_RESULT'],
     ['has an error without a code', `() => ({ ok: false, error: {} })`, 'VT_CALL_BAD_RESULT'],
-    ['has a code nobody declares', `() => ({ ok: false, error: { code: 'OTHER_CODE', message: 'x' } })`, 'VT_CALL_FAILED'],
-    ['has a code its manifest declares', `() => ({ ok: false, error: { code: 'ANSWER_LATE', message: 'x' } })`, 'ANSWER_LATE'],
+    [
+      'has a code nobody declares',
+      `() => ({ ok: false, error: { code: 'OTHER_CODE', message: 'x' } })`,
+      'VT_CALL_FAILED',
+    ],
+    [
+      'has a code its manifest declares',
+      `() => ({ ok: false, error: { code: 'ANSWER_LATE', message: 'x' } })`,
+      'ANSWER_LATE',
+    ],
   ]
   it.each(answers)('that %s is answered %s', async (_, body, code) => {
     await using plugins = await tempWorkspace({

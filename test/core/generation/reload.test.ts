@@ -6,7 +6,8 @@ import { describe, expect, it } from 'vitest'
 import { bootKernel, tempWorkspace, type Booted } from 'vtcode/test'
 
 const tool = (n: number) => `name: number\ndescription: Says ${n}.\neffects: []\nmodule: ./number.js\n`
-const module = (n: number) => `export default async () => (await new Promise((done) => setTimeout(done, ${n % 7})), { ok: true, output: { n: ${n}, all: '${'x'.repeat(n)}' } })\n`
+const module = (n: number) =>
+  `export default async () => (await new Promise((done) => setTimeout(done, ${n % 7})), { ok: true, output: { n: ${n}, all: '${'x'.repeat(n)}' } })\n`
 const policy = 'name: guard\nkind: policy\neffects: [write]\nmodule: ./guard.js\n'
 const denying = "export default () => ({ deny: 'guarded' })\n"
 
@@ -49,7 +50,10 @@ describe('a reload', () => {
     await using booted = await bootKernel({ manifests: [join(made.root, 'tools')], files: { 'a.txt': 'a' } })
     const { answers, end } = busy(booted)
     for (let n = 2; n < 12 || answers.length < 100; n++) {
-      for (const [name, text] of [['number.js', module(n)], ['number.yaml', tool(n)]] as const) {
+      for (const [name, text] of [
+        ['number.js', module(n)],
+        ['number.yaml', tool(n)],
+      ] as const) {
         await made.write(`${name}.draft`, text)
         renameSync(join(made.root, `${name}.draft`), join(made.root, 'tools', name))
       }
@@ -61,7 +65,11 @@ describe('a reload', () => {
   })
 
   it('lets a call that runs finish on what it began with', async () => {
-    await using made = await tempWorkspace({ 'tools/slow.yaml': 'name: slow\ndescription: x\neffects: []\nmodule: ./slow.js\n', 'tools/slow.js': "export default () => new Promise((done) => setTimeout(done, 500, { ok: true, output: { by: 'old' } }))\n" })
+    await using made = await tempWorkspace({
+      'tools/slow.yaml': 'name: slow\ndescription: x\neffects: []\nmodule: ./slow.js\n',
+      'tools/slow.js':
+        "export default () => new Promise((done) => setTimeout(done, 500, { ok: true, output: { by: 'old' } }))\n",
+    })
     await using booted = await bootKernel({ manifests: [join(made.root, 'tools')] })
     await booted.call('slow')
     const running = booted.call('slow')
@@ -92,26 +100,38 @@ describe('a reload', () => {
     expect(await write(booted)).toBe('written')
   })
 
-  it.each(['auto', 'inline'] as const)('takes no half of a module for the whole, while its file is overwritten in place: isolate %s', async (isolate) => {
-    await using made = await tempWorkspace({ 'tools/number.yaml': tool(1), 'tools/number.js': module(1) })
-    await using booted = await bootKernel({ manifests: [join(made.root, 'tools')], config: { plugins: { isolate } } })
-    for (const half of ['', module(2).slice(0, 60), 'export const other = 1\n', "throw new Error('the end is missing')\n", "await new Promise((done) => setTimeout(done, 1200))\nthrow new Error('the end is missing, as is seen late')\n"]) {
-      expect(await booted.call('number')).toMatchObject({ ok: true })
-      expect((await booted.kernel.reload()).ok).toBe(true)
-      // As a program does that opens a file, cuts it off and writes: first nothing of it is there, then a part.
-      writeFileSync(join(made.root, 'tools/number.js'), half)
-      const called = booted.call('number')
-      await sleep(100)
-      writeFileSync(join(made.root, 'tools/number.js'), module(2))
-      expect(await called, half).toMatchObject({ ok: true, output: { n: 2 } })
-    }
-    writeFileSync(join(made.root, 'tools/number.js'), 'export const other = 1\n')
-    await booted.kernel.reload()
-    expect(await booted.call('number')).toMatchObject({ ok: false, error: { code: 'VT_PLUGIN_IMPORT' } })
-  })
+  it.each(['auto', 'inline'] as const)(
+    'takes no half of a module for the whole, while its file is overwritten in place: isolate %s',
+    async (isolate) => {
+      await using made = await tempWorkspace({ 'tools/number.yaml': tool(1), 'tools/number.js': module(1) })
+      await using booted = await bootKernel({ manifests: [join(made.root, 'tools')], config: { plugins: { isolate } } })
+      for (const half of [
+        '',
+        module(2).slice(0, 60),
+        'export const other = 1\n',
+        "throw new Error('the end is missing')\n",
+        "await new Promise((done) => setTimeout(done, 1200))\nthrow new Error('the end is missing, as is seen late')\n",
+      ]) {
+        expect(await booted.call('number')).toMatchObject({ ok: true })
+        expect((await booted.kernel.reload()).ok).toBe(true)
+        // As a program does that opens a file, cuts it off and writes: first nothing of it is there, then a part.
+        writeFileSync(join(made.root, 'tools/number.js'), half)
+        const called = booted.call('number')
+        await sleep(100)
+        writeFileSync(join(made.root, 'tools/number.js'), module(2))
+        expect(await called, half).toMatchObject({ ok: true, output: { n: 2 } })
+      }
+      writeFileSync(join(made.root, 'tools/number.js'), 'export const other = 1\n')
+      await booted.kernel.reload()
+      expect(await booted.call('number')).toMatchObject({ ok: false, error: { code: 'VT_PLUGIN_IMPORT' } })
+    },
+  )
 
   it('never leaves the slot of a broken override to the built-in', async () => {
-    await using made = await tempWorkspace({ 'tools/mine.yaml': 'name: mine\naction: unified_file/read\nstage: override\nmodule: ./mine.js\n', 'tools/mine.js': "export default () => ({ ok: true, output: { content: 'withheld' } })\n" })
+    await using made = await tempWorkspace({
+      'tools/mine.yaml': 'name: mine\naction: unified_file/read\nstage: override\nmodule: ./mine.js\n',
+      'tools/mine.js': "export default () => ({ ok: true, output: { content: 'withheld' } })\n",
+    })
     await using booted = await bootKernel({ manifests: [join(made.root, 'tools')], files: { 'a.txt': 'secret' } })
     const read = () => booted.call('unified_file', { action: 'read', path: 'a.txt' })
     expect(await read()).toMatchObject({ output: { content: 'withheld' } })
@@ -124,8 +144,16 @@ describe('a reload', () => {
 describe('the watcher', () => {
   const watched = async (files: Record<string, string>) => {
     const made = await tempWorkspace(files)
-    const booted = await bootKernel({ files: { 'a.txt': 'a' }, manifests: [join(made.root, 'tools')], config: { plugins: { watch: true } } })
-    return { made, booted, dispose: async () => (await booted[Symbol.asyncDispose](), await made[Symbol.asyncDispose]()) }
+    const booted = await bootKernel({
+      files: { 'a.txt': 'a' },
+      manifests: [join(made.root, 'tools')],
+      config: { plugins: { watch: true } },
+    })
+    return {
+      made,
+      booted,
+      dispose: async () => (await booted[Symbol.asyncDispose](), await made[Symbol.asyncDispose]()),
+    }
   }
 
   it('follows what is changed, added and taken away, and passes over what is half written', async () => {
@@ -157,7 +185,10 @@ describe('the watcher', () => {
       const { answers, end } = busy(booted)
       for (let n = 2; n < 5 || answers.length < 100; n++) {
         // As editors write: a file is the old one or the new one, never a part of it.
-        for (const [name, text] of [['number.js', module(n)], ['number.yaml', tool(n)]] as const) {
+        for (const [name, text] of [
+          ['number.js', module(n)],
+          ['number.yaml', tool(n)],
+        ] as const) {
           await made.write(`${name}.draft`, text)
           renameSync(join(made.root, `${name}.draft`), join(made.root, 'tools', name))
         }

@@ -14,13 +14,22 @@ const published = {
 }
 const files = { 'a.txt': 'x1\nx2\nx3\nx4\nx5\nx6\n', b: '', c: '', d: '', e: '' }
 const boot = (policy: object, config: Config = {}, how: Boot = {}): Promise<Booted> =>
-  bootKernel({ mode: 'auto', ...how, config, files: { ...files, '.vtcode/tool-policy.json': JSON.stringify({ version: 1, ...policy }) } })
-const capped = (result: unknown): string[] => ((result as { notices?: { code: string; message: string }[] }).notices ?? []).filter(({ code }) => code === 'VT_POLICY_CAPPED').map(({ message }) => message)
+  bootKernel({
+    mode: 'auto',
+    ...how,
+    config,
+    files: { ...files, '.vtcode/tool-policy.json': JSON.stringify({ version: 1, ...policy }) },
+  })
+const capped = (result: unknown): string[] =>
+  ((result as { notices?: { code: string; message: string }[] }).notices ?? [])
+    .filter(({ code }) => code === 'VT_POLICY_CAPPED')
+    .map(({ message }) => message)
 
 describe('the tool policy of a workspace', () => {
   it('lowers a number that is too large, with a notice, and never raises a smaller one', async () => {
     await using booted = await boot(published)
-    const grep = (input: object) => booted.call('unified_search', { action: 'grep', pattern: 'x', response_format: 'concise', ...input })
+    const grep = (input: object) =>
+      booted.call('unified_search', { action: 'grep', pattern: 'x', response_format: 'concise', ...input })
     const large = await grep({ max_results: 100 })
     matches(large, { ok: true, output: { matches: [{ line_number: 1 }, { line_number: 2 }], truncated: true } })
     expect(large.notices).toMatchObject([{ code: 'VT_POLICY_CAPPED' }])
@@ -36,9 +45,19 @@ describe('the tool policy of a workspace', () => {
     matches(cut, { ok: true, output: { truncated: true } })
     expect(String(cut.ok && cut.output['content']).length).toBeLessThanOrEqual(10)
     expect(capped(cut)).toEqual(["'max_bytes' is at most 10 a call, by the policy for unified_file/read."])
-    const lines = await booted.call('unified_file', { action: 'read', path: 'a.txt', offset_lines: 1, page_size_lines: 6 })
+    const lines = await booted.call('unified_file', {
+      action: 'read',
+      path: 'a.txt',
+      offset_lines: 1,
+      page_size_lines: 6,
+    })
     expect(capped(lines)).toHaveLength(1)
-    const bytes = await booted.call('unified_file', { action: 'read', path: 'a.txt', offset_bytes: 0, page_size_bytes: 500 })
+    const bytes = await booted.call('unified_file', {
+      action: 'read',
+      path: 'a.txt',
+      offset_bytes: 0,
+      page_size_bytes: 500,
+    })
     matches(bytes, { ok: true, output: { next: { tool: 'unified_file' } } })
     expect(capped(bytes)).toEqual(["'page_size_bytes' is at most 10 a call, by the policy for unified_file/read."])
     const whole = await booted.call('unified_file', { action: 'read', path: 'b' })
@@ -57,32 +76,84 @@ describe('the tool policy of a workspace', () => {
   })
 
   it('allows only its modes: another one is refused with those that are, a default gives way to the first', async () => {
-    await using booted = await boot({ constraints: { write_file: { allowed_modes: ['skip_if_exists', 'append'] }, run_terminal_cmd: { allowed_modes: ['terminal'] } } })
-    const write = (input: object) => booted.call('unified_file', { action: 'write', path: 'a.txt', content: 'y', ...input })
-    matches(await write({ mode: 'overwrite' }), { ok: false, error: { code: 'VT_POLICY_DENIED', message: "re:.*skip_if_exists, append.*'overwrite'.*" } })
+    await using booted = await boot({
+      constraints: {
+        write_file: { allowed_modes: ['skip_if_exists', 'append'] },
+        run_terminal_cmd: { allowed_modes: ['terminal'] },
+      },
+    })
+    const write = (input: object) =>
+      booted.call('unified_file', { action: 'write', path: 'a.txt', content: 'y', ...input })
+    matches(await write({ mode: 'overwrite' }), {
+      ok: false,
+      error: { code: 'VT_POLICY_DENIED', message: "re:.*skip_if_exists, append.*'overwrite'.*" },
+    })
     matches(await write({}), { ok: true, output: { mode: 'skip_if_exists' } })
-    matches(await booted.call('unified_exec', { action: 'run', command: 'ls', tty: true }), { ok: false, error: { code: 'VT_POLICY_DENIED', message: "re:.*'pty'.*" } })
+    matches(await booted.call('unified_exec', { action: 'run', command: 'ls', tty: true }), {
+      ok: false,
+      error: { code: 'VT_POLICY_DENIED', message: "re:.*'pty'.*" },
+    })
     matches(await booted.call('unified_exec', { action: 'run', command: 'echo a' }), { ok: true })
   })
 
   it('offers the call that its modes and addresses leave in place of one that they deny', async () => {
-    const constraints = { write_file: { allowed_modes: ['skip_if_exists'] }, run_terminal_cmd: { allowed_modes: ['terminal'] }, list_files: { allowed_modes: ['find_name', 'recursive'] }, web_fetch: { allowed_url_schemes: ['https'], denied_url_hosts: ['closed.example'] } }
+    const constraints = {
+      write_file: { allowed_modes: ['skip_if_exists'] },
+      run_terminal_cmd: { allowed_modes: ['terminal'] },
+      list_files: { allowed_modes: ['find_name', 'recursive'] },
+      web_fetch: { allowed_url_schemes: ['https'], denied_url_hosts: ['closed.example'] },
+    }
     await using booted = await boot({ constraints }, { sandbox: { mode: 'off' } })
     const rows: [tool: string, input: object, hint: RegExp, next: object | undefined][] = [
-      ['unified_file', { action: 'write', path: 'n.txt', content: 'y', mode: 'overwrite' }, /Use mode: skip_if_exists\.$/, { tool: 'unified_file', input: { action: 'write', path: 'n.txt', content: 'y', mode: 'skip_if_exists' } }],
-      ['write_file', { path: 'm.txt', content: 'y', mode: 'overwrite' }, /Use mode: skip_if_exists\.$/, { tool: 'write_file', input: { path: 'm.txt', content: 'y', mode: 'skip_if_exists' } }],
-      ['unified_exec', { action: 'run', command: 'ls', tty: true }, /Use tty: false\.$/, { tool: 'unified_exec', input: { action: 'run', command: 'ls', tty: false } }],
+      [
+        'unified_file',
+        { action: 'write', path: 'n.txt', content: 'y', mode: 'overwrite' },
+        /Use mode: skip_if_exists\.$/,
+        { tool: 'unified_file', input: { action: 'write', path: 'n.txt', content: 'y', mode: 'skip_if_exists' } },
+      ],
+      [
+        'write_file',
+        { path: 'm.txt', content: 'y', mode: 'overwrite' },
+        /Use mode: skip_if_exists\.$/,
+        { tool: 'write_file', input: { path: 'm.txt', content: 'y', mode: 'skip_if_exists' } },
+      ],
+      [
+        'unified_exec',
+        { action: 'run', command: 'ls', tty: true },
+        /Use tty: false\.$/,
+        { tool: 'unified_exec', input: { action: 'run', command: 'ls', tty: false } },
+      ],
       // The first mode that is allowed would need a name.
-      ['unified_search', { action: 'list', path: '.', mode: 'tree' }, /Use mode: find_name or recursive\.$/, { tool: 'unified_search', input: { action: 'list', path: '.', mode: 'recursive' } }],
-      ['web_fetch', { url: 'http://open.example/a' }, /Give an address of https\.$/, { tool: 'unified_search', input: { action: 'web', url: 'https://open.example/a' } }],
+      [
+        'unified_search',
+        { action: 'list', path: '.', mode: 'tree' },
+        /Use mode: find_name or recursive\.$/,
+        { tool: 'unified_search', input: { action: 'list', path: '.', mode: 'recursive' } },
+      ],
+      [
+        'web_fetch',
+        { url: 'http://open.example/a' },
+        /Give an address of https\.$/,
+        { tool: 'unified_search', input: { action: 'web', url: 'https://open.example/a' } },
+      ],
       ['web_fetch', { url: 'http://closed.example/a' }, /Give an address of https\.$/, undefined],
       ['web_fetch', { url: 'https://closed.example/a' }, /Use another way/, undefined],
     ]
     for (const [tool, input, hint, next] of rows) {
       const result = await booted.call(tool, input)
-      expect(result, JSON.stringify(input)).toMatchObject({ ok: false, error: { code: 'VT_POLICY_DENIED', hint: expect.stringMatching(hint), message: expect.not.stringMatching(/unified_/) } })
+      expect(result, JSON.stringify(input)).toMatchObject({
+        ok: false,
+        error: {
+          code: 'VT_POLICY_DENIED',
+          hint: expect.stringMatching(hint),
+          message: expect.not.stringMatching(/unified_/),
+        },
+      })
       expect((result as any).error.next, JSON.stringify(input)).toEqual(next)
-      if (next && tool !== 'web_fetch') expect(await booted.call((next as any).tool, (next as any).input), JSON.stringify(next)).toMatchObject({ ok: true })
+      if (next && tool !== 'web_fetch')
+        expect(await booted.call((next as any).tool, (next as any).input), JSON.stringify(next)).toMatchObject({
+          ok: true,
+        })
     }
   })
 
@@ -95,15 +166,21 @@ describe('the tool policy of a workspace', () => {
     }
     expect(await code('unified_exec', { action: 'run', command: 'ls' })).toBe('VT_POLICY_NEEDS_APPROVAL')
     expect(await code('unified_file', { action: 'delete', path: 'b' })).toBe('VT_POLICY_DENIED')
-    expect(await code('unified_file', { action: 'edit', path: 'a.txt', old_str: 'x1', new_str: 'y' })).toBe('VT_POLICY_DENIED')
+    expect(await code('unified_file', { action: 'edit', path: 'a.txt', old_str: 'x1', new_str: 'y' })).toBe(
+      'VT_POLICY_DENIED',
+    )
     expect(await code('web_search', { query: 'x' })).toBe('VT_POLICY_NEEDS_APPROVAL')
     const codes = booted.kernel.diagnostics().map(({ code }) => code)
     expect(codes).toEqual(expect.arrayContaining(['VT_POLICY_ALLOW_IGNORED', 'VT_POLICY_UNUSED']))
   })
 
   it('joins with the settings of the user to the strictest: the smallest number, the modes that both allow', async () => {
-    await using loose = await boot(published, { policy: { constraints: { 'unified_search/grep': { max_results_per_call: 5 } } } })
-    await using strict = await boot(published, { policy: { constraints: { unified_search: { max_results_per_call: 1 } } } })
+    await using loose = await boot(published, {
+      policy: { constraints: { 'unified_search/grep': { max_results_per_call: 5 } } },
+    })
+    await using strict = await boot(published, {
+      policy: { constraints: { unified_search: { max_results_per_call: 1 } } },
+    })
     const shown = async (booted: Booted) => {
       const result = await booted.call('unified_search', { action: 'grep', pattern: 'x' })
       return result.ok && (result.output['matches'] as unknown[]).length
@@ -113,21 +190,37 @@ describe('the tool policy of a workspace', () => {
   })
 
   it('keeps to schemes and hosts', async () => {
-    await using booted = await boot({ constraints: { 'unified_search/web': { allowed_url_schemes: ['https'], denied_url_hosts: ['*.evil.example', 'bad.example'] } } })
+    await using booted = await boot({
+      constraints: {
+        'unified_search/web': { allowed_url_schemes: ['https'], denied_url_hosts: ['*.evil.example', 'bad.example'] },
+      },
+    })
     const fetch = (url: string) => booted.call('unified_search', { action: 'web', url })
-    for (const url of ['http://ok.example/', 'https://a.b.evil.example/', 'https://BAD.example./x']) matches(await fetch(url), { ok: false, error: { code: 'VT_POLICY_DENIED' } })
+    for (const url of ['http://ok.example/', 'https://a.b.evil.example/', 'https://BAD.example./x'])
+      matches(await fetch(url), { ok: false, error: { code: 'VT_POLICY_DENIED' } })
     matches(await fetch('https://ok.example/'), { ok: false, error: { code: 'VT_POLICY_NEEDS_APPROVAL' } })
   })
 
   it('names a tool that does not exist', async () => {
-    await using booted = await boot({ policies: { unified_fle: 'deny' }, constraints: { grep_serch: { max_results_per_call: 1 } } })
+    await using booted = await boot({
+      policies: { unified_fle: 'deny' },
+      constraints: { grep_serch: { max_results_per_call: 1 } },
+    })
     const found = booted.kernel.diagnostics()
     expect(found.map(({ code }) => code)).toEqual(['VT_POLICY_UNKNOWN_TOOL', 'VT_POLICY_UNKNOWN_TOOL'])
     expect(found.map(({ message }) => message).join()).toMatch(/grep_serch.*grep_search.*unified_fle.*unified_file/)
   })
 
-  it.each([['{', 'syntax'], ['{"version":2}', 'version'], ['{"version":1,"policies":{"x":"perhaps"}}', 'word'], ['{"version":1,"constraints":{"x":{"max":1}}}', 'key']])('%s is refused with its line (%s)', async (text) => {
+  it.each([
+    ['{', 'syntax'],
+    ['{"version":2}', 'version'],
+    ['{"version":1,"policies":{"x":"perhaps"}}', 'word'],
+    ['{"version":1,"constraints":{"x":{"max":1}}}', 'key'],
+  ])('%s is refused with its line (%s)', async (text) => {
     await using folder = await tempWorkspace({ '.vtcode/tool-policy.json': text })
-    await expect(createKernel({ workspace: folder.root, home: folder.home })).rejects.toMatchObject({ code: 'VT_CONFIG_INVALID', message: expect.stringContaining('tool-policy.json') })
+    await expect(createKernel({ workspace: folder.root, home: folder.home })).rejects.toMatchObject({
+      code: 'VT_CONFIG_INVALID',
+      message: expect.stringContaining('tool-policy.json'),
+    })
   })
 })

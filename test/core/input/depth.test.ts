@@ -28,43 +28,87 @@ describe('an input that nobody can mean', () => {
     await using booted = await bootKernel({ files: { 'a.txt': 'a\n' } })
     for (const name of ['__proto__', 'constructor', 'prototype', '__proto__.0', '__proto__.x', '--proto--']) {
       for (const value of ['1', '{"x":1}', '"a"', '[]']) {
-        const result = await booted.call('unified_file', JSON.parse(`{"action":"read","path":"a.txt","${name}":${value}}`))
+        const result = await booted.call(
+          'unified_file',
+          JSON.parse(`{"action":"read","path":"a.txt","${name}":${value}}`),
+        )
         expect(!result.ok && result.error.code, `${name} ${value}`).toBe('VT_INPUT_UNKNOWN')
       }
-      const { stdout, code: status } = await vtcode(booted, ['call', 'unified_file', 'read', '--path', 'a.txt', `--${name}`, '{"x":1}'])
+      const { stdout, code: status } = await vtcode(booted, [
+        'call',
+        'unified_file',
+        'read',
+        '--path',
+        'a.txt',
+        `--${name}`,
+        '{"x":1}',
+      ])
       expect([name, JSON.parse(stdout).error?.code, status === 0]).toEqual([name, 'VT_INPUT_UNKNOWN', false])
-      const whole = await vtcode(booted, ['call', 'unified_file', '--input', `{"action":"read","path":"a.txt","${name}":{"x":1}}`])
+      const whole = await vtcode(booted, [
+        'call',
+        'unified_file',
+        '--input',
+        `{"action":"read","path":"a.txt","${name}":{"x":1}}`,
+      ])
       expect([name, JSON.parse(whole.stdout).error?.code]).toEqual([name, 'VT_INPUT_UNKNOWN'])
     }
   })
 
   it('never gives a call that succeeds where a strange name stands anywhere in it', async () => {
     await using booted = await bootKernel({ files: { 'a.txt': 'a\n' } })
-    const strange = fc.constantFrom('__proto__', 'constructor', 'prototype', 'hasOwnProperty', 'toString', '__proto__.a')
+    const strange = fc.constantFrom(
+      '__proto__',
+      'constructor',
+      'prototype',
+      'hasOwnProperty',
+      'toString',
+      '__proto__.a',
+    )
     await fc.assert(
-      fc.asyncProperty(strange, fc.jsonValue({ maxDepth: 2 }).filter((value) => value !== null), async (name, value) => {
-        const result = await booted.call('unified_file', JSON.parse(`{"action":"read","path":"a.txt","${name}":${JSON.stringify(value)}}`))
-        expect(result.ok).toBe(false)
-      }),
+      fc.asyncProperty(
+        strange,
+        fc.jsonValue({ maxDepth: 2 }).filter((value) => value !== null),
+        async (name, value) => {
+          const result = await booted.call(
+            'unified_file',
+            JSON.parse(`{"action":"read","path":"a.txt","${name}":${JSON.stringify(value)}}`),
+          )
+          expect(result.ok).toBe(false)
+        },
+      ),
       { numRuns: runs(40) },
     )
   })
 
   it('is refused over MCP too, where the library would leave such a name out', async () => {
     await using place = await tempWorkspace({ 'a.txt': 'a\n' })
-    const child = spawn(process.execPath, [bin, 'mcp'], { cwd: place.root, env: surroundings(place), stdio: ['pipe', 'pipe', 'ignore'] })
+    const child = spawn(process.execPath, [bin, 'mcp'], {
+      cwd: place.root,
+      env: surroundings(place),
+      stdio: ['pipe', 'pipe', 'ignore'],
+    })
     try {
       const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
       const ask = async (message: string): Promise<any> => {
         child.stdin.write(`${message}\n`)
         return JSON.parse((await answers.next()).value)
       }
-      await ask('{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}')
+      await ask(
+        '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}',
+      )
       child.stdin.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
-      const calling = (more: string) => ask(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"unified_file","arguments":{"action":"read","path":"a.txt"${more}}}}`)
-      expect(await calling(',"__proto__":{"x":1}')).toMatchObject({ id: 2, error: { code: -32602, message: expect.stringContaining("'__proto__'") } })
+      const calling = (more: string) =>
+        ask(
+          `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"unified_file","arguments":{"action":"read","path":"a.txt"${more}}}}`,
+        )
+      expect(await calling(',"__proto__":{"x":1}')).toMatchObject({
+        id: 2,
+        error: { code: -32602, message: expect.stringContaining("'__proto__'") },
+      })
       expect(JSON.stringify(await calling(',"constructor":{"x":1}'))).toContain('VT_INPUT_UNKNOWN')
-      expect(JSON.stringify(await calling(`,"more":${'['.repeat(5000)}${']'.repeat(5000)}`))).toContain('VT_INPUT_INVALID')
+      expect(JSON.stringify(await calling(`,"more":${'['.repeat(5000)}${']'.repeat(5000)}`))).toContain(
+        'VT_INPUT_INVALID',
+      )
       expect(await calling('')).toMatchObject({ result: { content: [{ text: 'a\n' }] } })
     } finally {
       child.kill()

@@ -21,7 +21,11 @@ it('a number that JSON cannot hold is refused with its field, however deep it st
     [{ text: 'x', max_results: Infinity }, "'max_results' is Infinity"],
     [{ text: 'x', maxResults: NaN }, "'maxResults' is NaN"],
     [{ text: ['a', { b: -Infinity }] }, "'text.1.b' is -Infinity"],
-  ] as const) expect(await problem('echo', input)).toMatchObject({ code: 'VT_INPUT_INVALID', message: `${says}; JSON has no such number. Give a finite one.` })
+  ] as const)
+    expect(await problem('echo', input)).toMatchObject({
+      code: 'VT_INPUT_INVALID',
+      message: `${says}; JSON has no such number. Give a finite one.`,
+    })
 })
 
 describe('the spelling of an input', () => {
@@ -46,7 +50,11 @@ describe('the spelling of an input', () => {
     ['numbered items', { text: 'x', 'tags.0': 'a', 'tags.1': 'b' }, { text: 'x', tags: ['a', 'b'] }],
     ['items numbered from 1', { text: 'x', 'tags.1': 'a', 'tags.2': 'b' }, { text: 'x', tags: ['a', 'b'] }],
     ['one value given twice', { text: 'x', words: 'x' }, { text: 'x' }],
-    ['an absolute path inside', () => ({ text: 'x', path: `${booted.root}/src/../a.txt` }), { text: 'x', path: 'a.txt' }],
+    [
+      'an absolute path inside',
+      () => ({ text: 'x', path: `${booted.root}/src/../a.txt` }),
+      { text: 'x', path: 'a.txt' },
+    ],
     ['paths in a list', { text: 'x', paths: ['./a', 'b//c/'] }, { text: 'x', paths: ['a', 'b/c'] }],
   ])('understands %s', async (_, input, expected) => {
     expect(await given(typeof input === 'function' ? input() : input)).toEqual(expected)
@@ -59,7 +67,11 @@ describe('the spelling of an input', () => {
 
   it('lowers a number to its maximum and says so', async () => {
     const result = await booted.call('echo', { text: 'x', max_results: 99 })
-    expect(result).toMatchObject({ ok: true, output: { input: { max_results: 50 } }, notices: [{ code: 'VT_INPUT_CAPPED', message: expect.stringMatching(/'max_results' 99.*50/) }] })
+    expect(result).toMatchObject({
+      ok: true,
+      output: { input: { max_results: 50 } },
+      notices: [{ code: 'VT_INPUT_CAPPED', message: expect.stringMatching(/'max_results' 99.*50/) }],
+    })
   })
 
   it.each([
@@ -77,7 +89,7 @@ describe('the spelling of an input', () => {
     ['VT_INPUT_INVALID', '{"text":', /JSON/],
     ['VT_INPUT_INVALID', [1], /array/],
     ['VT_INPUT_INVALID', 12, /number/],
-        ['VT_INPUT_INVALID', { text: 'x', options: () => {} }, /function/],
+    ['VT_INPUT_INVALID', { text: 'x', options: () => {} }, /function/],
     ['VT_PATH_OUTSIDE', { text: 'x', path: '../x' }, /\.\.\/x/],
     ['VT_PATH_OUTSIDE', { text: 'x', paths: ['a', '/etc/passwd'] }, /passwd/],
     ['VT_PATH_OUTSIDE', { text: 'x', globs: '../*.ts' }, /\.\./],
@@ -92,7 +104,10 @@ describe('the spelling of an input', () => {
   })
 
   it('refuses an input over 4 MiB', async () => {
-    expect(await problem('echo', { text: 'x'.repeat(5 * 1024 * 1024) })).toMatchObject({ code: 'VT_INPUT_TOO_LARGE', message: expect.stringContaining('4 MiB') })
+    expect(await problem('echo', { text: 'x'.repeat(5 * 1024 * 1024) })).toMatchObject({
+      code: 'VT_INPUT_TOO_LARGE',
+      message: expect.stringContaining('4 MiB'),
+    })
   })
 
   it('survives data nested 10,000 deep', async () => {
@@ -104,7 +119,11 @@ describe('the spelling of an input', () => {
 
   it('reports all that is wrong at once', async () => {
     const { details } = await problem('echo', { max_results: 0, loud: 'perhaps' })
-    expect(details?.['issues']).toMatchObject([{ field: 'text' }, { field: 'max_results', got: 0 }, { field: 'loud', got: 'perhaps' }])
+    expect(details?.['issues']).toMatchObject([
+      { field: 'text' },
+      { field: 'max_results', got: 0 },
+      { field: 'loud', got: 'perhaps' },
+    ])
   })
 
   it('answers any JSON with a result and never pollutes a prototype', async () => {
@@ -149,19 +168,33 @@ describe('the choice of an action', () => {
     expect(await booted.call('talk', { action: 'scream', text: 'a', pitch: 3 })).toMatchObject({
       ok: true,
       output: { given: { text: 'a' } },
-      notices: [{ code: 'VT_ACTION_DEPRECATED', message: "talk has no action 'scream' any more; talk/shout ran. Ignored: 'pitch'." }],
+      notices: [
+        {
+          code: 'VT_ACTION_DEPRECATED',
+          message: "talk has no action 'scream' any more; talk/shout ran. Ignored: 'pitch'.",
+        },
+      ],
     })
   })
 })
 
 describe('the name of a tool', () => {
-  it.each(['echo', ' echo ', '"echo"', 'functions.echo', 'mcp__vtcode__echo', 'ECHO', 'Echo'])('is understood as %j', async (name) => {
-    expect(await booted.call(name, { text: 'x' })).toMatchObject({ ok: true })
-  })
+  it.each(['echo', ' echo ', '"echo"', 'functions.echo', 'mcp__vtcode__echo', 'ECHO', 'Echo'])(
+    'is understood as %j',
+    async (name) => {
+      expect(await booted.call(name, { text: 'x' })).toMatchObject({ ok: true })
+    },
+  )
 
-  it.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty', '', 'ecko', 'talk/sing'])('%j is unknown and the three nearest are told', async (name) => {
-    const error = await problem(name, { text: 'x' })
-    expect(error).toMatchObject({ code: 'VT_TOOL_UNKNOWN', message: expect.stringMatching(/; nearest: [\w/]+, [\w/]+, [\w/]+\.$/) })
-    if (name === 'ecko') expect(error.message).toContain('nearest: echo')
-  })
+  it.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty', '', 'ecko', 'talk/sing'])(
+    '%j is unknown and the three nearest are told',
+    async (name) => {
+      const error = await problem(name, { text: 'x' })
+      expect(error).toMatchObject({
+        code: 'VT_TOOL_UNKNOWN',
+        message: expect.stringMatching(/; nearest: [\w/]+, [\w/]+, [\w/]+\.$/),
+      })
+      if (name === 'ecko') expect(error.message).toContain('nearest: echo')
+    },
+  )
 })

@@ -28,21 +28,41 @@ describe('kernel.resolve', () => {
   })
 
   it('gives the input in the words of the slot, and the worst effects where the input would be refused', async () => {
-    expect(await booted.kernel.resolve('run_shell', { program: 'ls', args: ['-l'] })).toMatchObject({ input: { command: 'ls', args: ['-l'] } })
-    expect(await booted.kernel.resolve('unified_exec_run', { nonsense: 1 })).toMatchObject({ slot: { slot: 'unified_exec/run' }, effects: ['exec'] })
+    expect(await booted.kernel.resolve('run_shell', { program: 'ls', args: ['-l'] })).toMatchObject({
+      input: { command: 'ls', args: ['-l'] },
+    })
+    expect(await booted.kernel.resolve('unified_exec_run', { nonsense: 1 })).toMatchObject({
+      slot: { slot: 'unified_exec/run' },
+      effects: ['exec'],
+    })
   })
 
   it('finds nothing for what leads to no slot, and never rejects', async () => {
-    for (const [tool, input] of [['nope', {}], ['unified_exec', { action: 'nope' }], ['', undefined], ['unified_exec_run', '{"broken']] as const) expect(await booted.kernel.resolve(tool, input)).toBeUndefined()
+    for (const [tool, input] of [
+      ['nope', {}],
+      ['unified_exec', { action: 'nope' }],
+      ['', undefined],
+      ['unified_exec_run', '{"broken'],
+    ] as const)
+      expect(await booted.kernel.resolve(tool, input)).toBeUndefined()
   })
 
-  it.each(['unified_file', 'Unified-File', 'functions.unified_file'])('a call of %s that comes to no slot says that nothing was changed, however the tool is spelt', async (tool) => {
-    expect(await booted.call(tool, { action: 'nope' })).toMatchObject({ ok: false, error: { code: 'VT_ACTION_UNKNOWN', details: { not_applied: true } } })
-  })
+  it.each(['unified_file', 'Unified-File', 'functions.unified_file'])(
+    'a call of %s that comes to no slot says that nothing was changed, however the tool is spelt',
+    async (tool) => {
+      expect(await booted.call(tool, { action: 'nope' })).toMatchObject({
+        ok: false,
+        error: { code: 'VT_ACTION_UNKNOWN', details: { not_applied: true } },
+      })
+    },
+  )
 
   it('says what the manifests say of a slot', async () => {
     const of = async (tool: string, input: object) => (await booted.kernel.resolve(tool, input))!.slot
-    expect(await of('write_file', { path: 'a', content: '' })).toMatchObject({ reports_changes: true, keeps_history: true })
+    expect(await of('write_file', { path: 'a', content: '' })).toMatchObject({
+      reports_changes: true,
+      keeps_history: true,
+    })
     expect(await of('unified_exec_poll', { session_id: 'run-00000000' })).toMatchObject({ continues: true })
     expect(await of('load_skill', { name: 'x' })).toMatchObject({ stays_in_context: true })
     expect(await of('unified_exec', { command: 'ls' })).not.toHaveProperty('keeps_history')

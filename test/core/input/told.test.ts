@@ -4,7 +4,10 @@ import { vtcode } from '../../support/program.js'
 
 let ws: Booted
 beforeAll(async () => {
-  ws = await bootKernel({ files: { 'a.txt': 'foo\n', 'p.py': 'f(1)\n', 'q.sql': 'select 1\n', 'notes/b.txt': 'foo\n' }, config: { sandbox: { mode: 'off' } } })
+  ws = await bootKernel({
+    files: { 'a.txt': 'foo\n', 'p.py': 'f(1)\n', 'q.sql': 'select 1\n', 'notes/b.txt': 'foo\n' },
+    config: { sandbox: { mode: 'off' } },
+  })
 })
 afterAll(() => ws[Symbol.asyncDispose]())
 
@@ -17,27 +20,61 @@ it.each([
   ['a structural search', { action: 'structural', pattern: 'f($A)', lang: 'ts' }],
   ['a list', { action: 'list' }],
 ])('%s of a path where nothing is names the call that shows the nearest directory', async (_, input) => {
-  expect(await search({ ...input, path: 'notes/gone/x' })).toMatchObject({ ok: false, error: { code: 'VT_PATH_NOT_FOUND', next: list('notes') } })
+  expect(await search({ ...input, path: 'notes/gone/x' })).toMatchObject({
+    ok: false,
+    error: { code: 'VT_PATH_NOT_FOUND', next: list('notes') },
+  })
 })
 
 it('a page behind the last says so, and how to read the last', async () => {
-  expect(await search({ action: 'list', page: 7, max_results: 2 })).toMatchObject({ ok: true, output: { items: [], message: 'Page 7 is behind the last of 2 pages (4 entries).', next: { tool: 'unified_search', input: { action: 'list', max_results: 2, page: 2 } } }, text: 'Page 7 is behind the last of 2 pages (4 entries).' })
+  expect(await search({ action: 'list', page: 7, max_results: 2 })).toMatchObject({
+    ok: true,
+    output: {
+      items: [],
+      message: 'Page 7 is behind the last of 2 pages (4 entries).',
+      next: { tool: 'unified_search', input: { action: 'list', max_results: 2, page: 2 } },
+    },
+    text: 'Page 7 is behind the last of 2 pages (4 entries).',
+  })
 })
 
 it('a file that nobody outlines is not said to have no symbols', async () => {
-  expect(await search({ action: 'outline', path: 'q.sql' })).toMatchObject({ ok: true, text: 'No engine here outlines q.sql', notices: [{ code: 'VT_OUTLINE_UNSUPPORTED', message: 'No outline for: q.sql (unknown). Use grep there.' }] })
-  expect(await search({ action: 'outline', path: 'notes' })).toMatchObject({ ok: true, text: 'No file of a known language in notes' })
+  expect(await search({ action: 'outline', path: 'q.sql' })).toMatchObject({
+    ok: true,
+    text: 'No engine here outlines q.sql',
+    notices: [{ code: 'VT_OUTLINE_UNSUPPORTED', message: 'No outline for: q.sql (unknown). Use grep there.' }],
+  })
+  expect(await search({ action: 'outline', path: 'notes' })).toMatchObject({
+    ok: true,
+    text: 'No file of a known language in notes',
+  })
 })
 
 it('an old query is looked for, not listed', async () => {
-  expect(await search({ action: 'intelligence', query: 'foo' })).toMatchObject({ ok: true, output: { total_matches: 2 }, notices: [{ code: 'VT_ACTION_DEPRECATED' }] })
+  expect(await search({ action: 'intelligence', query: 'foo' })).toMatchObject({
+    ok: true,
+    output: { total_matches: 2 },
+    notices: [{ code: 'VT_ACTION_DEPRECATED' }],
+  })
 })
 
 it.each([
   ['unified_exec', { action: 'run', command: [] }, "'command' is []; needed: string, or array that is not empty."],
-  ['unified_exec', { action: 'run', command: 'true', yield_time_ms: 100 }, "'yield_time_ms' is 100; needed: 0, or 250 to 30000."],
-  ['unified_exec', { action: 'run', command: 'true', timeout_ms: 5 }, "Unknown property 'timeout_ms' (did you mean timeout_secs?)"],
-  ['unified_search', { action: 'grep', pattern: 'x', type: 'ts' }, "'type' belongs to unified_search/outline, not to unified_search/grep."],
+  [
+    'unified_exec',
+    { action: 'run', command: 'true', yield_time_ms: 100 },
+    "'yield_time_ms' is 100; needed: 0, or 250 to 30000.",
+  ],
+  [
+    'unified_exec',
+    { action: 'run', command: 'true', timeout_ms: 5 },
+    "Unknown property 'timeout_ms' (did you mean timeout_secs?)",
+  ],
+  [
+    'unified_search',
+    { action: 'grep', pattern: 'x', type: 'ts' },
+    "'type' belongs to unified_search/outline, not to unified_search/grep.",
+  ],
   ['unified_file', { action: 'read', path: 'a.txt', offset: 9 }, "Line 9 is past the end: 'a.txt' has 1 line."],
 ])('%s says what is wrong in plain words: %j', async (tool, input, message) => {
   expect(await ws.call(tool, input)).toMatchObject({ ok: false, error: { message: expect.stringContaining(message) } })
@@ -45,12 +82,19 @@ it.each([
 
 it('the sentence about what was not done ends with a call, or with something to do', async () => {
   const said = async (tool: string, input: object) => ((await ws.call(tool, input)) as any).error.details.say
-  expect(await said('unified_file', { action: 'write', path: 'new.txt' })).toContain('next action: call unified_file {"action":"write"')
-  expect(await said('unified_file', { action: 'write', path: 'a.txt', content: 'x' })).toContain('next action: give mode: "overwrite" to replace all of it')
+  expect(await said('unified_file', { action: 'write', path: 'new.txt' })).toContain(
+    'next action: call unified_file {"action":"write"',
+  )
+  expect(await said('unified_file', { action: 'write', path: 'a.txt', content: 'x' })).toContain(
+    'next action: give mode: "overwrite" to replace all of it',
+  )
 })
 
 it('of names like a wrong one, those come first that end with it', async () => {
-  expect(await ws.call('read', {})).toMatchObject({ ok: false, error: { code: 'VT_TOOL_UNKNOWN', message: expect.stringMatching(/nearest: unified_file_read,/) } })
+  expect(await ws.call('read', {})).toMatchObject({
+    ok: false,
+    error: { code: 'VT_TOOL_UNKNOWN', message: expect.stringMatching(/nearest: unified_file_read,/) },
+  })
 })
 
 it.each([
@@ -59,26 +103,51 @@ it.each([
   ['unified_search', { action: 'list', mode: 'find_content', content_pattern: 'a\0b' }],
   ['unified_search', { action: 'structural', pattern: 'a\0b' }],
   ['unified_search', { action: 'structural', kind: 'a\0b', lang: 'py' }],
-  ['unified_search', { action: 'structural', workflow: 'rewrite', pattern: 'f($A)', rewrite: 'a\0b', lang: 'py', path: 'p.py' }],
+  [
+    'unified_search',
+    { action: 'structural', workflow: 'rewrite', pattern: 'f($A)', rewrite: 'a\0b', lang: 'py', path: 'p.py' },
+  ],
   ['ast_grep', { pat: 'a\0b', paths: ['.'] }],
 ])('%s says of a NUL character that no program can be given it: %j', async (tool, input) => {
-  expect(await ws.call(tool, input)).toMatchObject({ ok: false, error: { code: 'VT_INPUT_INVALID', message: expect.stringMatching(/NUL character; no program can be given that\.$/), hint: 'Leave it out.' } })
+  expect(await ws.call(tool, input)).toMatchObject({
+    ok: false,
+    error: {
+      code: 'VT_INPUT_INVALID',
+      message: expect.stringMatching(/NUL character; no program can be given that\.$/),
+      hint: 'Leave it out.',
+    },
+  })
 })
 
 it('a call of nothing but a text, or of a tool by itself, says what is to be given', async () => {
-  expect(await ws.call('unified_search', 'grep')).toMatchObject({ ok: false, error: { code: 'VT_INPUT_INVALID', hint: 'Give an object with an "action" and its fields.' } })
-  expect(await ws.call('call_tool', { tool: 'call_tool', input: {} })).toMatchObject({ ok: false, error: { code: 'VT_TOOL_UNKNOWN', message: 'call_tool cannot call itself.', hint: 'Name another tool.' } })
+  expect(await ws.call('unified_search', 'grep')).toMatchObject({
+    ok: false,
+    error: { code: 'VT_INPUT_INVALID', hint: 'Give an object with an "action" and its fields.' },
+  })
+  expect(await ws.call('call_tool', { tool: 'call_tool', input: {} })).toMatchObject({
+    ok: false,
+    error: { code: 'VT_TOOL_UNKNOWN', message: 'call_tool cannot call itself.', hint: 'Name another tool.' },
+  })
 })
 
 it('what a policy says of a call names the tool that was called', async () => {
   await using asked = await bootKernel({ mode: 'auto', config: { sandbox: { mode: 'off' } } })
-  expect(await asked.call('run_terminal_cmd', { command: 'npm test' })).toMatchObject({ ok: false, error: { code: 'VT_POLICY_NEEDS_APPROVAL', message: expect.stringContaining('run_terminal_cmd runs a program') } })
-  expect(await asked.call('unified_exec', { action: 'run', command: 'npm test' })).toMatchObject({ ok: false, error: { code: 'VT_POLICY_NEEDS_APPROVAL', message: expect.stringContaining('unified_exec/run runs a program') } })
+  expect(await asked.call('run_terminal_cmd', { command: 'npm test' })).toMatchObject({
+    ok: false,
+    error: { code: 'VT_POLICY_NEEDS_APPROVAL', message: expect.stringContaining('run_terminal_cmd runs a program') },
+  })
+  expect(await asked.call('unified_exec', { action: 'run', command: 'npm test' })).toMatchObject({
+    ok: false,
+    error: { code: 'VT_POLICY_NEEDS_APPROVAL', message: expect.stringContaining('unified_exec/run runs a program') },
+  })
 })
 
 it('a flag of vtcode call whose value was forgotten is wrong use, unless the field is a yes or no', async () => {
   const forgotten = await vtcode(ws, ['call', 'unified_search', 'grep', '--pattern'])
-  expect([forgotten.code, forgotten.stderr]).toEqual([2, expect.stringContaining('--pattern needs a value; the text "true" is given as --pattern=true.')])
+  expect([forgotten.code, forgotten.stderr]).toEqual([
+    2,
+    expect.stringContaining('--pattern needs a value; the text "true" is given as --pattern=true.'),
+  ])
   expect((await vtcode(ws, ['call', 'unified_search', 'grep', '--pattern', 'foo', '--literal'])).code).toBe(0)
   expect((await vtcode(ws, ['call', 'unified_search', 'grep', '--pattern=true'])).code).toBe(0)
 })

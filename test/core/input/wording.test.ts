@@ -12,17 +12,27 @@ const hintOf = async (booted: Booted, tool: string, input: object): Promise<stri
 describe('a hint names other tools', () => {
   it('by their own names where the tool was called by its own', async () => {
     await using booted = await boot()
-    expect(await hintOf(booted, 'unified_file', { action: 'read', path: 'src' })).toBe('List it with unified_search list.')
-    expect(await hintOf(booted, 'unified_exec', { action: 'poll', session_id: 'run-00000000' })).toContain("See live sessions with `unified_exec list`.")
+    expect(await hintOf(booted, 'unified_file', { action: 'read', path: 'src' })).toBe(
+      'List it with unified_search list.',
+    )
+    expect(await hintOf(booted, 'unified_exec', { action: 'poll', session_id: 'run-00000000' })).toContain(
+      'See live sessions with `unified_exec list`.',
+    )
   })
 
   it('in the dialect that was called', async () => {
     await using booted = await boot({ config: { policy: { allow: ['net'] } } as never })
     expect(await hintOf(booted, 'read_file', { path: 'src' })).toBe('List it with list_files.')
-    expect(await hintOf(booted, 'read_file_range', { path: 'gone', start_line: 1 })).toBe('Use list_searchable_files to see what is there.')
-    expect(await hintOf(booted, 'read_url', { url: 'file:///etc/hosts' })).toBe('Read files of the workspace with read_file_range.')
+    expect(await hintOf(booted, 'read_file_range', { path: 'gone', start_line: 1 })).toBe(
+      'Use list_searchable_files to see what is there.',
+    )
+    expect(await hintOf(booted, 'read_url', { url: 'file:///etc/hosts' })).toBe(
+      'Read files of the workspace with read_file_range.',
+    )
     // Where the dialect has no word, the tool that is shown goes by its own.
-    expect(await hintOf(booted, 'run_shell', { program: 'touch', args: ['z'] })).toMatch(/^Nothing was done\. Use list_searchable_files or read_file_range to inspect the workspace, or request_user_input to ask the user\. /)
+    expect(await hintOf(booted, 'run_shell', { program: 'touch', args: ['z'] })).toMatch(
+      /^Nothing was done\. Use list_searchable_files or read_file_range to inspect the workspace, or request_user_input to ask the user\. /,
+    )
   })
 
   it('by the names that are shown, with each action a tool of its own too', async () => {
@@ -30,7 +40,9 @@ describe('a hint names other tools', () => {
     expect(await hintOf(booted, 'unified_file_read', { path: 'src' })).toBe('List it with unified_search_list.')
     await using classic = await boot({ dialects: ['classic'] })
     expect(await hintOf(classic, 'read_file', { path: 'src' })).toBe('List it with list_files.')
-    expect(await hintOf(classic, 'run_terminal_cmd', { command: ['touch', 'z'] })).not.toMatch(/unified_|request_user_input|\{(?:slot|tool):/)
+    expect(await hintOf(classic, 'run_terminal_cmd', { command: ['touch', 'z'] })).not.toMatch(
+      /unified_|request_user_input|\{(?:slot|tool):/,
+    )
   })
 
   it('leaves out what nobody serves', async () => {
@@ -40,19 +52,27 @@ describe('a hint names other tools', () => {
 
   it('in the words of whoever called, however deep the call is that failed', async () => {
     await using booted = await boot({ files: { ...files, 'blob.ts': '\0' } })
-    expect(await hintOf(booted, 'grep_search', { mode: 'similarity', reference_file: 'gone.ts' })).toBe('Use list_files to see what is there.')
+    expect(await hintOf(booted, 'grep_search', { mode: 'similarity', reference_file: 'gone.ts' })).toBe(
+      'Use list_files to see what is there.',
+    )
   })
 
   it('in no answer as a template', async () => {
     await using booted = await boot()
     const { verdict, hint } = await booted.kernel.explain('unified_file', { action: 'read', path: '../x' })
     expect([verdict, hint]).toEqual(['refused', expect.not.stringMatching(/\{(?:slot|tool):/)])
-    for (const info of booted.kernel.list()) for (const { hint = '' } of Object.values(info.errors)) expect(speak(hint, plainWords)).not.toMatch(/\{(?:slot|tool):/)
+    for (const info of booted.kernel.list())
+      for (const { hint = '' } of Object.values(info.errors))
+        expect(speak(hint, plainWords)).not.toMatch(/\{(?:slot|tool):/)
   })
 })
 
 describe('a template', () => {
-  const some: Words = { slot: (id, how) => (id === 'gone' ? undefined : plainWords.slot(id, how)), field: (name) => (name === 'gone' ? undefined : name), call: plainWords.call }
+  const some: Words = {
+    slot: (id, how) => (id === 'gone' ? undefined : plainWords.slot(id, how)),
+    field: (name) => (name === 'gone' ? undefined : name),
+    call: plainWords.call,
+  }
   it('loses each sentence about what is not served, and each line of which nothing remains', () => {
     expect(speak('Read {tool:a/b}. Call {slot:gone}.', some)).toBe('Read a.')
     expect(speak('Call {slot:gone}; or read {slot:a/b}. Then go on.', some)).toBe('Then go on.')
@@ -60,7 +80,8 @@ describe('a template', () => {
     expect(speak('Reads.\nSee {slot:gone}.\n\nFor v1.2 call {slot:a/b}.', some)).toBe('Reads.\n\nFor v1.2 call a b.')
   })
   it('is a text like any other where its form is not kept', () => {
-    for (const text of ['{slot:', '{slot:a/b', '{slot:a/b nonsense}', '{slot:a/b {}}', '{ slot:a }', '{slot:A}']) expect(speak(text, some)).toBe(text)
+    for (const text of ['{slot:', '{slot:a/b', '{slot:a/b nonsense}', '{slot:a/b {}}', '{ slot:a }', '{slot:A}'])
+      expect(speak(text, some)).toBe(text)
   })
   it('asks for each name once, however often a text repeats it', () => {
     let asked = 0

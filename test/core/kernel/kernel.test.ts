@@ -8,14 +8,18 @@ async function folderWith(files: Record<string, string>) {
   return { folder: folder.root, drop: () => folder[Symbol.asyncDispose](), write: folder.write }
 }
 
-const action = (name: string, more = '') => `name: ${name}\ndescription: A test.\neffects: []\nmodule: ./${name}.js\n${more}`
+const action = (name: string, more = '') =>
+  `name: ${name}\ndescription: A test.\neffects: []\nmodule: ./${name}.js\n${more}`
 
 describe('a call', () => {
   let plugins: Awaited<ReturnType<typeof folderWith>>
   let booted: Booted
   beforeAll(async () => {
     plugins = await folderWith({
-      'wait.yaml': action('wait', 'timeout_secs: 1\nconcurrency: 2\ninput: { properties: { ms: { type: integer }, deaf: { type: boolean } } }'),
+      'wait.yaml': action(
+        'wait',
+        'timeout_secs: 1\nconcurrency: 2\ninput: { properties: { ms: { type: integer }, deaf: { type: boolean } } }',
+      ),
       'wait.js': `import { ok } from 'vtcode'
         let now = 0, most = 0
         export default async ({ input }, { signal, progress }) => {
@@ -60,17 +64,25 @@ describe('a call', () => {
   })
 
   it('does not begin when it is aborted before', async () => {
-    expect(await booted.call('wait', {}, { signal: AbortSignal.abort() })).toMatchObject({ ok: false, error: { code: 'VT_CALL_ABORTED' } })
+    expect(await booted.call('wait', {}, { signal: AbortSignal.abort() })).toMatchObject({
+      ok: false,
+      error: { code: 'VT_CALL_ABORTED' },
+    })
   })
 
   it('ends at its time limit though the handler goes on', async () => {
-    expect(await booted.call('wait', { ms: 1500, deaf: true })).toMatchObject({ ok: false, error: { code: 'VT_CALL_TIMEOUT', retryable: true, message: expect.stringContaining('1 s') } })
+    expect(await booted.call('wait', { ms: 1500, deaf: true })).toMatchObject({
+      ok: false,
+      error: { code: 'VT_CALL_TIMEOUT', retryable: true, message: expect.stringContaining('1 s') },
+    })
   })
 
   it('waits for a place when as many run as the manifest allows', async () => {
     await pause(600)
     const results = await Promise.all(Array.from({ length: 8 }, () => booted.call('wait', { ms: 10 })))
-    expect(Math.max(...results.map((result) => (result.ok ? Number(result.output['most']) : 99)))).toBeLessThanOrEqual(3)
+    expect(Math.max(...results.map((result) => (result.ok ? Number(result.output['most']) : 99)))).toBeLessThanOrEqual(
+      3,
+    )
   })
 
   it('tells progress ten times at once, then ten times a second, and never after its end', async () => {
@@ -85,7 +97,8 @@ describe('a call', () => {
   })
 
   it('shares state with the calls of its session only', async () => {
-    for (const count of [1, 2]) expect(await booted.call('tally', {}, { session: 'a' })).toMatchObject({ output: { count } })
+    for (const count of [1, 2])
+      expect(await booted.call('tally', {}, { session: 'a' })).toMatchObject({ output: { count } })
     expect(await booted.call('tally', {}, { session: 'b' })).toMatchObject({ output: { count: 1 } })
     await booted.kernel.endSession('a')
     expect((globalThis as Record<string, unknown>)['closedSessions']).toBe(1)
@@ -93,11 +106,19 @@ describe('a call', () => {
   })
 
   it('is frozen in every part', async () => {
-    expect(await booted.call('frozen', { list: [{ deep: 0 }] })).toMatchObject({ output: { held: [true, true, true, true] } })
+    expect(await booted.call('frozen', { list: [{ deep: 0 }] })).toMatchObject({
+      output: { held: [true, true, true, true] },
+    })
   })
 
   it('never rejects, whatever is called with whatever', async () => {
-    for (const [tool, input] of [[undefined, undefined], [{}, null], [Symbol.iterator, []], ['wait', new Map()], ['wait', { ms: 1n }]] as const) {
+    for (const [tool, input] of [
+      [undefined, undefined],
+      [{}, null],
+      [Symbol.iterator, []],
+      ['wait', new Map()],
+      ['wait', { ms: 1n }],
+    ] as const) {
       expect((await booted.kernel.call(tool as never, input)).ok).toBe(false)
     }
   })
@@ -105,7 +126,8 @@ describe('a call', () => {
 
 describe('a reload', () => {
   it('lets calls in flight finish on the generation they began with and gives the next ones the new module', async () => {
-    const module = (word: string) => `export default async () => { await new Promise((r) => setTimeout(r, 100)); return { ok: true, output: { word: '${word}' } } }`
+    const module = (word: string) =>
+      `export default async () => { await new Promise((r) => setTimeout(r, 100)); return { ok: true, output: { word: '${word}' } } }`
     const plugins = await folderWith({ 'word.yaml': action('word'), 'word.js': module('old') })
     await using booted = await bootKernel({ manifests: [plugins.folder] })
     await booted.call('word')
@@ -121,11 +143,21 @@ describe('a reload', () => {
   })
 
   it('is refused, and the old generation stays, when a policy of the user can no longer be loaded', async () => {
-    const plugins = await folderWith({ 'never.yaml': 'name: never\nkind: policy\nmodule: ./never.js\n', 'never.js': `export default () => ({ deny: 'Never.' })` })
+    const plugins = await folderWith({
+      'never.yaml': 'name: never\nkind: policy\nmodule: ./never.js\n',
+      'never.js': `export default () => ({ deny: 'Never.' })`,
+    })
     await using booted = await bootKernel({ manifests: [plugins.folder, 'test/fixtures/plugins'] })
     await plugins.write('never.yaml', 'name: never\nkind: policy\nmodul: ./never.js\n')
-    expect(await booted.kernel.reload()).toMatchObject({ ok: false, generation: 1, diagnostics: [{ code: 'VT_RELOAD_REFUSED', message: expect.stringContaining('never') }] })
-    expect(await booted.call('echo', { text: 'x' })).toMatchObject({ ok: false, error: { code: 'VT_POLICY_DENIED', message: 'Never.', details: { not_applied: true } } })
+    expect(await booted.kernel.reload()).toMatchObject({
+      ok: false,
+      generation: 1,
+      diagnostics: [{ code: 'VT_RELOAD_REFUSED', message: expect.stringContaining('never') }],
+    })
+    expect(await booted.call('echo', { text: 'x' })).toMatchObject({
+      ok: false,
+      error: { code: 'VT_POLICY_DENIED', message: 'Never.', details: { not_applied: true } },
+    })
     await plugins.drop()
   })
 })
@@ -152,7 +184,12 @@ alias:
       return result.ok ? result.output['given'] : result.error
     }
     expect(await given('say', { what: 'x', how: 'long' })).toEqual({ text: 'x', max_results: 7, body: 'LONG' })
-    expect(await given('say', { what: 'x', list: true })).toEqual({ text: 'x', max_results: 7, body: 'NONE', mode: 'list' })
+    expect(await given('say', { what: 'x', list: true })).toEqual({
+      text: 'x',
+      max_results: 7,
+      body: 'NONE',
+      mode: 'list',
+    })
     expect(await given('same', { t: 'x', loud: 'true' })).toEqual({ text: 'x', loud: true })
     expect(await given('say', {})).toMatchObject({ code: 'VT_INPUT_MISSING', message: expect.stringContaining('what') })
     expect(await booted.call('say', { what: 'x' })).toMatchObject({ output: { caller: { alias: 'say', depth: 0 } } })
@@ -210,13 +247,19 @@ alias:
         by: 'hello',
         kind: 'short',
         names: ['a', '{title}'],
-        big: [{ is: 'a', of: 'A long title\nsecond line' }, { is: 'c', of: 'A long title\nsecond line' }],
+        big: [
+          { is: 'a', of: 'A long title\nsecond line' },
+          { is: 'c', of: 'A long title\nsecond line' },
+        ],
         note: 'A lon… of {3}',
         state: 'some',
       },
       text: 'a=true\n{title}=false\nc=true\n-- A long title',
     })
-    expect(await booted.call('words', { say: 'none', kind: 'list' })).toMatchObject({ output: { state: 'none', kind: 'listed', names: [] }, text: 'Nothing' })
+    expect(await booted.call('words', { say: 'none', kind: 'list' })).toMatchObject({
+      output: { state: 'none', kind: 'listed', names: [] },
+      text: 'Nothing',
+    })
   })
 
   it('may be made by a module where a template is not enough', async () => {
@@ -224,8 +267,14 @@ alias:
   })
 
   it('names the fields of a failure as its caller knows them and shows a call in its own words', async () => {
-    expect(await booted.call('words', { say: 'fail' })).toMatchObject({ ok: false, error: { message: "'say' is wrong." } })
-    expect(await booted.call('words', {})).toMatchObject({ ok: false, error: { code: 'VT_INPUT_MISSING', message: "Missing 'say'.", hint: "Example: words(say='hello')" } })
+    expect(await booted.call('words', { say: 'fail' })).toMatchObject({
+      ok: false,
+      error: { message: "'say' is wrong." },
+    })
+    expect(await booted.call('words', {})).toMatchObject({
+      ok: false,
+      error: { code: 'VT_INPUT_MISSING', message: "Missing 'say'.", hint: "Example: words(say='hello')" },
+    })
   })
 })
 
@@ -250,7 +299,9 @@ describe('binding', () => {
     const plugins = await folderWith(files)
     await using booted = await bootKernel({ manifests: [plugins.folder], config: { use } })
     const result = await booted.call('job')
-    const states = Object.fromEntries(booted.kernel.inspection.contributions().map(({ id, state }) => [id.split(':')[1], state]))
+    const states = Object.fromEntries(
+      booted.kernel.inspection.contributions().map(({ id, state }) => [id.split(':')[1], state]),
+    )
     const codes = booted.kernel.diagnostics().map(({ code }) => code)
     await plugins.drop()
     return { by: result.ok ? result.output['by'] : result.error.code, states, codes }
@@ -259,8 +310,23 @@ describe('binding', () => {
   it('asks overrides by name, then the primary, then fallbacks; one that declines passes on', async () => {
     const { by: served, states, codes } = await by({})
     expect(served).toBe('second')
-    expect(states).toMatchObject({ job: 'active', a_first: 'active', twice: 'shadowed', twin: 'invalid', wordy: 'invalid', lost: 'inactive', mute: 'invalid' })
-    for (const code of ['VT_SLOT_COLLISION', 'VT_SLOT_TWIN', 'VT_SLOT_CONTRACT', 'VT_SLOT_UNKNOWN', 'VT_MANIFEST_INVALID']) expect(codes).toContain(code)
+    expect(states).toMatchObject({
+      job: 'active',
+      a_first: 'active',
+      twice: 'shadowed',
+      twin: 'invalid',
+      wordy: 'invalid',
+      lost: 'inactive',
+      mute: 'invalid',
+    })
+    for (const code of [
+      'VT_SLOT_COLLISION',
+      'VT_SLOT_TWIN',
+      'VT_SLOT_CONTRACT',
+      'VT_SLOT_UNKNOWN',
+      'VT_MANIFEST_INVALID',
+    ])
+      expect(codes).toContain(code)
   })
 
   it.each([

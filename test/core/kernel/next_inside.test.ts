@@ -3,7 +3,17 @@ import { bootKernel } from 'vtcode/test'
 
 // A next call that leads out of the workspace is one that nobody can make: whoever says it, it is left out.
 const outside = ['/etc/passwd', '../x', 'a/../../x', '~/x']
-const looks = (path: string): string[] => [`cat ${path}`, `head -n 3 ${path}`, `tail ${path}`, `sed -n 2,5p ${path}`, `ls ${path}`, `tree ${path}`, `find ${path} -name x`, `grep x ${path}`, `rg x ${path}`]
+const looks = (path: string): string[] => [
+  `cat ${path}`,
+  `head -n 3 ${path}`,
+  `tail ${path}`,
+  `sed -n 2,5p ${path}`,
+  `ls ${path}`,
+  `tree ${path}`,
+  `find ${path} -name x`,
+  `grep x ${path}`,
+  `rg x ${path}`,
+]
 const errorOf = (result: any): any => result.error
 
 describe('what was denied or asked about', () => {
@@ -11,33 +21,66 @@ describe('what was denied or asked about', () => {
     ['by a rule that denies', { policy: { deny: ['Bash'] } }],
     ['by a rule that asks', { policy: { ask: ['Bash'] } }],
   ])('%s tells what to call instead, and never a place outside', async (_, config) => {
-    await using booted = await bootKernel({ mode: 'auto', config: { sandbox: { mode: 'off' }, ...config }, files: { 'a.txt': 'x\n'.repeat(9) } })
+    await using booted = await bootKernel({
+      mode: 'auto',
+      config: { sandbox: { mode: 'off' }, ...config },
+      files: { 'a.txt': 'x\n'.repeat(9) },
+    })
     for (const command of looks('a.txt')) {
       const { next } = errorOf(await booted.call('unified_exec', { action: 'run', command }))
       expect(next, command).toMatchObject({ tool: expect.stringMatching(/^unified_/) })
-      if (!/^(tree|ls|find)/.test(command)) expect(await booted.call(next.tool, next.input), command).toMatchObject({ ok: true })
+      if (!/^(tree|ls|find)/.test(command))
+        expect(await booted.call(next.tool, next.input), command).toMatchObject({ ok: true })
     }
-    for (const path of outside) for (const command of looks(path)) expect(errorOf(await booted.call('unified_exec', { action: 'run', command })), command).not.toHaveProperty('next')
+    for (const path of outside)
+      for (const command of looks(path))
+        expect(errorOf(await booted.call('unified_exec', { action: 'run', command })), command).not.toHaveProperty(
+          'next',
+        )
   })
   it('by the mode tells no place outside', async () => {
     await using booted = await bootKernel({ mode: 'plan', files: { 'a.txt': 'x\n' } })
-    for (const path of outside) for (const command of looks(path)) expect(await booted.call('unified_exec', { action: 'run', command }), command).not.toHaveProperty('error.next')
+    for (const path of outside)
+      for (const command of looks(path))
+        expect(await booted.call('unified_exec', { action: 'run', command }), command).not.toHaveProperty('error.next')
   })
   it('is not told to be read another way where a rule keeps that file', async () => {
-    await using booted = await bootKernel({ mode: 'auto', config: { policy: { deny: ['Read(.env*)', 'Bash(cat *)'] } }, files: { '.env': 'x\n' } })
-    expect(errorOf(await booted.call('unified_exec', { action: 'run', command: 'cat .env' }))).toMatchObject({ code: 'VT_POLICY_DENIED' })
-    expect(errorOf(await booted.call('unified_exec', { action: 'run', command: 'cat .env' }))).not.toHaveProperty('next')
+    await using booted = await bootKernel({
+      mode: 'auto',
+      config: { policy: { deny: ['Read(.env*)', 'Bash(cat *)'] } },
+      files: { '.env': 'x\n' },
+    })
+    expect(errorOf(await booted.call('unified_exec', { action: 'run', command: 'cat .env' }))).toMatchObject({
+      code: 'VT_POLICY_DENIED',
+    })
+    expect(errorOf(await booted.call('unified_exec', { action: 'run', command: 'cat .env' }))).not.toHaveProperty(
+      'next',
+    )
   })
 })
 
 it('no failure and no answer of any plugin has a next call that leads out', async () => {
-  const calls = [['unified_file', 'read'], ['unified_file', 'edit'], ['unified_search', 'list'], ['unified_search', 'grep'], ['unified_search', 'outline'], ['unified_search', 'structural'], ['unified_exec', 'inspect']]
-  const said = calls.flatMap(([tool, action]) => outside.slice(0, 3).map((path) => ({ tool, input: { action, ...(action === 'inspect' ? { spool_path: path } : { path }) } })))
+  const calls = [
+    ['unified_file', 'read'],
+    ['unified_file', 'edit'],
+    ['unified_search', 'list'],
+    ['unified_search', 'grep'],
+    ['unified_search', 'outline'],
+    ['unified_search', 'structural'],
+    ['unified_exec', 'inspect'],
+  ]
+  const said = calls.flatMap(([tool, action]) =>
+    outside
+      .slice(0, 3)
+      .map((path) => ({ tool, input: { action, ...(action === 'inspect' ? { spool_path: path } : { path }) } })),
+  )
   await using booted = await bootKernel({
     mode: 'auto',
     files: {
-      'p/lead.yaml': 'action: demo/lead\neffects: [read]\ndescription: Leads somewhere.\nmodule: ./lead.js\ninput: { properties: { next: { type: object }, fails: { type: boolean } } }\nerrors: { DEMO_NO: { message: No., hint: Do that. } }\n',
-      'p/lead.js': "export default ({ input: { next, fails } }) => fails ? { ok: false, error: { code: 'DEMO_NO', message: 'No.', hint: 'Look.', retryable: false, next } } : { ok: true, output: { next } }\n",
+      'p/lead.yaml':
+        'action: demo/lead\neffects: [read]\ndescription: Leads somewhere.\nmodule: ./lead.js\ninput: { properties: { next: { type: object }, fails: { type: boolean } } }\nerrors: { DEMO_NO: { message: No., hint: Do that. } }\n',
+      'p/lead.js':
+        "export default ({ input: { next, fails } }) => fails ? { ok: false, error: { code: 'DEMO_NO', message: 'No.', hint: 'Look.', retryable: false, next } } : { ok: true, output: { next } }\n",
     },
     config: { manifests: ['builtin', './p'] },
   })

@@ -6,11 +6,14 @@ import { hold } from '../../support/inside.js'
 const wrong = [{ wrong: [] }, 'no such value', -5, '../../out']
 
 /** `a='b', c=[1, 'd']`, as the vocabulary of another agent writes an input. */
-const asInput = (words: string): unknown => JSON.parse(`{${words.replace(/(\w+)=(?=['[\d])/g, '"$1":').replaceAll("'", '"')}}`)
+const asInput = (words: string): unknown =>
+  JSON.parse(`{${words.replace(/(\w+)=(?=['[\d])/g, '"$1":').replaceAll("'", '"')}}`)
 
 describe.each(['unified', 'classic', 'omp', 'thndrs', 'each'])('an error in the words of %s', (dialect) => {
   it('has a hint, and its example and its next call pass', async () => {
-    const { kernel } = hold(await bootKernel({ files: { 'a.txt': 'one\n', 'src/a.ts': 'export const a = 1\n' }, dialects: [dialect] }))
+    const { kernel } = hold(
+      await bootKernel({ files: { 'a.txt': 'one\n', 'src/a.ts': 'export const a = 1\n' }, dialects: [dialect] }),
+    )
     const faults: string[] = []
     let told = 0
     const passes = async (from: string, tool: string, input: unknown) => {
@@ -37,7 +40,8 @@ describe.each(['unified', 'classic', 'omp', 'thndrs', 'each'])('an error in the 
         const base = one === undefined ? {} : { action: one }
         await provoke(name, base)
         await provoke(name, { ...base, nonsense: 1 })
-        for (const field of Object.keys(fields)) for (const value of wrong) await provoke(name, { ...base, [field]: value })
+        for (const field of Object.keys(fields))
+          for (const value of wrong) await provoke(name, { ...base, [field]: value })
       }
       if (action) await provoke(name, { action: 'gerp' })
       await provoke(`${name}x`, {})

@@ -20,7 +20,13 @@ const atHome = (path: string, text: string) => put(join(space.home, path), text)
 
 /** What is found under the settings as the files say them; built-ins left out. */
 async function find(admin = join(space.home, 'etc'), path = process.env['PATH'], config: object = {}) {
-  const places = { workspace: space.root, home: join(space.home, '.vtcode'), user: space.home, admin, env: { PATH: path } }
+  const places = {
+    workspace: space.root,
+    home: join(space.home, '.vtcode'),
+    user: space.home,
+    admin,
+    env: { PATH: path },
+  }
   const loaded = await loadSettings({ ...places, config, trusted: () => true })
   const { contributions, invalid, diagnostics } = await discoverManifests({ ...places, loaded })
   return {
@@ -28,7 +34,9 @@ async function find(admin = join(space.home, 'etc'), path = process.env['PATH'],
     contributions,
     invalid,
     diagnostics,
-    said: diagnostics.map(({ code, files }) => `${code} ${files.map((file) => file.replace(space.home, '~').replace(space.root, '.'))}`),
+    said: diagnostics.map(
+      ({ code, files }) => `${code} ${files.map((file) => file.replace(space.home, '~').replace(space.root, '.'))}`,
+    ),
   }
 }
 
@@ -48,13 +56,30 @@ describe('manifests are found', () => {
     await space.write('vtcode.config.yaml', 'manifests: [./tools]')
     const { ids, said } = await find()
     expect(ids).toEqual([
-      'user:one user', 'user:file user', 'workspace:upper workspace', 'workspace:lower workspace',
-      'alpha:a user', 'alpha:b user', 'zeta:z user', 'agent:g user', 'theirs:t workspace', 'more:m workspace',
+      'user:one user',
+      'user:file user',
+      'workspace:upper workspace',
+      'workspace:lower workspace',
+      'alpha:a user',
+      'alpha:b user',
+      'zeta:z user',
+      'agent:g user',
+      'theirs:t workspace',
+      'more:m workspace',
     ])
     expect(said).toEqual([])
   })
   it('but not where names begin with . or _, in schema, in node_modules, or more than four deep; hooks.json of a plugin holds its lifecycle hooks', async () => {
-    for (const path of ['.hidden.yaml', '_draft.yaml', 'schema/a.yaml', 'node_modules/a.yaml', 'a/b/c/d/e.yaml', 'README.md', '_old/a.yaml']) await space.write(`tools/${path}`, tool('no'))
+    for (const path of [
+      '.hidden.yaml',
+      '_draft.yaml',
+      'schema/a.yaml',
+      'node_modules/a.yaml',
+      'a/b/c/d/e.yaml',
+      'README.md',
+      '_old/a.yaml',
+    ])
+      await space.write(`tools/${path}`, tool('no'))
     await space.write('tools/a/b/c/yes.yaml', tool('yes'))
     await space.write('.vtcode/plugins/p/vtcode/hooks.json', '{}')
     await space.write('.vtcode/plugins/p/vtcode/a.yaml', tool('a'))
@@ -64,17 +89,27 @@ describe('manifests are found', () => {
   it('in packages, from the folder of the settings file upwards', async () => {
     await space.write('node_modules/@acme/vtcode-tools/vtcode.yaml', tool('p'))
     await space.write('node_modules/loose/tools/a.yaml', tool('l'))
-    await space.write('.vtcode/config.yaml', "manifests: ['npm:@acme/vtcode-tools', { from: 'npm:loose' }, 'npm:absent', 'npm:../x']")
+    await space.write(
+      '.vtcode/config.yaml',
+      "manifests: ['npm:@acme/vtcode-tools', { from: 'npm:loose' }, 'npm:absent', 'npm:../x']",
+    )
     const { ids, diagnostics } = await find()
     expect(ids).toEqual(['vtcode-tools:p workspace', 'workspace:l workspace'])
-    expect(diagnostics.map(({ message }) => message)).toEqual(["'npm:absent' in `manifests` does not exist.", "'npm:../x' in `manifests` does not exist."])
+    expect(diagnostics.map(({ message }) => message)).toEqual([
+      "'npm:absent' in `manifests` does not exist.",
+      "'npm:../x' in `manifests` does not exist.",
+    ])
   })
   it('with the built-in ones unless the settings take them away', async () => {
-    expect((await find()).contributions.every(({ layer, plugin }) => layer === 'builtin' && plugin === 'builtin')).toBe(true)
+    expect((await find()).contributions.every(({ layer, plugin }) => layer === 'builtin' && plugin === 'builtin')).toBe(
+      true,
+    )
     atHome('.vtcode/vtcode.config.yaml', "manifests: ['!builtin:*']")
     const { contributions, invalid } = await find()
     expect(contributions).toEqual([])
-    expect(new Set(invalid.map(({ state, reason }) => `${state} ${reason}`))).toEqual(new Set(["inactive taken away by 'builtin:*' in the settings"]))
+    expect(new Set(invalid.map(({ state, reason }) => `${state} ${reason}`))).toEqual(
+      new Set(["inactive taken away by 'builtin:*' in the settings"]),
+    )
   })
 })
 
@@ -87,8 +122,14 @@ it('one bad file never stops the others, and everything found has a state', asyn
   await space.write('.vtcode/plugins/p/vtcode/f.yaml', 'name: f\nkind: policy\nmodule: ./gone.js')
   const { ids, invalid, said } = await find()
   expect(ids).toEqual(['p:c workspace'])
-  expect(invalid.map(({ id, kind, state, slot, stage }) => [id, kind, state, slot, stage].filter(Boolean).join(' '))).toEqual([
-    'p:a unknown invalid', 'p:b action invalid t/b override', 'p:c action invalid c primary', 'p:e action invalid e primary', 'p:f policy invalid',
+  expect(
+    invalid.map(({ id, kind, state, slot, stage }) => [id, kind, state, slot, stage].filter(Boolean).join(' ')),
+  ).toEqual([
+    'p:a unknown invalid',
+    'p:b action invalid t/b override',
+    'p:c action invalid c primary',
+    'p:e action invalid e primary',
+    'p:f policy invalid',
   ])
   expect(said.filter((line) => !line.includes('b.yaml:1'))).toEqual([
     'VT_MANIFEST_INVALID ./.vtcode/plugins/p/vtcode/a.yaml:1:8',
@@ -138,7 +179,10 @@ describe('a plugin', () => {
     symlinkSync(join(space.home, 'elsewhere/vtcode.yaml'), join(space.root, '.vtcode/plugins/b/vtcode/link.yaml'))
     const { ids, said } = await find()
     expect(ids).toEqual(['b:b workspace'])
-    expect(said).toEqual(['VT_MANIFEST_INVALID ./.vtcode/plugins/evil', 'VT_MANIFEST_INVALID ./.vtcode/plugins/b/vtcode/link.yaml'])
+    expect(said).toEqual([
+      'VT_MANIFEST_INVALID ./.vtcode/plugins/evil',
+      'VT_MANIFEST_INVALID ./.vtcode/plugins/b/vtcode/link.yaml',
+    ])
   })
   it('of the home folder is read once when that is the workspace', async () => {
     await space.write('.vtcode/plugins/p/vtcode.yaml', tool('a'))
@@ -151,11 +195,17 @@ describe('a plugin', () => {
 describe('an entry of manifests', () => {
   it('chooses with only and except, and carries options', async () => {
     for (const name of ['grep_a', 'grep_b', 'list']) await space.write(`tools/${name}.yaml`, tool(name))
-    await space.write('vtcode.config.yaml', "manifests: [{ from: tools, only: ['workspace:grep_*'], except: ['*_b'], options: { depth: 3 } }]")
+    await space.write(
+      'vtcode.config.yaml',
+      "manifests: [{ from: tools, only: ['workspace:grep_*'], except: ['*_b'], options: { depth: 3 } }]",
+    )
     const { ids, invalid, contributions } = await find()
     expect(ids).toEqual(['workspace:grep_a workspace'])
     expect(contributions.find(({ layer }) => layer === 'workspace')?.options).toEqual({ depth: 3 })
-    expect(invalid.map(({ id, state }) => `${id} ${state}`)).toEqual(['workspace:grep_b inactive', 'workspace:list inactive'])
+    expect(invalid.map(({ id, state }) => `${id} ${state}`)).toEqual([
+      'workspace:grep_b inactive',
+      'workspace:list inactive',
+    ])
   })
   it('of the workspace stays inside it', async () => {
     atHome('mine/a.yaml', tool('a'))
@@ -172,7 +222,10 @@ describe('an entry of manifests', () => {
     await space.write('vtcode.config.yaml', 'manifests: [{ from: gone, required: true }]')
     await expect(find()).rejects.toMatchObject({ code: 'VT_RELOAD_REFUSED' })
     await space.write('vtcode.config.yaml', 'manifests: [{ from: tools, required: true }]')
-    await expect(find()).rejects.toMatchObject({ code: 'VT_RELOAD_REFUSED', message: expect.stringContaining('workspace:a') })
+    await expect(find()).rejects.toMatchObject({
+      code: 'VT_RELOAD_REFUSED',
+      message: expect.stringContaining('workspace:a'),
+    })
   })
   it('takes contributions away with !, a workspace no policy and no override of the user', async () => {
     atHome('.vtcode/plugins/own/vtcode/p.yaml', 'name: p\nkind: policy\nrules: {}')
@@ -187,11 +240,19 @@ describe('an entry of manifests', () => {
     expect((await find()).ids).toEqual([])
   })
   it('takes them away for the one who said so, whatever others add to the list, and tells what a workspace named and stays', async () => {
-    for (const name of ['own', 'more']) atHome(`.vtcode/plugins/${name}/vtcode/p.yaml`, 'name: p\nkind: policy\nrules: {}')
+    for (const name of ['own', 'more'])
+      atHome(`.vtcode/plugins/${name}/vtcode/p.yaml`, 'name: p\nkind: policy\nrules: {}')
     atHome('.vtcode/vtcode.config.yaml', "plugins: { disable: ['own:p'] }")
-    for (const said of ["plugins: { disable: ['more:*', '*:p', 'builtin:permission'] }", "manifests: ['!more:*', '!*:p', '!builtin:permission']"]) {
+    for (const said of [
+      "plugins: { disable: ['more:*', '*:p', 'builtin:permission'] }",
+      "manifests: ['!more:*', '!*:p', '!builtin:permission']",
+    ]) {
       await space.write('vtcode.config.yaml', said)
-      expect(await find()).toMatchObject({ ids: ['more:p user'], said: ['VT_PLUGIN_KEPT ./vtcode.config.yaml'], diagnostics: [{ severity: 'warning', message: expect.stringMatching(/'more:\*'.*more:p/) }] })
+      expect(await find()).toMatchObject({
+        ids: ['more:p user'],
+        said: ['VT_PLUGIN_KEPT ./vtcode.config.yaml'],
+        diagnostics: [{ severity: 'warning', message: expect.stringMatching(/'more:\*'.*more:p/) }],
+      })
       // What the user adds for one run does not speak for the workspace.
       const { contributions } = await find(undefined, undefined, { plugins: { disable: ['nothing:x'] } })
       expect(contributions.map(({ id }) => id)).toEqual(expect.arrayContaining(['more:p', 'builtin:permission']))
@@ -212,13 +273,20 @@ it('plugins can be switched off, all or those of the workspace', async () => {
 })
 
 describe('requirements', () => {
-  const needy = (name: string, more: string) => space.write(`.vtcode/plugins/${name}/vtcode.yaml`, `${tool(name)}${more}`)
+  const needy = (name: string, more: string) =>
+    space.write(`.vtcode/plugins/${name}/vtcode.yaml`, `${tool(name)}${more}`)
   const unmet = async () => {
     const { ids, diagnostics } = await find()
-    return { ids: ids.map((id) => id.split(':')[0]), said: diagnostics.map(({ code, severity, message }) => `${code} ${severity} ${message}`) }
+    return {
+      ids: ids.map((id) => id.split(':')[0]),
+      said: diagnostics.map(({ code, severity, message }) => `${code} ${severity} ${message}`),
+    }
   }
   it('that are met change nothing', async () => {
-    await needy('all', `vtcode: '>=0.0.1'\nrequires: { os: [${process.platform}], arch: [${process.arch}], node: '>=20', bin: [sh], plugins: [other] }`)
+    await needy(
+      'all',
+      `vtcode: '>=0.0.1'\nrequires: { os: [${process.platform}], arch: [${process.arch}], node: '>=20', bin: [sh], plugins: [other] }`,
+    )
     await needy('other', '')
     expect(await unmet()).toEqual({ ids: ['all', 'other'], said: [] })
   })

@@ -15,14 +15,24 @@ afterEach(() => space[Symbol.asyncDispose]())
 async function read(text: string, file = 'a.yaml') {
   await space.write(file, text)
   const reading = await readManifest(join(space.root, file), { layer: 'user', root: space.root })
-  return { ...reading, said: reading.diagnostics.map(({ code, message, files }) => `${code} ${message} ${files.map((at) => at.slice(space.root.length + 1))}`) }
+  return {
+    ...reading,
+    said: reading.diagnostics.map(
+      ({ code, message, files }) => `${code} ${message} ${files.map((at) => at.slice(space.root.length + 1))}`,
+    ),
+  }
 }
 const first = async (text: string, file?: string) => (await read(text, file)).said[0]
 
 describe('a manifest', () => {
   it('of three lines is enough', async () => {
     const { manifest, name, kind, said } = await read('name: hello\ndescription: Say hello.\nrun: [echo, hello]')
-    expect({ manifest, name, kind, said }).toEqual({ manifest: { name: 'hello', description: 'Say hello.', run: ['echo', 'hello'] }, name: 'hello', kind: 'action', said: [] })
+    expect({ manifest, name, kind, said }).toEqual({
+      manifest: { name: 'hello', description: 'Say hello.', run: ['echo', 'hello'] },
+      name: 'hello',
+      kind: 'action',
+      said: [],
+    })
   })
   it('may use every field of ours', async () => {
     const { said } = await read(
@@ -56,7 +66,10 @@ describe('a manifest', () => {
     expect(said).toEqual([])
   })
   it.each([
-    ['policy', 'name: p\nkind: policy\nslots: ["unified_*/*", "*"]\neffects: [exec]\norder: -10\ninput: { properties: { reason: { type: string } } }\nmodule: ./m.js'],
+    [
+      'policy',
+      'name: p\nkind: policy\nslots: ["unified_*/*", "*"]\neffects: [exec]\norder: -10\ninput: { properties: { reason: { type: string } } }\nmodule: ./m.js',
+    ],
     ['compactor', 'name: c\nkind: compactor\nshrink: { head_lines: 4 }'],
     ['surface', 'name: s\nkind: surface\nverb: lines\nmodule: ./m.js'],
     ['adapter', 'name: a\nkind: adapter\nkey: run\nmodule: ./m.js'],
@@ -65,25 +78,69 @@ describe('a manifest', () => {
   })
 
   it.each([
-    ['a mistyped key', 'name: a\nrun: [x]\nefects: [exec]', "VT_MANIFEST_INVALID Unknown key 'efects'; did you mean 'effects'? a.yaml:3:1"],
-    ['a key of another kind', 'name: a\nkind: adapter\nkey: run\nmodule: ./m.js\nverb: x', /^VT_MANIFEST_INVALID Unknown key 'verb'; known: \$schema, name, .*, key, expands, module.* a\.yaml:5:1$/],
-    ['a mistyped key further in', 'name: a\nrun: [x]\nrequires:\n  bins: [git]', "VT_MANIFEST_INVALID Unknown key 'requires.bins'; did you mean 'bin'? a.yaml:4:3"],
-    ['an unknown kind', 'name: a\nkind: toolbox', /^VT_MANIFEST_INVALID 'kind' is 'toolbox'; allowed: action, policy, compactor, surface, adapter, provider, resource, prompt\. a\.yaml:2:1$/],
+    [
+      'a mistyped key',
+      'name: a\nrun: [x]\nefects: [exec]',
+      "VT_MANIFEST_INVALID Unknown key 'efects'; did you mean 'effects'? a.yaml:3:1",
+    ],
+    [
+      'a key of another kind',
+      'name: a\nkind: adapter\nkey: run\nmodule: ./m.js\nverb: x',
+      /^VT_MANIFEST_INVALID Unknown key 'verb'; known: \$schema, name, .*, key, expands, module.* a\.yaml:5:1$/,
+    ],
+    [
+      'a mistyped key further in',
+      'name: a\nrun: [x]\nrequires:\n  bins: [git]',
+      "VT_MANIFEST_INVALID Unknown key 'requires.bins'; did you mean 'bin'? a.yaml:4:3",
+    ],
+    [
+      'an unknown kind',
+      'name: a\nkind: toolbox',
+      /^VT_MANIFEST_INVALID 'kind' is 'toolbox'; allowed: action, policy, compactor, surface, adapter, provider, resource, prompt\. a\.yaml:2:1$/,
+    ],
     ['a wrong type', 'name: a\nrun: echo hello', "VT_MANIFEST_INVALID 'run' is text; a list is needed. a.yaml:2:1"],
     ['a bad name', 'name: A b\nrun: [x]', /^VT_MANIFEST_INVALID 'name' is 'A b', which does not match .* a\.yaml:1:1$/],
     ['no name', 'description: x\nrun: [x]', 'VT_MANIFEST_INVALID One of name, action is needed. a.yaml:1:1'],
-    ['nothing to do', 'name: a', 'VT_MANIFEST_INVALID One of module, run, http, mcp, alias, forwards is needed. a.yaml:1:1'],
-    ['two things to do', 'name: a\neffects: []\nmodule: ./m.js\nrun: [x]', 'VT_MANIFEST_INVALID module and run exclude each other. a.yaml:1:1'],
+    [
+      'nothing to do',
+      'name: a',
+      'VT_MANIFEST_INVALID One of module, run, http, mcp, alias, forwards is needed. a.yaml:1:1',
+    ],
+    [
+      'two things to do',
+      'name: a\neffects: []\nmodule: ./m.js\nrun: [x]',
+      'VT_MANIFEST_INVALID module and run exclude each other. a.yaml:1:1',
+    ],
     ['a module without effects', 'name: a\nmodule: ./m.js', "VT_MANIFEST_INVALID 'effects' is missing. a.yaml:1:1"],
-    ['an unknown effect', 'name: a\nrun: [x]\neffects: [delete]', /'effects\.0' is 'delete'; allowed: read, write, exec, net, ask\. a\.yaml:3:11$/],
+    [
+      'an unknown effect',
+      'name: a\nrun: [x]\neffects: [delete]',
+      /'effects\.0' is 'delete'; allowed: read, write, exec, net, ask\. a\.yaml:3:11$/,
+    ],
     ['a list', '- a', 'VT_MANIFEST_INVALID The file is a list; an object is needed. a.yaml:1:1'],
     ['an empty file', '', 'VT_MANIFEST_INVALID The file is empty; an object is needed. a.yaml:1:1'],
-    ['a later version', '$schema: urn:vtcode:schema:manifest:2\nname: a', 'VT_MANIFEST_INVALID It is made for manifest version 2; this program reads version 1. a.yaml:1:1'],
+    [
+      'a later version',
+      '$schema: urn:vtcode:schema:manifest:2\nname: a',
+      'VT_MANIFEST_INVALID It is made for manifest version 2; this program reads version 1. a.yaml:1:1',
+    ],
     ['broken YAML', 'name: a\nrun: [x', /^VT_MANIFEST_INVALID .* a\.yaml:2:8$/],
     ['too much', `name: a\nrun: [${'['.repeat(70)}`, /^VT_MANIFEST_LIMIT Nested more than 64 levels deep\. a\.yaml:2$/],
-    ['a reference elsewhere', 'name: a\nrun: [x]\ninput: { properties: { a: { $ref: "https://example.org/x" } } }', /^VT_SCHEMA_INVALID .*input refers to https:\/\/example\.org\/x; only #\/\$defs.* a\.yaml:3:1$/],
-    ['a schema with an id', 'name: a\nrun: [x]\noutput: { $id: x }', /^VT_SCHEMA_INVALID .*output has \$id.* a\.yaml:3:1$/],
-    ['too many properties', `name: a\nrun: [x]\ninput: { properties: { ${Array.from({ length: 201 }, (_, i) => `p${i}: {}`)} } }`, /^VT_SCHEMA_INVALID .*more than 200 properties/],
+    [
+      'a reference elsewhere',
+      'name: a\nrun: [x]\ninput: { properties: { a: { $ref: "https://example.org/x" } } }',
+      /^VT_SCHEMA_INVALID .*input refers to https:\/\/example\.org\/x; only #\/\$defs.* a\.yaml:3:1$/,
+    ],
+    [
+      'a schema with an id',
+      'name: a\nrun: [x]\noutput: { $id: x }',
+      /^VT_SCHEMA_INVALID .*output has \$id.* a\.yaml:3:1$/,
+    ],
+    [
+      'too many properties',
+      `name: a\nrun: [x]\ninput: { properties: { ${Array.from({ length: 201 }, (_, i) => `p${i}: {}`)} } }`,
+      /^VT_SCHEMA_INVALID .*more than 200 properties/,
+    ],
   ])('with %s is refused by file and line', async (_, text, expected) => {
     const { manifest, said } = await read(text)
     expect(manifest).toBeUndefined()
@@ -100,7 +157,8 @@ describe('a manifest', () => {
 })
 
 describe('a module', () => {
-  const at = (module: string) => first(`name: a\naction: x/y\nstage: override\nmodule: ${JSON.stringify(module)}`, 'sub/a.yaml')
+  const at = (module: string) =>
+    first(`name: a\naction: x/y\nstage: override\nmodule: ${JSON.stringify(module)}`, 'sub/a.yaml')
   it.each(['../m.js', '../lib/n.mjs', '../typed.ts', '../typed.js'])('may be %s', async (module) => {
     expect(await at(module)).toBeUndefined()
   })
@@ -130,14 +188,21 @@ it('cleans the texts a model reads and says so, and nothing else', async () => {
   const { manifest, said } = await read(
     'name: a\ndescription: "a\\u200bb\\u202ec\\u001b[1m\\nd"\nrun: [printf, "\\u001b[1m"]\ninput: { properties: { p: { type: string, description: "x\\u2066y" } } }',
   )
-  expect(manifest).toMatchObject({ description: 'abc[1m\nd', run: ['printf', '\u001b[1m'], input: { properties: { p: { description: 'xy' } } } })
+  expect(manifest).toMatchObject({
+    description: 'abc[1m\nd',
+    run: ['printf', '\u001b[1m'],
+    input: { properties: { p: { description: 'xy' } } },
+  })
   expect(said).toEqual([expect.stringMatching(/^VT_TEXT_CLEANED .* of a\. a\.yaml$/)])
 })
 
 describe('the catalogue', () => {
   const folder = join(repository, 'manifests')
   it('holds what lies in the folder, but for what our actions answer', async () => {
-    const catalogue = JSON.parse(readFileSync(join(repository, 'dist/manifests/_catalogue.json'), 'utf8')) as { file: string; manifest: unknown }[]
+    const catalogue = JSON.parse(readFileSync(join(repository, 'dist/manifests/_catalogue.json'), 'utf8')) as {
+      file: string
+      manifest: unknown
+    }[]
     const files = (readdirSync(folder, { recursive: true }) as string[]).filter((file) => /\.ya?ml$/.test(file)).sort()
     expect(catalogue.map(({ file }) => file).sort()).toEqual(files)
     for (const { file, manifest } of catalogue) {
@@ -148,8 +213,12 @@ describe('the catalogue', () => {
   it('is not made of a broken manifest: the build names file and line', async () => {
     await space.write('manifests/good.yaml', 'name: good\nrun: [x]')
     await space.write('manifests/deep/bad.yaml', 'name: bad\nrunn: [x]')
-    await expect(compileCatalogue(join(space.root, 'manifests'))).rejects.toThrow(/deep\/bad\.yaml:2:1: Unknown key 'runn'/)
+    await expect(compileCatalogue(join(space.root, 'manifests'))).rejects.toThrow(
+      /deep\/bad\.yaml:2:1: Unknown key 'runn'/,
+    )
     rmSync(join(space.root, 'manifests/deep'), { recursive: true })
-    expect(await compileCatalogue(join(space.root, 'manifests'))).toEqual([{ file: 'good.yaml', manifest: { name: 'good', run: ['x'] } }])
+    expect(await compileCatalogue(join(space.root, 'manifests'))).toEqual([
+      { file: 'good.yaml', manifest: { name: 'good', run: ['x'] } },
+    ])
   })
 })

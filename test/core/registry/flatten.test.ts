@@ -1,11 +1,23 @@
 import { describe, expect, it } from 'vitest'
 import { bootKernel } from 'vtcode/test'
 
-const action = (name: string, properties: string, rest = '') => `action: thing/${name}\ndescription: Does ${name}.\neffects: [read]\ninput:\n  properties:\n${properties}${rest}module: ./thing.js\n`
+const action = (name: string, properties: string, rest = '') =>
+  `action: thing/${name}\ndescription: Does ${name}.\neffects: [read]\ninput:\n  properties:\n${properties}${rest}module: ./thing.js\n`
 const files = {
-  'tools/a.yaml': action('one', '    path: { type: string, description: What to look at., maxLength: 10 }\n    depth: { $ref: "#/$defs/size" }\n', '  $defs: { size: { type: integer } }\n'),
-  'tools/b.yaml': action('two', '    path: { type: string, description: What to write., maxLength: 20 }\n    width: { $ref: "#/$defs/size" }\n', '  $defs: { size: { type: number } }\n'),
-  'tools/c.yaml': action('three', '    path: { type: string, description: What to write. }\n    only: { type: string, enum: [a], default: a, x-aliases: [o] }\n'),
+  'tools/a.yaml': action(
+    'one',
+    '    path: { type: string, description: What to look at., maxLength: 10 }\n    depth: { $ref: "#/$defs/size" }\n',
+    '  $defs: { size: { type: integer } }\n',
+  ),
+  'tools/b.yaml': action(
+    'two',
+    '    path: { type: string, description: What to write., maxLength: 20 }\n    width: { $ref: "#/$defs/size" }\n',
+    '  $defs: { size: { type: number } }\n',
+  ),
+  'tools/c.yaml': action(
+    'three',
+    '    path: { type: string, description: What to write. }\n    only: { type: string, enum: [a], default: a, x-aliases: [o] }\n',
+  ),
   'tools/thing.js': 'export default () => ({ ok: true, output: {} })',
 }
 

@@ -15,31 +15,63 @@ const rules: Record<string, (tool: Tool) => string[]> = {
   openai: ({ name, input }) => [
     ...(/^[a-zA-Z0-9_-]{1,64}$/.test(name) ? [] : ['name']),
     ...top(input),
-    ...every(input, (schema) => (schema['type'] === 'array' && typeof schema['items'] !== 'object' ? 'array without items' : undefined)),
+    ...every(input, (schema) =>
+      schema['type'] === 'array' && typeof schema['items'] !== 'object' ? 'array without items' : undefined,
+    ),
   ],
   // https://docs.anthropic.com/en/docs/agents-and-tools/tool-use: JSON Schema 2020-12, no alternatives at the top, names of properties of a pattern.
   anthropic: ({ name, input }) => [
     ...(/^[a-zA-Z0-9_-]{1,128}$/.test(name) ? [] : ['name']),
     ...top(input),
-    ...every(input, (schema) => Object.keys((schema['properties'] ?? {}) as Schema).find((key) => !/^[a-zA-Z0-9_.-]{1,64}$/.test(key))),
+    ...every(input, (schema) =>
+      Object.keys((schema['properties'] ?? {}) as Schema).find((key) => !/^[a-zA-Z0-9_.-]{1,64}$/.test(key)),
+    ),
     ...every(input, (schema) => ('$ref' in schema ? 'reference' : undefined)),
   ],
   // https://ai.google.dev/api/caching#Schema: a subset of OpenAPI 3.0; each schema has a type or typed alternatives, choices are texts, what is required is there.
   google: ({ name, input }) => [
     ...(/^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$/.test(name) ? [] : ['name']),
     ...every(input, (schema) => {
-      const { type, anyOf, enum: choices, required = [], properties = {} } = schema as { type?: unknown; anyOf?: unknown[]; enum?: unknown[]; required?: string[]; properties?: Schema }
+      const {
+        type,
+        anyOf,
+        enum: choices,
+        required = [],
+        properties = {},
+      } = schema as { type?: unknown; anyOf?: unknown[]; enum?: unknown[]; required?: string[]; properties?: Schema }
       const strange = Object.keys(schema).find((key) => !known.has(key))
       if (strange) return `keyword ${strange}`
       if (typeof type !== 'string' && !(Array.isArray(anyOf) && anyOf.length > 0)) return 'no type'
       if (type !== undefined && anyOf !== undefined) return 'type beside alternatives'
-      if (choices && (type !== 'string' || choices.length === 0 || choices.some((one) => typeof one !== 'string' || one === ''))) return 'choices'
+      if (
+        choices &&
+        (type !== 'string' || choices.length === 0 || choices.some((one) => typeof one !== 'string' || one === ''))
+      )
+        return 'choices'
       if (type === 'array' && typeof schema['items'] !== 'object') return 'array without items'
       return required.find((one) => !Object.hasOwn(properties, one))
     }),
   ],
 }
-const known = new Set(['type', 'format', 'description', 'enum', 'items', 'properties', 'required', 'anyOf', 'minItems', 'maxItems', 'minimum', 'maximum', 'minLength', 'maxLength', 'pattern', 'default', 'additionalProperties'])
+const known = new Set([
+  'type',
+  'format',
+  'description',
+  'enum',
+  'items',
+  'properties',
+  'required',
+  'anyOf',
+  'minItems',
+  'maxItems',
+  'minimum',
+  'maximum',
+  'minLength',
+  'maxLength',
+  'pattern',
+  'default',
+  'additionalProperties',
+])
 
 const top = (input: Schema): string[] => [
   ...(input['type'] === 'object' && typeof input['properties'] === 'object' ? [] : ['top is no object']),
@@ -47,25 +79,46 @@ const top = (input: Schema): string[] => [
 ]
 
 function every(schema: unknown, fault: (schema: Schema) => string | undefined): string[] {
-  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return [`no schema: ${JSON.stringify(schema)}`]
-  const { properties = {}, items, anyOf = [], additionalProperties: others } = schema as { properties?: Schema; items?: unknown; anyOf?: unknown[]; additionalProperties?: unknown }
-  const below = [...Object.values(properties), ...(items === undefined ? [] : [items]), ...anyOf, ...(typeof others === 'object' ? [others] : [])]
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema))
+    return [`no schema: ${JSON.stringify(schema)}`]
+  const {
+    properties = {},
+    items,
+    anyOf = [],
+    additionalProperties: others,
+  } = schema as { properties?: Schema; items?: unknown; anyOf?: unknown[]; additionalProperties?: unknown }
+  const below = [
+    ...Object.values(properties),
+    ...(items === undefined ? [] : [items]),
+    ...anyOf,
+    ...(typeof others === 'object' ? [others] : []),
+  ]
   return [fault(schema as Schema), ...below.flatMap((one) => every(one, fault))].filter((one) => one !== undefined)
 }
 
-const faults = (tools: readonly Tool[]): string[] => tools.flatMap((tool) => Object.entries(rules).flatMap(([service, check]) => check(tool).map((fault) => `${service}: ${tool.name}: ${fault}`)))
+const faults = (tools: readonly Tool[]): string[] =>
+  tools.flatMap((tool) =>
+    Object.entries(rules).flatMap(([service, check]) =>
+      check(tool).map((fault) => `${service}: ${tool.name}: ${fault}`),
+    ),
+  )
 
 describe('the lists that models are shown', () => {
-  it.each([[['unified']], [['each']], [['classic']], [['omp']], [['thndrs']]])('are what OpenAI, Anthropic and Google take, in the words of %s', async (dialects) => {
-    await using booted = await bootKernel({ dialects })
-    const { kernel } = booted
-    for (const tools of [kernel.tools(), kernel.tools({ lean: true })]) {
-      expect(tools.length).toBeGreaterThan(0)
-      expect(faults(tools)).toEqual([])
-    }
-  })
+  it.each([[['unified']], [['each']], [['classic']], [['omp']], [['thndrs']]])(
+    'are what OpenAI, Anthropic and Google take, in the words of %s',
+    async (dialects) => {
+      await using booted = await bootKernel({ dialects })
+      const { kernel } = booted
+      for (const tools of [kernel.tools(), kernel.tools({ lean: true })]) {
+        expect(tools.length).toBeGreaterThan(0)
+        expect(faults(tools)).toEqual([])
+      }
+    },
+  )
 
-  const tools = (input: unknown) => ({ 'pick.json': JSON.stringify({ name: 'pick', run: ['true'], description: 'Picks.', effects: [], input }) })
+  const tools = (input: unknown) => ({
+    'pick.json': JSON.stringify({ name: 'pick', run: ['true'], description: 'Picks.', effects: [], input }),
+  })
   const listed = async (input: unknown): Promise<Tool> => {
     await using files = await bootKernel({ files: tools(input) })
     await using booted = await bootKernel({ manifests: ['builtin', `${files.root}/pick.json`] })
@@ -95,7 +148,10 @@ describe('the lists that models are shown', () => {
         'not a name!': { type: 'string' },
         map: { type: 'object', additionalProperties: { $ref: '#/$defs/word' } },
       },
-      $defs: { word: { type: 'string', minLength: 1 }, tree: { type: 'object', properties: { child: { $ref: '#/$defs/tree' } } } },
+      $defs: {
+        word: { type: 'string', minLength: 1 },
+        tree: { type: 'object', properties: { child: { $ref: '#/$defs/tree' } } },
+      },
     })
     const any = [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }, { type: 'object' }]
     expect(input).toEqual({
@@ -122,31 +178,62 @@ describe('the lists that models are shown', () => {
   })
 
   it('show the properties of alternatives at the top', async () => {
-    const { input } = await listed({ type: 'object', oneOf: [{ properties: { a: { type: 'string' } }, required: ['a'] }, { properties: { b: { enum: ['x'] } }, required: ['b'] }] })
+    const { input } = await listed({
+      type: 'object',
+      oneOf: [
+        { properties: { a: { type: 'string' } }, required: ['a'] },
+        { properties: { b: { enum: ['x'] } }, required: ['b'] },
+      ],
+    })
     expect(input['properties']).toEqual({ a: { type: 'string' }, b: { type: 'string', enum: ['x'] } })
   })
 
   it('are bounded, however a schema doubles and however deep it is', async () => {
-    const $defs = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`d${i}`, { type: 'object', properties: { a: { $ref: `#/$defs/d${i + 1}` }, b: { $ref: `#/$defs/d${i + 1}` } } }]))
-    const { input } = await listed({ type: 'object', properties: { bomb: { $ref: '#/$defs/d0' } }, $defs: { ...$defs, d30: { type: 'string' } } })
+    const $defs = Object.fromEntries(
+      Array.from({ length: 30 }, (_, i) => [
+        `d${i}`,
+        { type: 'object', properties: { a: { $ref: `#/$defs/d${i + 1}` }, b: { $ref: `#/$defs/d${i + 1}` } } },
+      ]),
+    )
+    const { input } = await listed({
+      type: 'object',
+      properties: { bomb: { $ref: '#/$defs/d0' } },
+      $defs: { ...$defs, d30: { type: 'string' } },
+    })
     expect(JSON.stringify(input).length).toBeLessThan(1_000_000)
   })
 
   it('hold the rules for whatever schema a tool brings', async () => {
-    const leaf = fc.constantFrom<unknown>({ type: 'string' }, { enum: ['a', 1, null] }, { const: false }, { $ref: '#/$defs/a' }, { $ref: '#/$defs/none' }, {}, { type: ['null', 'integer'] }, { anyOf: [{}, { required: ['x'] }] }, { format: 'uri', type: 'string' })
+    const leaf = fc.constantFrom<unknown>(
+      { type: 'string' },
+      { enum: ['a', 1, null] },
+      { const: false },
+      { $ref: '#/$defs/a' },
+      { $ref: '#/$defs/none' },
+      {},
+      { type: ['null', 'integer'] },
+      { anyOf: [{}, { required: ['x'] }] },
+      { format: 'uri', type: 'string' },
+    )
     const schema = fc.letrec<{ node: unknown }>((tie) => ({
       node: fc.oneof(
         { depthSize: 'small' },
         leaf,
         tie('node').map((items) => ({ type: 'array', items })),
-        fc.dictionary(fc.constantFrom('enum', 'type', 'a', 'items'), tie('node'), { maxKeys: 3, noNullPrototype: true }).map((properties) => ({ type: 'object', properties, required: ['a'] })),
+        fc
+          .dictionary(fc.constantFrom('enum', 'type', 'a', 'items'), tie('node'), { maxKeys: 3, noNullPrototype: true })
+          .map((properties) => ({ type: 'object', properties, required: ['a'] })),
         fc.array(tie('node'), { maxLength: 3 }).map((all) => ({ oneOf: all })),
         fc.array(tie('node'), { maxLength: 2 }).map((all) => ({ allOf: all })),
       ),
     })).node
     await fc.assert(
       fc.asyncProperty(fc.array(schema, { minLength: 8, maxLength: 8 }), async (all) => {
-        await listed({ type: 'object', properties: Object.fromEntries(all.map((one, at) => [`p${at}`, one])), $defs: { a: all[0] } })
+        await listed({
+          type: 'object',
+          properties: Object.fromEntries(all.map((one, at) => [`p${at}`, one])),
+          $defs: { a: all[0] },
+        })
       }),
       { numRuns: 10 },
     )

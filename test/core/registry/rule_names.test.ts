@@ -9,49 +9,106 @@ import { bin, surroundings } from '../../support/program.js'
 const fixture = fileURLToPath(new URL('../../fixtures/mcp/server.mjs', import.meta.url))
 let place: TempWorkspace
 beforeAll(async () => {
-  const tools = ['search', 'search_code', 'fetch'].map((name) => ({ name, description: 'A tool.', inputSchema: { type: 'object' } }))
+  const tools = ['search', 'search_code', 'fetch'].map((name) => ({
+    name,
+    description: 'A tool.',
+    inputSchema: { type: 'object' },
+  }))
   place = await tempWorkspace({ 'tools.json': JSON.stringify(tools) })
 })
 afterAll(() => place[Symbol.asyncDispose]())
 
 const server = () => ({ command: process.execPath, args: [fixture, place.root, ''], startup_timeout_secs: 20 })
-const settings = (policy: object): Config => ({ policy, mcp: { servers: { 'sequential-thinking': server(), docs: server() } } }) as Config
+const settings = (policy: object): Config =>
+  ({ policy, mcp: { servers: { 'sequential-thinking': server(), docs: server() } } }) as Config
 const boot = (policy: object): Promise<Booted> => bootKernel({ mode: 'auto', config: settings(policy) })
 const told = ({ kernel }: Booted): [string, string | undefined][] =>
-  kernel.diagnostics().filter(({ code }) => code.startsWith('VT_POLICY_')).map(({ code, message }) => [code, /nearest: ([^\s.]+)/.exec(message)?.[1]])
+  kernel
+    .diagnostics()
+    .filter(({ code }) => code.startsWith('VT_POLICY_'))
+    .map(({ code, message }) => [code, /nearest: ([^\s.]+)/.exec(message)?.[1]])
 
 describe('an allow rule for tools of a server', () => {
-  it.each([['mcp__sequential-thinking__*', 'mcp__sequential-thinking__search'], ['mcp__docs__search*', 'mcp__docs__search_code'], ['mcp__docs__*', 'mcp__docs__fetch'], ['mcp__docs', 'mcp__docs__fetch'], ['mcp__sequential-thinking', 'mcp__sequential-thinking__search']])('%s opens %s and nothing of another server', async (rule, slot) => {
+  it.each([
+    ['mcp__sequential-thinking__*', 'mcp__sequential-thinking__search'],
+    ['mcp__docs__search*', 'mcp__docs__search_code'],
+    ['mcp__docs__*', 'mcp__docs__fetch'],
+    ['mcp__docs', 'mcp__docs__fetch'],
+    ['mcp__sequential-thinking', 'mcp__sequential-thinking__search'],
+  ])('%s opens %s and nothing of another server', async (rule, slot) => {
     await using made = await boot({ allow: [rule] })
     expect(told(made)).toEqual([])
     expect((await made.kernel.explain(slot, {})).verdict).toBe('run')
     const other = slot.includes('docs') ? 'mcp__sequential-thinking__search' : 'mcp__docs__search'
     expect((await made.kernel.explain(other, {})).verdict).toBe('ask')
-    expect((await made.kernel.explain('mcp__docs__fetch', {})).verdict).toBe(/docs__(fetch|\*)|docs$/.test(rule) || slot.endsWith('fetch') ? 'run' : 'ask')
+    expect((await made.kernel.explain('mcp__docs__fetch', {})).verdict).toBe(
+      /docs__(fetch|\*)|docs$/.test(rule) || slot.endsWith('fetch') ? 'run' : 'ask',
+    )
   })
 })
 
 describe('a rule that can match nothing', () => {
   it.each([
-    ['allow', 'mcp__*', 'VT_POLICY_NO_MATCH', 'mcp__sequential-thinking__*'], ['allow', 'unified_*', 'VT_POLICY_NO_MATCH', 'unified_'], ['allow', '*', 'VT_POLICY_NO_MATCH', undefined],
-    ['allow', 'mcp__dcos__*', 'VT_POLICY_UNKNOWN_TOOL', 'mcp__docs__*'], ['deny', 'mcp__sequential_thinking__*', 'VT_POLICY_UNKNOWN_TOOL', 'mcp__sequential-thinking__*'], ['deny', 'mcp__docs__serch', 'VT_POLICY_UNKNOWN_TOOL', 'mcp__docs__search'], ['ask', 'mcp__dosc__fetch', 'VT_POLICY_UNKNOWN_TOOL', 'mcp__docs__fetch'],
-    ['deny', 'Bsh(rm *)', 'VT_POLICY_UNKNOWN_TOOL', 'Bash'], ['deny', 'Raed(.env)', 'VT_POLICY_UNKNOWN_TOOL', 'Read'], ['deny', 'unified_exce/run', 'VT_POLICY_UNKNOWN_TOOL', 'unified_exec/run'], ['deny', 'unified_flie/*', 'VT_POLICY_UNKNOWN_TOOL', 'unified_file/*'], ['ask', 'exek', 'VT_POLICY_UNKNOWN_TOOL', 'exec'],
+    ['allow', 'mcp__*', 'VT_POLICY_NO_MATCH', 'mcp__sequential-thinking__*'],
+    ['allow', 'unified_*', 'VT_POLICY_NO_MATCH', 'unified_'],
+    ['allow', '*', 'VT_POLICY_NO_MATCH', undefined],
+    ['allow', 'mcp__dcos__*', 'VT_POLICY_UNKNOWN_TOOL', 'mcp__docs__*'],
+    ['deny', 'mcp__sequential_thinking__*', 'VT_POLICY_UNKNOWN_TOOL', 'mcp__sequential-thinking__*'],
+    ['deny', 'mcp__docs__serch', 'VT_POLICY_UNKNOWN_TOOL', 'mcp__docs__search'],
+    ['ask', 'mcp__dosc__fetch', 'VT_POLICY_UNKNOWN_TOOL', 'mcp__docs__fetch'],
+    ['deny', 'Bsh(rm *)', 'VT_POLICY_UNKNOWN_TOOL', 'Bash'],
+    ['deny', 'Raed(.env)', 'VT_POLICY_UNKNOWN_TOOL', 'Read'],
+    ['deny', 'unified_exce/run', 'VT_POLICY_UNKNOWN_TOOL', 'unified_exec/run'],
+    ['deny', 'unified_flie/*', 'VT_POLICY_UNKNOWN_TOOL', 'unified_file/*'],
+    ['ask', 'exek', 'VT_POLICY_UNKNOWN_TOOL', 'exec'],
   ])('is a warning with the nearest that would: %s %s', async (list, rule, code, nearest) => {
     await using made = await boot({ [list]: [rule] })
     expect(told(made).map(([code]) => code)).toEqual([code])
-    if (nearest !== undefined) expect(told(made)[0]![1]).toMatch(new RegExp(`^${nearest.replace('*', '\\*')}${nearest.endsWith('_') ? '' : '$'}`))
+    if (nearest !== undefined)
+      expect(told(made)[0]![1]).toMatch(
+        new RegExp(`^${nearest.replace('*', '\\*')}${nearest.endsWith('_') ? '' : '$'}`),
+      )
   })
 
   it('is none while a server has not said what it offers, nor where a name has a glob that meets something', async () => {
-    await using made = await bootKernel({ config: { policy: { allow: ['mcp__gone__*', 'unified_exec/*'], deny: ['mcp__gone__write', 'unified_*', '*/patch', 'Bash(rm *)', 'Read(.env)'] }, mcp: { servers: { gone: { command: 'false' } } } } as Config })
+    await using made = await bootKernel({
+      config: {
+        policy: {
+          allow: ['mcp__gone__*', 'unified_exec/*'],
+          deny: ['mcp__gone__write', 'unified_*', '*/patch', 'Bash(rm *)', 'Read(.env)'],
+        },
+        mcp: { servers: { gone: { command: 'false' } } },
+      } as Config,
+    })
     expect(told(made)).toEqual([])
   })
 
   it('is told where full-auto’s list names it, and of a file that is only looked at', async () => {
-    await using made = await bootKernel({ mode: 'full-auto', config: { automation: { full_auto: { enabled: true, allowed_tools: ['unified_exce', 'Bash(ls *)', 'unified_file/*', 'read', 'mcp__*'] } } } as Config })
-    expect(told(made).map(([code, nearest]) => [code, nearest])).toEqual([['VT_POLICY_UNKNOWN_TOOL', 'unified_exec'], ['VT_POLICY_NO_MATCH', undefined]])
-    await using other = await tempWorkspace({ 'idle.yaml': 'policy: { allow: [unified_*], deny: ["Raed(.env)"] }\n', 'right.yaml': 'policy: { deny: ["Read(.env)"] }\n' })
-    const validate = (file: string) => execFileSync('sh', ['-c', '"$@" 2>&1 || true', 'sh', process.execPath, bin, '--workspace', other.root, 'config', 'validate', file], { cwd: other.root, encoding: 'utf8', env: surroundings(other) })
+    await using made = await bootKernel({
+      mode: 'full-auto',
+      config: {
+        automation: {
+          full_auto: {
+            enabled: true,
+            allowed_tools: ['unified_exce', 'Bash(ls *)', 'unified_file/*', 'read', 'mcp__*'],
+          },
+        },
+      } as Config,
+    })
+    expect(told(made).map(([code, nearest]) => [code, nearest])).toEqual([
+      ['VT_POLICY_UNKNOWN_TOOL', 'unified_exec'],
+      ['VT_POLICY_NO_MATCH', undefined],
+    ])
+    await using other = await tempWorkspace({
+      'idle.yaml': 'policy: { allow: [unified_*], deny: ["Raed(.env)"] }\n',
+      'right.yaml': 'policy: { deny: ["Read(.env)"] }\n',
+    })
+    const validate = (file: string) =>
+      execFileSync(
+        'sh',
+        ['-c', '"$@" 2>&1 || true', 'sh', process.execPath, bin, '--workspace', other.root, 'config', 'validate', file],
+        { cwd: other.root, encoding: 'utf8', env: surroundings(other) },
+      )
     expect(validate('idle.yaml')).toMatch(/unified_\*[\s\S]*Raed|Raed[\s\S]*unified_\*/)
     expect(validate('right.yaml')).toBe('The settings are right.\n')
   })
@@ -59,8 +116,14 @@ describe('a rule that can match nothing', () => {
   it('is told by config validate, doctor, policy list and the start of a call', async () => {
     await using made = await tempWorkspace({})
     await made.write('../home/.vtcode/vtcode.config.yaml', 'policy: { allow: [unified_*], deny: ["Raed(.env)"] }\n')
-    const run = (...argv: string[]): string => execFileSync('sh', ['-c', '"$@" 2>&1 || true', 'sh', process.execPath, bin, '--workspace', made.root, ...argv], { cwd: made.root, encoding: 'utf8', env: surroundings(made) })
-    for (const argv of [['config', 'validate'], ['doctor'], ['policy', 'list'], ['call', 'unified_search', 'list']]) expect([argv, run(...argv)]).toEqual([argv, expect.stringMatching(/unified_\*[\s\S]*Raed|Raed[\s\S]*unified_\*/)])
+    const run = (...argv: string[]): string =>
+      execFileSync('sh', ['-c', '"$@" 2>&1 || true', 'sh', process.execPath, bin, '--workspace', made.root, ...argv], {
+        cwd: made.root,
+        encoding: 'utf8',
+        env: surroundings(made),
+      })
+    for (const argv of [['config', 'validate'], ['doctor'], ['policy', 'list'], ['call', 'unified_search', 'list']])
+      expect([argv, run(...argv)]).toEqual([argv, expect.stringMatching(/unified_\*[\s\S]*Raed|Raed[\s\S]*unified_\*/)])
     expect(run('config', 'validate')).not.toContain('The settings are right.')
   })
 })

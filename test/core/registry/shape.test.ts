@@ -7,7 +7,14 @@ it('a key is the same in every spelling, and a longer one is another', () => {
   fc.assert(
     fc.property(fc.array(word, { minLength: 1, maxLength: 4 }), (words) => {
       const capital = (text: string) => text[0]!.toUpperCase() + text.slice(1)
-      const spellings = [words.join('_'), words.join('-'), words.map(capital).join(''), words.map(capital).join('-'), words.join('_').toUpperCase(), `__${words.join('')}`]
+      const spellings = [
+        words.join('_'),
+        words.join('-'),
+        words.map(capital).join(''),
+        words.map(capital).join('-'),
+        words.join('_').toUpperCase(),
+        `__${words.join('')}`,
+      ]
       expect(new Set(spellings.map(foldKey)).size).toBe(1)
       expect(foldKey(foldKey(spellings[0]!))).toBe(foldKey(spellings[0]!))
       expect(foldKey(`${spellings[0]}x`)).not.toBe(foldKey(spellings[0]!))
@@ -16,6 +23,8 @@ it('a key is the same in every spelling, and a longer one is another', () => {
 })
 
 it('the types of a value are those of all branches of its schema', () => {
-  expect([...typesOf({ type: ['string', 'null'], anyOf: [{ type: 'integer' }, { oneOf: [{ type: 'array' }, {}] }] })]).toEqual(['string', 'null', 'integer', 'array'])
+  expect([
+    ...typesOf({ type: ['string', 'null'], anyOf: [{ type: 'integer' }, { oneOf: [{ type: 'array' }, {}] }] }),
+  ]).toEqual(['string', 'null', 'integer', 'array'])
   expect([...typesOf({})]).toEqual([])
 })

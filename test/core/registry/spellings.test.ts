@@ -3,7 +3,13 @@ import { bootKernel, tempWorkspace, type Booted } from 'vtcode/test'
 import { describe, expect, it } from 'vitest'
 
 const files = { 'a.txt': 'x\nx\n', '.git/HEAD': '' }
-const under = (policy: object, dialects?: string[]) => bootKernel({ files, mode: 'auto', config: { policy, sandbox: { mode: 'off' } } as never, ...(dialects && { dialects }) })
+const under = (policy: object, dialects?: string[]) =>
+  bootKernel({
+    files,
+    mode: 'auto',
+    config: { policy, sandbox: { mode: 'off' } } as never,
+    ...(dialects && { dialects }),
+  })
 const codes = (booted: Booted, calls: readonly (readonly [string, object])[]) =>
   Promise.all(
     calls.map(async ([tool, input], index) => {
@@ -23,7 +29,15 @@ const running = [
 ] as const
 
 describe('a rule about any name of a tool', () => {
-  it.each(['run_terminal_cmd', 'run_shell', 'run_pty_cmd', 'unified_exec_run', 'unified_exec/run', 'Run_Shell', 'run_*'])('%s shuts the slot under all of them', async (name) => {
+  it.each([
+    'run_terminal_cmd',
+    'run_shell',
+    'run_pty_cmd',
+    'unified_exec_run',
+    'unified_exec/run',
+    'Run_Shell',
+    'run_*',
+  ])('%s shuts the slot under all of them', async (name) => {
     await using booted = await under({ deny: [name] })
     expect(await codes(booted, running)).toEqual(running.map(() => 'VT_POLICY_DENIED'))
     expect(await codes(booted, [['unified_file', { action: 'read', path: 'a.txt' }]])).toEqual([true])
@@ -47,61 +61,129 @@ describe('a rule about any name of a tool', () => {
 
   it('opens nothing but that name where it allows an alias, and says so', async () => {
     await using booted = await under({ allow: ['run_shell', 'create_file'] })
-    expect(await codes(booted, running)).toEqual(['VT_POLICY_NEEDS_APPROVAL', 'VT_POLICY_NEEDS_APPROVAL', 'VT_POLICY_NEEDS_APPROVAL', true, 'VT_POLICY_NEEDS_APPROVAL', 'VT_POLICY_NEEDS_APPROVAL'])
+    expect(await codes(booted, running)).toEqual([
+      'VT_POLICY_NEEDS_APPROVAL',
+      'VT_POLICY_NEEDS_APPROVAL',
+      'VT_POLICY_NEEDS_APPROVAL',
+      true,
+      'VT_POLICY_NEEDS_APPROVAL',
+      'VT_POLICY_NEEDS_APPROVAL',
+    ])
     expect(warnings(booted)).toMatchObject([
-      { code: 'VT_POLICY_ONE_SPELLING', severity: 'warning', message: expect.stringContaining('run_shell'), hint: 'Name unified_exec/run instead.' },
+      {
+        code: 'VT_POLICY_ONE_SPELLING',
+        severity: 'warning',
+        message: expect.stringContaining('run_shell'),
+        hint: 'Name unified_exec/run instead.',
+      },
       { code: 'VT_POLICY_ONE_SPELLING', message: expect.stringContaining('unified_file/write') },
     ])
   })
 
   it('that leaves open what an alias names leaves open that name only', async () => {
     await using booted = await under({ deny: ['Except(read_file, unified_search)'] })
-    expect(await codes(booted, [['read_file', { path: 'a.txt' }], ['unified_file', { action: 'read', path: 'a.txt' }], ['list_files', {}]])).toEqual([true, 'VT_POLICY_DENIED', true])
+    expect(
+      await codes(booted, [
+        ['read_file', { path: 'a.txt' }],
+        ['unified_file', { action: 'read', path: 'a.txt' }],
+        ['list_files', {}],
+      ]),
+    ).toEqual([true, 'VT_POLICY_DENIED', true])
     expect(warnings(booted)).toMatchObject([{ code: 'VT_POLICY_ONE_SPELLING' }])
   })
 
   it('about a property that only the alias has meets no call, and says so', async () => {
-    await using booted = await under({ deny: ['run_terminal_cmd(working_dir:secret)', 'run_terminal_cmd(workdir:secret)'] })
-    expect(warnings(booted)).toMatchObject([{ code: 'VT_POLICY_ONE_SPELLING', message: expect.stringContaining("'working_dir' is no property of unified_exec/run") }])
+    await using booted = await under({
+      deny: ['run_terminal_cmd(working_dir:secret)', 'run_terminal_cmd(workdir:secret)'],
+    })
+    expect(warnings(booted)).toMatchObject([
+      {
+        code: 'VT_POLICY_ONE_SPELLING',
+        message: expect.stringContaining("'working_dir' is no property of unified_exec/run"),
+      },
+    ])
   })
 })
 
 describe('a name of a tool that a plugin takes', () => {
   const module = 'export default () => ({ ok: true, output: {} })\n'
-  const plugin = (head: string) => ({ 'own/own.js': module, 'own/own.yaml': `${head}\ndescription: Taken.\neffects: [exec]\nmodule: ./own.js\n` })
+  const plugin = (head: string) => ({
+    'own/own.js': module,
+    'own/own.yaml': `${head}\ndescription: Taken.\neffects: [exec]\nmodule: ./own.js\n`,
+  })
   async function taken(head: string, policy: object): Promise<Booted> {
     const place = await tempWorkspace(plugin(head))
-    const booted = await bootKernel({ files, mode: 'auto', config: { policy, sandbox: { mode: 'off' } } as never, manifests: [join(place.root, 'own/own.yaml')] })
-    return { ...booted, [Symbol.asyncDispose]: async () => void (await booted[Symbol.asyncDispose](), await place[Symbol.asyncDispose]()) }
+    const booted = await bootKernel({
+      files,
+      mode: 'auto',
+      config: { policy, sandbox: { mode: 'off' } } as never,
+      manifests: [join(place.root, 'own/own.yaml')],
+    })
+    return {
+      ...booted,
+      [Symbol.asyncDispose]: async () => void (await booted[Symbol.asyncDispose](), await place[Symbol.asyncDispose]()),
+    }
   }
   const execs = running.filter(([name]) => name !== 'unified_exec_run')
 
   it('still shuts the tool, also where nobody agreed to the plugin', async () => {
     await using booted = await taken('name: unified_exec_run', { deny: ['unified_exec_run'] })
     expect(await codes(booted, execs)).toEqual(execs.map(() => 'VT_POLICY_DENIED'))
-    const folder = { '.vtcode/plugins/own/vtcode/own.yaml': plugin('name: unified_exec_run')['own/own.yaml'], '.vtcode/plugins/own/vtcode/own.js': module }
-    await using cloned = await bootKernel({ files: { ...files, ...folder }, mode: 'auto', config: { policy: { deny: ['unified_exec_run'] }, sandbox: { mode: 'off' } } as never })
-    expect(cloned.kernel.inspection.contributions().find(({ id }) => id === 'own:unified_exec_run')?.state).toBe('untrusted')
+    const folder = {
+      '.vtcode/plugins/own/vtcode/own.yaml': plugin('name: unified_exec_run')['own/own.yaml'],
+      '.vtcode/plugins/own/vtcode/own.js': module,
+    }
+    await using cloned = await bootKernel({
+      files: { ...files, ...folder },
+      mode: 'auto',
+      config: { policy: { deny: ['unified_exec_run'] }, sandbox: { mode: 'off' } } as never,
+    })
+    expect(cloned.kernel.inspection.contributions().find(({ id }) => id === 'own:unified_exec_run')?.state).toBe(
+      'untrusted',
+    )
     expect(await codes(cloned, execs)).toEqual(execs.map(() => 'VT_POLICY_DENIED'))
   })
 
   it('opens nothing of the plugin where it is a word for another action', async () => {
-    await using booted = await taken('action: unified_file/own\ninfer: { synonyms: [delete] }', { allow: ['unified_file/delete'] })
-    expect(await codes(booted, [['unified_file', { action: 'own' }], ['unified_file', { action: 'delete', path: 'a.txt' }]])).toEqual(['VT_POLICY_NEEDS_APPROVAL', true])
+    await using booted = await taken('action: unified_file/own\ninfer: { synonyms: [delete] }', {
+      allow: ['unified_file/delete'],
+    })
+    expect(
+      await codes(booted, [
+        ['unified_file', { action: 'own' }],
+        ['unified_file', { action: 'delete', path: 'a.txt' }],
+      ]),
+    ).toEqual(['VT_POLICY_NEEDS_APPROVAL', true])
   })
 })
 
 describe('a limit under any name of a tool', () => {
-  it.each(['search_text', 'grep_search', 'unified_search_grep', 'unified_search/grep'])('%s holds for the slot', async (name) => {
-    await using booted = await under({ constraints: { [name]: { max_results_per_call: 1 } } })
-    for (const [tool, input] of [['unified_search', { action: 'grep', pattern: 'x' }], ['unified_search_grep', { pattern: 'x' }], ['grep_search', { pattern: 'x' }]] as const) {
-      expect(await booted.call(tool, input), tool).toMatchObject({ ok: true, output: { matches: [{ line_number: 1 }] } })
-    }
-    expect(warnings(booted)).toEqual([])
-  })
+  it.each(['search_text', 'grep_search', 'unified_search_grep', 'unified_search/grep'])(
+    '%s holds for the slot',
+    async (name) => {
+      await using booted = await under({ constraints: { [name]: { max_results_per_call: 1 } } })
+      for (const [tool, input] of [
+        ['unified_search', { action: 'grep', pattern: 'x' }],
+        ['unified_search_grep', { pattern: 'x' }],
+        ['grep_search', { pattern: 'x' }],
+      ] as const) {
+        expect(await booted.call(tool, input), tool).toMatchObject({
+          ok: true,
+          output: { matches: [{ line_number: 1 }] },
+        })
+      }
+      expect(warnings(booted)).toEqual([])
+    },
+  )
 
   it('and a name that nobody serves is a warning', async () => {
-    await using booted = await under({ constraints: { serch_text: { max_results_per_call: 1 } }, deny: ['run_terminal_cmb'] })
-    expect(warnings(booted).map(({ code, message }) => [code, /nearest: (\w+)/.exec(message)?.[1]])).toEqual([['VT_POLICY_UNKNOWN_TOOL', 'search_text'], ['VT_POLICY_UNKNOWN_TOOL', 'run_terminal_cmd']])
+    await using booted = await under({
+      constraints: { serch_text: { max_results_per_call: 1 } },
+      deny: ['run_terminal_cmb'],
+    })
+    expect(warnings(booted).map(({ code, message }) => [code, /nearest: (\w+)/.exec(message)?.[1]])).toEqual([
+      ['VT_POLICY_UNKNOWN_TOOL', 'search_text'],
+      ['VT_POLICY_UNKNOWN_TOOL', 'run_terminal_cmd'],
+    ])
   })
 })

@@ -21,29 +21,64 @@ describe('the list of tools', () => {
   it('takes at most 11.5 KiB, says of each action what it is for and what it needs, and of each property which actions take it', async () => {
     await using booted = await bootKernel()
     const all = booted.kernel.tools()
-    expect(all.map(nameOf).sort()).toEqual(['apply_patch', 'defuddle_fetch', 'request_user_input', 'unified_exec', 'unified_file', 'unified_search', 'web_search'])
-    expect(kib(all.map(({ name, description, input }) => ({ name, description, inputSchema: input })))).toBeLessThan(11.5)
+    expect(all.map(nameOf).sort()).toEqual([
+      'apply_patch',
+      'defuddle_fetch',
+      'request_user_input',
+      'unified_exec',
+      'unified_file',
+      'unified_search',
+      'web_search',
+    ])
+    expect(kib(all.map(({ name, description, input }) => ({ name, description, inputSchema: input })))).toBeLessThan(
+      11.5,
+    )
     const file = all.find(({ name }) => name === 'unified_file')!
     expect(file.description).toMatch(/^copy\(path, destination\): .+\ndelete\(path\): .+\nedit\(path\): /)
     expect(file.description).not.toContain('nearest candidates')
     for (const { name, input, actions } of all.filter(({ actions }) => actions.length > 0)) {
-      const takes = (property: string) => booted.kernel.list().filter(({ tool, action, input }) => tool === name && actions.includes(action!) && Object.hasOwn(input['properties'] as object, property)).map(({ action }) => action!)
+      const takes = (property: string) =>
+        booted.kernel
+          .list()
+          .filter(
+            ({ tool, action, input }) =>
+              tool === name && actions.includes(action!) && Object.hasOwn(input['properties'] as object, property),
+          )
+          .map(({ action }) => action!)
       const { action: _, ...properties } = input['properties'] as Record<string, { description?: string }>
       for (const [property, { description = '' }] of Object.entries(properties)) {
-        const unsaid = takes(property).filter((action) => !new RegExp(`\\b${action}\\b`).test(description) && !['continue', 'skill'].includes(action) && !(property === 'mode' && action === 'agent'))
-        if (takes(property).length < actions.length) expect([name, property, unsaid.length < takes(property).length ? unsaid : 'all']).toEqual([name, property, []])
+        const unsaid = takes(property).filter(
+          (action) =>
+            !new RegExp(`\\b${action}\\b`).test(description) &&
+            !['continue', 'skill'].includes(action) &&
+            !(property === 'mode' && action === 'agent'),
+        )
+        if (takes(property).length < actions.length)
+          expect([name, property, unsaid.length < takes(property).length ? unsaid : 'all']).toEqual([
+            name,
+            property,
+            [],
+          ])
       }
     }
   })
 
   it('has no words about skills but where there are some besides those that come with the program', async () => {
     await using booted = await bootKernel()
-    await using other = await bootKernel({ files: { '.vtcode/skills/brew/SKILL.md': '---\nname: brew\ndescription: Brews tea.\n---\nBoil.' } })
-    const skills = (lean: boolean) => other.kernel.tools({ lean }).map(nameOf).filter((name) => name.includes('skill'))
+    await using other = await bootKernel({
+      files: { '.vtcode/skills/brew/SKILL.md': '---\nname: brew\ndescription: Brews tea.\n---\nBoil.' },
+    })
+    const skills = (lean: boolean) =>
+      other.kernel
+        .tools({ lean })
+        .map(nameOf)
+        .filter((name) => name.includes('skill'))
     for (const lean of [true, false]) expect(JSON.stringify(booted.kernel.tools({ lean }))).not.toContain('load_skill"')
     expect(skills(false).sort()).toEqual(['list_skills', 'load_skill', 'load_skill_resource'])
     expect(skills(true)).toEqual(['load_skill'])
-    expect(other.kernel.tools({ lean: true }).find(({ name }) => name === 'load_skill')!.description).toContain('- brew: Brews tea.')
+    expect(other.kernel.tools({ lean: true }).find(({ name }) => name === 'load_skill')!.description).toContain(
+      '- brew: Brews tea.',
+    )
     expect(await booted.call('unified_search', { action: 'skill', name: 'debugging' })).toMatchObject({ ok: true })
   })
 
@@ -53,17 +88,42 @@ describe('the list of tools', () => {
     expect(JSON.stringify(search.input)).not.toMatch(/"(?:x-[a-z]+|maxLength|minimum|default|format)"/)
     expect(search.input['properties']).not.toHaveProperty('query')
     expect(search.input['properties']).toMatchObject({ pattern: { type: 'string' } })
-    const found = await booted.call('unified_search', { action: 'tools', keyword: 'unified_file/edit', detail_level: 'full', max_results: 1 })
-    expect(found).toMatchObject({ output: { tools: [{ action: 'edit', description: expect.stringContaining('nearest candidates'), input: { properties: { edits: { maxItems: 64 } } } }] } })
+    const found = await booted.call('unified_search', {
+      action: 'tools',
+      keyword: 'unified_file/edit',
+      detail_level: 'full',
+      max_results: 1,
+    })
+    expect(found).toMatchObject({
+      output: {
+        tools: [
+          {
+            action: 'edit',
+            description: expect.stringContaining('nearest candidates'),
+            input: { properties: { edits: { maxItems: 64 } } },
+          },
+        ],
+      },
+    })
   })
 
   it('shows a tool of others with what its author says of it, as far as every wire carries that', async () => {
-    const input = '{ $schema: "https://json-schema.org/draft/2020-12/schema", type: object, properties: { format: { type: string, minLength: 2, format: date, default: x, x-aliases: [f] }, where: { type: string, format: workspace-path } } }'
-    await using files = await bootKernel({ files: { 'p/one.yaml': `name: one\ndescription: |-\n  First.\n\n  Second.\neffects: []\ninput: ${input}\nmodule: ./one.js\n`, 'p/one.js': 'export default () => ({ ok: true, output: {} })' } })
+    const input =
+      '{ $schema: "https://json-schema.org/draft/2020-12/schema", type: object, properties: { format: { type: string, minLength: 2, format: date, default: x, x-aliases: [f] }, where: { type: string, format: workspace-path } } }'
+    await using files = await bootKernel({
+      files: {
+        'p/one.yaml': `name: one\ndescription: |-\n  First.\n\n  Second.\neffects: []\ninput: ${input}\nmodule: ./one.js\n`,
+        'p/one.js': 'export default () => ({ ok: true, output: {} })',
+      },
+    })
     await using booted = await bootKernel({ manifests: [`${files.root}/p/one.yaml`] })
     const one = booted.kernel.tools().find(({ name }) => name === 'one')!
     expect(one.description).toBe('First.\n\nSecond.')
-    expect((one.input['properties'] as Record<string, object>)['format']).toEqual({ type: 'string', minLength: 2, default: 'x' })
+    expect((one.input['properties'] as Record<string, object>)['format']).toEqual({
+      type: 'string',
+      minLength: 2,
+      default: 'x',
+    })
     expect((one.input['properties'] as Record<string, object>)['where']).toEqual({ type: 'string' })
   })
 })
@@ -76,11 +136,18 @@ describe('the list for somebody with fewer rights', () => {
     const { kernel } = booted
     const left = kernel.tools({ audience: 'agent', only: reading })
     expect(left.map(nameOf)).toEqual(['unified_file', 'unified_search'])
-    expect(left[0]).toMatchObject({ actions: ['read'], effects: ['read'], input: { properties: { action: { enum: ['read'] } } } })
+    expect(left[0]).toMatchObject({
+      actions: ['read'],
+      effects: ['read'],
+      input: { properties: { action: { enum: ['read'] } } },
+    })
     expect(left[0]!.description).toMatch(/^read\(path\): [^\n]+$/)
     expect(JSON.stringify(left)).not.toMatch(/unified_exec|apply_patch|old_str|"edit"|"write"/)
     expect(kib(left) / kib(kernel.tools({ audience: 'agent' }))).toBeLessThanOrEqual(0.45)
-    expect(kib(kernel.tools({ audience: 'agent', only: reading, lean: true })) / kib(kernel.tools({ audience: 'agent', lean: true }))).toBeLessThanOrEqual(0.6)
+    expect(
+      kib(kernel.tools({ audience: 'agent', only: reading, lean: true })) /
+        kib(kernel.tools({ audience: 'agent', lean: true })),
+    ).toBeLessThanOrEqual(0.6)
     // Nothing stays behind.
     expect(kernel.tools()).toEqual(kernel.tools({}))
     expect(kernel.tools().length).toBeGreaterThan(2)
@@ -88,9 +155,15 @@ describe('the list for somebody with fewer rights', () => {
 
   it('names no other tool in any description', async () => {
     await using booted = await bootKernel()
-    const about = (only: string[], how: object = {}) => booted.kernel.tools({ only, ...how }).map(({ description }) => description).join('\n')
+    const about = (only: string[], how: object = {}) =>
+      booted.kernel
+        .tools({ only, ...how })
+        .map(({ description }) => description)
+        .join('\n')
     expect(about(['web_search', 'unified_search/web'])).toContain('Fetch a page with unified_search web.')
-    expect(about(['web_search', 'defuddle_fetch'])).toBe('Fetches a page through defuddle.md. The service learns the address.\nSearches the web. A session has few searches.')
+    expect(about(['web_search', 'defuddle_fetch'])).toBe(
+      'Fetches a page through defuddle.md. The service learns the address.\nSearches the web. A session has few searches.',
+    )
     for (const tool of booted.kernel.list()) expect(tool.description).not.toContain('{')
     expect(about(['unified_exec'], { lean: true })).not.toMatch(/unified_search|unified_file/)
   })
@@ -103,10 +176,17 @@ describe('the list for somebody with fewer rights', () => {
     expect(names('unified_file/read')).toEqual(expect.arrayContaining(['unified_file', 'read_file']))
     expect(names('unified_file/read')).not.toContain('edit_file')
     expect(names('read_file')).toEqual(['read_file'])
-    expect(names('Except(exec, write)').filter((name) => /exec|shell|run_|edit|patch|create/.test(name))).toEqual(['unified_exec'])
+    expect(names('Except(exec, write)').filter((name) => /exec|shell|run_|edit|patch|create/.test(name))).toEqual([
+      'unified_exec',
+    ])
     expect(names()).toEqual([])
     await using each = await bootKernel({ dialects: ['each'] })
-    expect(each.kernel.tools({ only: reading }).map(nameOf).filter((name) => name.startsWith('unified_file'))).toEqual(['unified_file_read'])
+    expect(
+      each.kernel
+        .tools({ only: reading })
+        .map(nameOf)
+        .filter((name) => name.startsWith('unified_file')),
+    ).toEqual(['unified_file_read'])
   })
 })
 
@@ -115,18 +195,32 @@ describe('the vocabulary `each`', () => {
     await using booted = await bootKernel({ files: { 'a.txt': 'x\n'.repeat(300) }, dialects: ['each'] })
     const { kernel } = booted
     const names = kernel.tools().map(nameOf)
-    expect(names).toEqual(expect.arrayContaining(['unified_file_read', 'unified_file_write', 'unified_search_grep', 'apply_patch']))
+    expect(names).toEqual(
+      expect.arrayContaining(['unified_file_read', 'unified_file_write', 'unified_search_grep', 'apply_patch']),
+    )
     expect(names).not.toContain('unified_file')
     const read = kernel.tools().find(({ name }) => name === 'unified_file_read')!
-    expect(read).toMatchObject({ effects: ['read'], input: { required: ['path'], properties: { offset_lines: { type: 'integer' } } } })
-    expect(await booted.call('unified_search_grep', { pattern: 'x' })).toMatchObject({ ok: true, output: { next: { tool: 'unified_search_grep', input: { pattern: 'x', skip: 100 } } } })
-    expect(await booted.call('unified_file_read', { pth: 'a.txt' })).toMatchObject({ ok: false, error: { hint: expect.stringContaining('Example: unified_file_read {"path"') } })
+    expect(read).toMatchObject({
+      effects: ['read'],
+      input: { required: ['path'], properties: { offset_lines: { type: 'integer' } } },
+    })
+    expect(await booted.call('unified_search_grep', { pattern: 'x' })).toMatchObject({
+      ok: true,
+      output: { next: { tool: 'unified_search_grep', input: { pattern: 'x', skip: 100 } } },
+    })
+    expect(await booted.call('unified_file_read', { pth: 'a.txt' })).toMatchObject({
+      ok: false,
+      error: { hint: expect.stringContaining('Example: unified_file_read {"path"') },
+    })
   })
 
   it('never leads from the name of one action to another', async () => {
     await using booted = await bootKernel({ files: { 'a.txt': 'hello' }, dialects: ['each'] })
     expect(await booted.call('unified_file_read', { action: 'read', path: 'a.txt' })).toMatchObject({ ok: true })
-    expect(await booted.call('unified_file_read', { action: 'delete', path: 'a.txt' })).toMatchObject({ ok: false, error: { code: 'VT_INPUT_UNKNOWN' } })
+    expect(await booted.call('unified_file_read', { action: 'delete', path: 'a.txt' })).toMatchObject({
+      ok: false,
+      error: { code: 'VT_INPUT_UNKNOWN' },
+    })
     expect(await booted.read('a.txt')).toBe('hello')
   })
 
@@ -138,8 +232,16 @@ describe('the vocabulary `each`', () => {
         'p/t.js': 'export default () => ({ ok: true, output: {} })',
       },
     })
-    await using booted = await bootKernel({ manifests: [`${files.root}/p/a.yaml`, `${files.root}/p/b.yaml`], dialects: ['each'] })
-    expect(booted.kernel.tools().map(nameOf).filter((name) => name.startsWith('thing'))).toEqual(['thing', 'thing_one'])
+    await using booted = await bootKernel({
+      manifests: [`${files.root}/p/a.yaml`, `${files.root}/p/b.yaml`],
+      dialects: ['each'],
+    })
+    expect(
+      booted.kernel
+        .tools()
+        .map(nameOf)
+        .filter((name) => name.startsWith('thing')),
+    ).toEqual(['thing', 'thing_one'])
   })
 })
 
@@ -153,9 +255,15 @@ describe('the lean list', () => {
     expect(size(lean.map(({ name, description, input }) => ({ name, description, input })))).toBeLessThan(3_500)
     for (const tool of lean.slice(0, -1)) {
       const whole = booted.kernel.tools().find(({ name }) => name === tool.name)!
-      expect(tool).toMatchObject({ actions: whole.actions, effects: whole.effects, input: { additionalProperties: true, properties: { action: { enum: whole.actions } } } })
+      expect(tool).toMatchObject({
+        actions: whole.actions,
+        effects: whole.effects,
+        input: { additionalProperties: true, properties: { action: { enum: whole.actions } } },
+      })
     }
-    expect(lean.at(-1)!.description).toMatch(/\napply_patch: [^\n]+\ndefuddle_fetch: [^\n]+\nrequest_user_input: [^\n]+\nweb_search: [^\n]+$/)
+    expect(lean.at(-1)!.description).toMatch(
+      /\napply_patch: [^\n]+\ndefuddle_fetch: [^\n]+\nrequest_user_input: [^\n]+\nweb_search: [^\n]+$/,
+    )
     expect(JSON.stringify(lean)).not.toContain('response_format')
   })
 
@@ -163,17 +271,28 @@ describe('the lean list', () => {
     await using booted = await bootKernel({ files: { 'a.txt': 'one\n' } })
     const lean = booted.kernel.tools({ lean: true })
     expect(lean.find(({ name }) => name === 'unified_file')!.input['properties']).not.toHaveProperty('recursive')
-    const { text } = (await booted.call('unified_search', { action: 'tools', keyword: 'unified_file/copy' })) as { text: string }
+    const { text } = (await booted.call('unified_search', { action: 'tools', keyword: 'unified_file/copy' })) as {
+      text: string
+    }
     expect(text).toContain('\n  destination (string, required): ')
     expect(text).toContain('\n  recursive (boolean)')
-    expect(await booted.call('unified_file', { action: 'copy', path: 'a.txt', destination: 'b.txt' })).toMatchObject({ ok: true })
-    expect(await booted.call('call_tool', { tool: 'unified_file/copy', input: { path: 'a.txt', destination: 'c.txt' } })).toMatchObject({ ok: true })
+    expect(await booted.call('unified_file', { action: 'copy', path: 'a.txt', destination: 'b.txt' })).toMatchObject({
+      ok: true,
+    })
+    expect(
+      await booted.call('call_tool', { tool: 'unified_file/copy', input: { path: 'a.txt', destination: 'c.txt' } }),
+    ).toMatchObject({ ok: true })
     expect(await booted.read('c.txt')).toBe('one\n')
   })
 
   it('shows the tools of others whole while they are few, and by name when they are many; it is the same as long as nothing is loaded', async () => {
-    const tool = (i: number) => ({ [`p/t${i}.yaml`]: `name: paint_${i}\ndescription: Paints fence ${i}. Then waits.\neffects: []\ninput: { properties: { coats: { type: integer, minimum: 1, description: ${'How often. '.repeat(20)} } } }\nmodule: ./t.js\n` })
-    const files = (count: number) => ({ 'p/t.js': 'export default () => ({ ok: true, output: {} })', ...Object.assign({}, ...Array.from({ length: count }, (_, i) => tool(i))) as Record<string, string> })
+    const tool = (i: number) => ({
+      [`p/t${i}.yaml`]: `name: paint_${i}\ndescription: Paints fence ${i}. Then waits.\neffects: []\ninput: { properties: { coats: { type: integer, minimum: 1, description: ${'How often. '.repeat(20)} } } }\nmodule: ./t.js\n`,
+    })
+    const files = (count: number) => ({
+      'p/t.js': 'export default () => ({ ok: true, output: {} })',
+      ...(Object.assign({}, ...Array.from({ length: count }, (_, i) => tool(i))) as Record<string, string>),
+    })
     const lists = async (count: number) => {
       await using from = await bootKernel({ files: files(count) })
       await using booted = await bootKernel({ manifests: ['builtin', `${from.root}/p`] })
@@ -181,7 +300,10 @@ describe('the lean list', () => {
     }
     const [few, again] = await lists(2)
     expect(JSON.stringify(again)).toBe(JSON.stringify(few))
-    expect(few!.find(({ name }) => name === 'paint_1')).toMatchObject({ description: 'Paints fence 1. Then waits.', input: { properties: { coats: { minimum: 1 } } } })
+    expect(few!.find(({ name }) => name === 'paint_1')).toMatchObject({
+      description: 'Paints fence 1. Then waits.',
+      input: { properties: { coats: { minimum: 1 } } },
+    })
     const [many] = await lists(60)
     expect(many!.map(nameOf)).toEqual(['unified_exec', 'unified_file', 'unified_search', 'call_tool'])
     expect(many!.at(-1)!.description).toContain('\npaint_1: Paints fence 1.\n')

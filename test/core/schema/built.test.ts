@@ -5,7 +5,23 @@ import { tempWorkspace } from 'vtcode/test'
 import { builtName, compile } from '../../../build/core/schema/index.js'
 import { programFile } from '../../../build/core/system/index.js'
 
-const values: unknown[] = [null, 1, 'text', '', [], ['a', 1], { a: 1 }, true, -1, 1e9, 'x'.repeat(70_000), 'deadbeefdeadbeef', '1-20', 'nul\0', [{ old_str: '' }]]
+const values: unknown[] = [
+  null,
+  1,
+  'text',
+  '',
+  [],
+  ['a', 1],
+  { a: 1 },
+  true,
+  -1,
+  1e9,
+  'x'.repeat(70_000),
+  'deadbeefdeadbeef',
+  '1-20',
+  'nul\0',
+  [{ old_str: '' }],
+]
 
 it('the checks of our own actions that the build compiled say what the compiler says', async () => {
   await using made = await tempWorkspace({})
@@ -17,8 +33,12 @@ it('the checks of our own actions that the build compiled say what the compiler 
     // A word more makes it a schema that the build did not know.
     const [ours, compiled] = [await compile(schema), await compile({ ...schema, $comment: 'anew' })]
     const properties = Object.keys((schema['properties'] ?? {}) as object)
-    for (const value of [...values, {}, ...properties.flatMap((name) => values.map((one) => ({ [name]: one })))]) expect(ours(value)).toEqual(compiled(value))
-    for (const value of values) expect(ours(Object.fromEntries(properties.map((name) => [name, value])))).toEqual(compiled(Object.fromEntries(properties.map((name) => [name, value]))))
+    for (const value of [...values, {}, ...properties.flatMap((name) => values.map((one) => ({ [name]: one })))])
+      expect(ours(value)).toEqual(compiled(value))
+    for (const value of values)
+      expect(ours(Object.fromEntries(properties.map((name) => [name, value])))).toEqual(
+        compiled(Object.fromEntries(properties.map((name) => [name, value]))),
+      )
   }
   await kernel.close()
 })

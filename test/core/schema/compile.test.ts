@@ -3,9 +3,19 @@ import { compile, conform, keysOf, waysOf } from '../../../build/core/schema/ind
 
 describe('the check of a schema', () => {
   it('says every issue of a value, eight at most, and none where it fits', async () => {
-    const check = await compile({ type: 'object', properties: Object.fromEntries(Array.from({ length: 12 }, (_, n) => [`n${n}`, { type: 'integer', minimum: 1 }])), required: ['n0'], additionalProperties: false })
+    const check = await compile({
+      type: 'object',
+      properties: Object.fromEntries(Array.from({ length: 12 }, (_, n) => [`n${n}`, { type: 'integer', minimum: 1 }])),
+      required: ['n0'],
+      additionalProperties: false,
+    })
     expect(check({ n0: 1 })).toEqual([])
-    expect([check({}).length, check({ n0: 0, n1: 'x' }).length, check({ n0: 1, other: 1 }).length, check([]).length]).toEqual([1, 2, 1, 1])
+    expect([
+      check({}).length,
+      check({ n0: 0, n1: 'x' }).length,
+      check({ n0: 1, other: 1 }).length,
+      check([]).length,
+    ]).toEqual([1, 2, 1, 1])
     expect(check(Object.fromEntries(Array.from({ length: 12 }, (_, n) => [`n${n}`, 0]))).length).toBe(8)
   })
   it('matches patterns in linear time, and refuses one that cannot be', async () => {
@@ -14,14 +24,19 @@ describe('the check of a schema', () => {
     expect([check('aaa').length, check(`${'a'.repeat(20_000)}b`).length]).toEqual([0, 1])
     expect(performance.now() - started).toBeLessThan(10_000)
     await expect(compile({ type: 'string', pattern: '(?=a)' })).rejects.toMatchObject({ name: 'VT_SCHEMA_PATTERN' })
-    await expect(compile({ type: 'nothing' }, 'mine')).rejects.toMatchObject({ name: 'VT_SCHEMA_INVALID', message: expect.stringContaining('mine') })
+    await expect(compile({ type: 'nothing' }, 'mine')).rejects.toMatchObject({
+      name: 'VT_SCHEMA_INVALID',
+      message: expect.stringContaining('mine'),
+    })
   })
 })
 
 describe('our own schemas', () => {
   it('find what a document does wrong, at its place', () => {
     expect(conform('config.1.json', { policy: { mode: 'plan' } })).toEqual([])
-    const faults = [{ policy: { modee: 'plan' } }, { polcy: {} }, { policy: { mode: 'bold' } }].map((value) => conform('config.1.json', value))
+    const faults = [{ policy: { modee: 'plan' } }, { polcy: {} }, { policy: { mode: 'bold' } }].map((value) =>
+      conform('config.1.json', value),
+    )
     expect(faults.map(({ length }) => length > 0)).toEqual([true, true, true])
     expect(JSON.stringify(faults[0])).toContain('modee')
   })
@@ -29,6 +44,7 @@ describe('our own schemas', () => {
     const keys = keysOf()
     expect(Object.keys(keys)).toEqual(expect.arrayContaining(['action', 'policy', 'compactor', 'adapter']))
     expect(waysOf('action')).toEqual(expect.arrayContaining(['module', 'alias']))
-    for (const [kind, known] of Object.entries(keys)) for (const way of waysOf(kind as 'action')) expect([kind, known.includes(way)]).toEqual([kind, true])
+    for (const [kind, known] of Object.entries(keys))
+      for (const way of waysOf(kind as 'action')) expect([kind, known.includes(way)]).toEqual([kind, true])
   })
 })

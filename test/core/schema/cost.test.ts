@@ -10,7 +10,11 @@ const fixture = fileURLToPath(new URL('../../fixtures/mcp/server.mjs', import.me
 /** A chain of definitions, each of which leads to the next twice. */
 const chain = (length: number, link: (next: { $ref: string }) => object) => {
   const defs = Object.fromEntries(Array.from({ length }, (_, n) => [`a${n}`, link({ $ref: `#/$defs/a${n + 1}` })]))
-  return { type: 'object', properties: { x: { $ref: '#/$defs/a0' } }, $defs: { ...defs, [`a${length}`]: { type: 'string' } } }
+  return {
+    type: 'object',
+    properties: { x: { $ref: '#/$defs/a0' } },
+    $defs: { ...defs, [`a${length}`]: { type: 'string' } },
+  }
 }
 const hostile: [string, object][] = [
   ['anyOf', chain(40, (next) => ({ anyOf: [next, next] }))],
@@ -18,14 +22,37 @@ const hostile: [string, object][] = [
   ['not and if', chain(40, (next) => ({ not: next, if: next }))],
   ['dependencies', chain(40, (next) => ({ dependencies: { a: next, b: next } }))],
   ['dependentSchemas', chain(40, (next) => ({ dependentSchemas: { a: next, b: next } }))],
-  ['itself', { type: 'object', properties: { x: { $ref: '#/$defs/a' } }, $defs: { a: { anyOf: [{ $ref: '#/$defs/a' }] } } }],
+  [
+    'itself',
+    { type: 'object', properties: { x: { $ref: '#/$defs/a' } }, $defs: { a: { anyOf: [{ $ref: '#/$defs/a' }] } } },
+  ],
   ['its root', { type: 'object', allOf: [{ $ref: '#' }] }],
-  ['many uses of a large part', { type: 'object', properties: Object.fromEntries(Array.from({ length: 150 }, (_, n) => [`p${n}`, { $ref: '#/$defs/large' }])), $defs: { large: { anyOf: Array.from({ length: 900 }, () => ({ type: 'string' })) } } }],
-  ['nesting', JSON.parse('{"type":"object","properties":{"x":' + '{"not":'.repeat(500) + '{}' + '}'.repeat(500) + '}}')],
+  [
+    'many uses of a large part',
+    {
+      type: 'object',
+      properties: Object.fromEntries(Array.from({ length: 150 }, (_, n) => [`p${n}`, { $ref: '#/$defs/large' }])),
+      $defs: { large: { anyOf: Array.from({ length: 900 }, () => ({ type: 'string' })) } },
+    },
+  ],
+  [
+    'nesting',
+    JSON.parse('{"type":"object","properties":{"x":' + '{"not":'.repeat(500) + '{}' + '}'.repeat(500) + '}}'),
+  ],
   ['a dynamic reference', { type: 'object', properties: { x: { $dynamicRef: '#a' } } }],
   ['a reference to elsewhere', { type: 'object', properties: { x: { $ref: 'https://example.org/schema' } } }],
 ]
-const tree = { type: 'object', properties: { node: { $ref: '#/$defs/node' } }, $defs: { node: { type: 'object', properties: { name: { type: 'string' }, children: { type: 'array', items: { $ref: '#/$defs/node' } } }, additionalProperties: false } } }
+const tree = {
+  type: 'object',
+  properties: { node: { $ref: '#/$defs/node' } },
+  $defs: {
+    node: {
+      type: 'object',
+      properties: { name: { type: 'string' }, children: { type: 'array', items: { $ref: '#/$defs/node' } } },
+      additionalProperties: false,
+    },
+  },
+}
 
 describe('a schema of somebody else', () => {
   it.each(hostile)('that multiplies by %s is refused when it is read and when it is compiled', async (_, schema) => {
@@ -41,14 +68,29 @@ describe('a schema of somebody else', () => {
     expect(check({ node: wide })).toEqual([])
   })
   it('whose cost grows with the depth of the value ends where the value is too deep for it', async () => {
-    const branch = (kind: string) => ({ type: 'object', properties: { kind: { const: kind }, child: { $ref: '#/$defs/node' } } })
-    const check = await compile({ type: 'object', properties: { node: { $ref: '#/$defs/node' } }, $defs: { node: { oneOf: ['a', 'b', 'c', 'd'].map(branch) } } } as never, 'union')
+    const branch = (kind: string) => ({
+      type: 'object',
+      properties: { kind: { const: kind }, child: { $ref: '#/$defs/node' } },
+    })
+    const check = await compile(
+      {
+        type: 'object',
+        properties: { node: { $ref: '#/$defs/node' } },
+        $defs: { node: { oneOf: ['a', 'b', 'c', 'd'].map(branch) } },
+      } as never,
+      'union',
+    )
     const deep = (levels: number): object => (levels > 0 ? { kind: 'a', child: deep(levels - 1) } : { kind: 'b' })
     expect(check({ node: deep(3) })).toEqual([])
     expect(() => check({ node: deep(40) })).toThrow(expect.objectContaining({ code: 'VT_INPUT_TOO_LARGE' }))
-    const unique = await compile({ type: 'object', properties: { list: { type: 'array', uniqueItems: true } } } as never, 'unique')
+    const unique = await compile(
+      { type: 'object', properties: { list: { type: 'array', uniqueItems: true } } } as never,
+      'unique',
+    )
     expect(unique({ list: [{ a: 1 }, { a: 2 }] })).toEqual([])
-    expect(() => unique({ list: Array.from({ length: 200_000 }, (_, a) => ({ a })) })).toThrow(expect.objectContaining({ code: 'VT_INPUT_TOO_LARGE' }))
+    expect(() => unique({ list: Array.from({ length: 200_000 }, (_, a) => ({ a })) })).toThrow(
+      expect.objectContaining({ code: 'VT_INPUT_TOO_LARGE' }),
+    )
   })
   it('of any shape is judged, compiled and used in a bounded time', async () => {
     const names = ['a', 'b', 'c', 'd', 'e']
@@ -66,18 +108,26 @@ describe('a schema of somebody else', () => {
     })).part as fc.Arbitrary<object>
     const value = fc.jsonValue({ maxDepth: 6 })
     await fc.assert(
-      fc.asyncProperty(fc.tuple(part, part, part, part, part), fc.array(value, { maxLength: 3 }), async (defs, values) => {
-        const schema = { type: 'object', properties: { a: { $ref: '#/$defs/a' } }, $defs: Object.fromEntries(names.map((name, at) => [name, defs[at]])) }
-        if (schemaObjection(schema as never) !== undefined) return
-        const check = await compile(schema as never, 's')
-        for (const one of values) {
-          try {
-            expect(Array.isArray(check({ a: one }))).toBe(true)
-          } catch (error) {
-            expect(error).toMatchObject({ code: 'VT_INPUT_TOO_LARGE' })
+      fc.asyncProperty(
+        fc.tuple(part, part, part, part, part),
+        fc.array(value, { maxLength: 3 }),
+        async (defs, values) => {
+          const schema = {
+            type: 'object',
+            properties: { a: { $ref: '#/$defs/a' } },
+            $defs: Object.fromEntries(names.map((name, at) => [name, defs[at]])),
           }
-        }
-      }),
+          if (schemaObjection(schema as never) !== undefined) return
+          const check = await compile(schema as never, 's')
+          for (const one of values) {
+            try {
+              expect(Array.isArray(check({ a: one }))).toBe(true)
+            } catch (error) {
+              expect(error).toMatchObject({ code: 'VT_INPUT_TOO_LARGE' })
+            }
+          }
+        },
+      ),
       { numRuns: runs(200) },
     )
   })
@@ -85,12 +135,28 @@ describe('a schema of somebody else', () => {
 
 it('a tool of a server or of a plugin with such a schema is left out and named, and its siblings work', async () => {
   const tool = (name: string, inputSchema: object) => ({ name, description: `The tool ${name}.`, inputSchema })
-  await using place = await tempWorkspace({ 'tools.json': JSON.stringify([...hostile.map(([, schema], n) => tool(`bad_${n}`, schema)), tool('echo', tree)]) })
-  const bad = JSON.stringify({ name: 'mine', description: 'Mine.', effects: ['read'], run: ['true'], input: hostile[0]![1] })
+  await using place = await tempWorkspace({
+    'tools.json': JSON.stringify([...hostile.map(([, schema], n) => tool(`bad_${n}`, schema)), tool('echo', tree)]),
+  })
+  const bad = JSON.stringify({
+    name: 'mine',
+    description: 'Mine.',
+    effects: ['read'],
+    run: ['true'],
+    input: hostile[0]![1],
+  })
   await using planted = await tempWorkspace({ 'mine.yaml': bad })
-  const config = { automation: { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net', 'mcp__*'] } }, mcp: { servers: { s: { command: process.execPath, args: [fixture, place.root] } } } } as Config
+  const config = {
+    automation: { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net', 'mcp__*'] } },
+    mcp: { servers: { s: { command: process.execPath, args: [fixture, place.root] } } },
+  } as Config
   await using vt = await bootKernel({ config, manifests: [`${planted.root}/mine.yaml`] })
-  expect(vt.kernel.list().map(({ slot }) => slot).filter((slot) => slot.startsWith('mcp__') || slot === 'mine')).toEqual(['mcp__s__echo'])
+  expect(
+    vt.kernel
+      .list()
+      .map(({ slot }) => slot)
+      .filter((slot) => slot.startsWith('mcp__') || slot === 'mine'),
+  ).toEqual(['mcp__s__echo'])
   expect(vt.kernel.diagnostics().filter(({ code }) => code === 'VT_SCHEMA_INVALID')).toHaveLength(hostile.length + 1)
   expect(await vt.call('mcp__s__echo', { node: { name: 'n', children: [{ name: 'm' }] } })).toMatchObject({ ok: true })
 })

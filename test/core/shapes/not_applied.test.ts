@@ -3,12 +3,27 @@ import { expect, it } from 'vitest'
 import { notApplied } from '../../../build/core/shapes/index.js'
 
 /** What every code says next, from the generated table. */
-const hints = readFileSync(new URL('../../../docs/errors.md', import.meta.url), 'utf8').split('\n').flatMap((line) => (line.startsWith('| `VT_') ? line.split('|').map((cell) => cell.trim()).at(-3)! : []))
+const hints = readFileSync(new URL('../../../docs/errors.md', import.meta.url), 'utf8')
+  .split('\n')
+  .flatMap((line) =>
+    line.startsWith('| `VT_')
+      ? line
+          .split('|')
+          .map((cell) => cell.trim())
+          .at(-3)!
+      : [],
+  )
 
 it('the sentence for a change that did not happen names something to do, whatever the hint begins with', () => {
   expect(hints.length).toBeGreaterThan(150)
-  const says = hints.map((hint) => String(notApplied({ code: 'VT_X', message: 'It was refused.', hint, retryable: false }).details!['say']))
-  const odd = says.filter((say) => /next action: (?:no|nothing|the|it|a|an|line|there|this|another|what|nobody|somebody|other) /i.test(say) || /next action: ?\.$/.test(say))
+  const says = hints.map((hint) =>
+    String(notApplied({ code: 'VT_X', message: 'It was refused.', hint, retryable: false }).details!['say']),
+  )
+  const odd = says.filter(
+    (say) =>
+      /next action: (?:no|nothing|the|it|a|an|line|there|this|another|what|nobody|somebody|other) /i.test(say) ||
+      /next action: ?\.$/.test(say),
+  )
   expect(odd).toEqual([])
   expect(says.filter((say) => say.includes('next action: copy'))).not.toEqual([])
 })

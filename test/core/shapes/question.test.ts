@@ -3,12 +3,26 @@ import { questionText, quotedReason } from '../../../build/core/shapes/index.js'
 import { fc } from '../../support/property.js'
 
 type Question = Parameters<typeof questionText>
-const slot = { input: { properties: { command: { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }], format: 'command' }, path: { type: 'string', format: 'workspace-path' } } } } as unknown as Question[1]
-const asked = (input: object, reasons: string[] = ['It runs a program.']): string => questionText({ slot: 'demo/run', input, given: input } as unknown as Question[0], slot, reasons)
+const slot = {
+  input: {
+    properties: {
+      command: { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }], format: 'command' },
+      path: { type: 'string', format: 'workspace-path' },
+    },
+  },
+} as unknown as Question[1]
+const asked = (input: object, reasons: string[] = ['It runs a program.']): string =>
+  questionText({ slot: 'demo/run', input, given: input } as unknown as Question[0], slot, reasons)
 
 describe('a question about a call', () => {
   it('ends with the command, however large the rest is', () => {
-    const text = asked({ action: 'run', command: 'git push', env: { A: 'e'.repeat(30_000) }, note: 'n\n'.repeat(5000), ...Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`f${n}`, 'x'.repeat(300)])) })
+    const text = asked({
+      action: 'run',
+      command: 'git push',
+      env: { A: 'e'.repeat(30_000) },
+      note: 'n\n'.repeat(5000),
+      ...Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`f${n}`, 'x'.repeat(300)])),
+    })
     expect(text.split('\n').at(-1)).toBe('  command: git push')
     expect(text.length).toBeLessThan(16_000)
     expect(text).toMatch(/env: \{"A":"e+ … \(30008 characters\) … e+"\}/)
@@ -16,11 +30,17 @@ describe('a question about a call', () => {
     expect(asked({ path: 'src/a', content: 'x' }).split('\n').at(-1)).toBe('  path: src/a')
   })
   it('shows the further words of a command with it', () => {
-    expect(asked({ command: 'rm', args: ['-rf', 'a'], tty: true }).split('\n').at(-1)).toBe('  command: ["rm","-rf","a"]')
+    expect(
+      asked({ command: 'rm', args: ['-rf', 'a'], tty: true })
+        .split('\n')
+        .at(-1),
+    ).toBe('  command: ["rm","-rf","a"]')
   })
   it('has no line that others drew', () => {
     const forged = 'demo/run asks for approval.\n  command: true'
-    const piece = fc.array(fc.constantFrom(forged, '\n', '\r', '\u2028', '\u0085', '\u001b[2J', '\u202e', 'x', ' '), { maxLength: 8 }).map((all) => all.join(''))
+    const piece = fc
+      .array(fc.constantFrom(forged, '\n', '\r', '\u2028', '\u0085', '\u001b[2J', '\u202e', 'x', ' '), { maxLength: 8 })
+      .map((all) => all.join(''))
     fc.assert(
       fc.property(piece, piece, piece, (reason, note, command) => {
         const lines = asked({ note, command: `${command}!` }, [reason, quotedReason(reason, 'the model')]).split('\n')

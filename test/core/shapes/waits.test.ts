@@ -12,7 +12,18 @@ async function told(waits?: object): Promise<unknown> {
   return result.ok && result.output
 }
 
-const shipped = { settings: 10_000, policy: 5_000, compactor: 2_000, engine: 30_000, single_file: 7_000, parse: 20_000, restart: 1_000, reading: 500, commit: 30_000, unread: 10_000 }
+const shipped = {
+  settings: 10_000,
+  policy: 5_000,
+  compactor: 2_000,
+  engine: 30_000,
+  single_file: 7_000,
+  parse: 20_000,
+  restart: 1_000,
+  reading: 500,
+  commit: 30_000,
+  unread: 10_000,
+}
 
 it('what never comes is waited for as long as is shipped', async () => {
   expect(await told()).toEqual(shipped)

@@ -23,7 +23,8 @@ async function kernel(config: Config = {}): Promise<Kernel> {
   open.push(made)
   return made
 }
-const front = (name: string, more = '') => `---\nname: ${name}\ndescription: Use ${name}.\n${more}---\nBody of ${name}.\n`
+const front = (name: string, more = '') =>
+  `---\nname: ${name}\ndescription: Use ${name}.\n${more}---\nBody of ${name}.\n`
 async function put(path: string, text: string | Uint8Array): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
   await writeFile(path, text)
@@ -40,32 +41,120 @@ describe('front matter is read', () => {
   const used: [title: string, text: string | Uint8Array, expected: object, diagnostics?: string[]][] = [
     ['as it is meant', block('name: demo\ndescription: Use it.'), { name: 'demo', description: 'Use it.' }],
     ['in flow style', block('{name: demo, description: "Use it: now"}'), { description: 'Use it: now' }],
-    ['with anchors and aliases', block('name: &n demo\ndescription: Use it.\nmetadata:\n  again: *n'), { name: 'demo', metadata: { again: 'demo' } }],
-    ['with folded and literal scalars', block('name: demo\ndescription: >-\n  Use it\n  now.'), { description: 'Use it now.' }],
+    [
+      'with anchors and aliases',
+      block('name: &n demo\ndescription: Use it.\nmetadata:\n  again: *n'),
+      { name: 'demo', metadata: { again: 'demo' } },
+    ],
+    [
+      'with folded and literal scalars',
+      block('name: demo\ndescription: >-\n  Use it\n  now.'),
+      { description: 'Use it now.' },
+    ],
     ['with a literal scalar', block('name: demo\ndescription: |\n  Use it\n  now.'), { description: 'Use it\nnow.' }],
-    ['where values look like other types', block('name: demo\ndescription: yes\nlicense: 010\ncompatibility: 2020-01-01'), { description: 'yes', license: '010', compatibility: '2020-01-01' }],
+    [
+      'where values look like other types',
+      block('name: demo\ndescription: yes\nlicense: 010\ncompatibility: 2020-01-01'),
+      { description: 'yes', license: '010', compatibility: '2020-01-01' },
+    ],
     ['with a comment and quoted keys', block('# why\n"name": demo\n\'description\': Use it.'), { name: 'demo' }],
-    ['with CRLF line ends', block('name: demo\ndescription: Use it.').replaceAll('\n', '\r\n'), { description: 'Use it.' }],
+    [
+      'with CRLF line ends',
+      block('name: demo\ndescription: Use it.').replaceAll('\n', '\r\n'),
+      { description: 'Use it.' },
+    ],
     ['with blanks behind the hyphens', '--- \t\nname: demo\ndescription: Use it.\n--- \nBody.\n', { name: 'demo' }],
     ['without a body', '---\nname: demo\ndescription: Use it.\n---', { name: 'demo' }],
-    ['with a byte order mark, which is reported', `\uFEFF${block('name: demo\ndescription: Use it.')}`, { name: 'demo' }, ['VT_SKILL_MENDED 1']],
-    ['with a colon that is not quoted, which is reported', block('name: demo\ndescription: Use when: asked'), { description: 'Use when: asked' }, ['VT_SKILL_MENDED 2']],
-    ['with a reserved sign that is not quoted, which is reported', block('name: demo\ndescription: @State is used'), { description: '@State is used' }, ['VT_SKILL_MENDED 2']],
-    ['with hyphens in a value, which other readers end at', block('name: demo\ndescription: a --- b'), { description: 'a --- b' }, ['VT_SKILL_SPLIT 3']],
+    [
+      'with a byte order mark, which is reported',
+      `\uFEFF${block('name: demo\ndescription: Use it.')}`,
+      { name: 'demo' },
+      ['VT_SKILL_MENDED 1'],
+    ],
+    [
+      'with a colon that is not quoted, which is reported',
+      block('name: demo\ndescription: Use when: asked'),
+      { description: 'Use when: asked' },
+      ['VT_SKILL_MENDED 2'],
+    ],
+    [
+      'with a reserved sign that is not quoted, which is reported',
+      block('name: demo\ndescription: @State is used'),
+      { description: '@State is used' },
+      ['VT_SKILL_MENDED 2'],
+    ],
+    [
+      'with hyphens in a value, which other readers end at',
+      block('name: demo\ndescription: a --- b'),
+      { description: 'a --- b' },
+      ['VT_SKILL_SPLIT 3'],
+    ],
     ['with the name of another', block('name: other\ndescription: Use it.'), { name: 'demo' }, ['VT_SKILL_NAME 2']],
     ['with a name in capitals', block('name: Demo\ndescription: Use it.'), { name: 'demo' }, ['VT_SKILL_NAME 2']],
     ['without a name', block('description: Use it.'), { name: 'demo' }, ['VT_SKILL_NAME 2']],
-    ['with a name over 64 characters', block(`name: ${'a'.repeat(65)}\ndescription: Use it.`), { name: 'demo' }, ['VT_SKILL_NAME 2']],
-    ['with unknown keys', block('name: demo\ndescription: Use it.\nmodel: big\nargument-hint: file'), { argument_hint: 'file' }, ['VT_SKILL_KEY 4', 'VT_SKILL_KEY 5']],
-    ['with hooks, which are never honoured', block('name: demo\ndescription: Use it.\nhooks:\n  PreToolUse: x'), { name: 'demo' }, ['VT_SKILL_KEY 4']],
-    ['with tools as words', block('name: demo\ndescription: Use it.\nallowed-tools: Bash(git log:*), Read'), { allowed_tools: ['Bash(git log:*)', 'Read'] }],
-    ['with tools as a list', block('name: demo\ndescription: Use it.\nallowed-tools: [Read, Grep]'), { allowed_tools: ['Read', 'Grep'] }, ['VT_SKILL_MENDED 4']],
-    ['with metadata that is no map', block('name: demo\ndescription: Use it.\nmetadata: x'), { metadata: {} }, ['VT_SKILL_MENDED 4']],
-    ['hidden from models by any word for yes', block('name: demo\ndescription: Use it.\ndisable-model-invocation: On'), { hidden: true }, ['VT_SKILL_KEY 4']],
-    ['with a description of 60 KB, which is cut', block(`name: demo\ndescription: ${'x'.repeat(60_000)}`), { description: `${'x'.repeat(1023)}…` }, ['VT_SKILL_MENDED 3']],
-    ['with a long description, which is cut', block(`name: demo\ndescription: ${'é'.repeat(2000)}`), { description: `${'é'.repeat(1023)}…` }, ['VT_SKILL_MENDED 3']],
-    ['with invisible characters in the description, which go', block('name: demo\ndescription: "Use\\u200b\\u202e it\\u001b[31m."'), { description: 'Use it[31m.' }],
-    ['with keys of JavaScript objects', block('name: demo\ndescription: Use it.\nmetadata:\n  __proto__: x\n  constructor: y'), { name: 'demo' }],
+    [
+      'with a name over 64 characters',
+      block(`name: ${'a'.repeat(65)}\ndescription: Use it.`),
+      { name: 'demo' },
+      ['VT_SKILL_NAME 2'],
+    ],
+    [
+      'with unknown keys',
+      block('name: demo\ndescription: Use it.\nmodel: big\nargument-hint: file'),
+      { argument_hint: 'file' },
+      ['VT_SKILL_KEY 4', 'VT_SKILL_KEY 5'],
+    ],
+    [
+      'with hooks, which are never honoured',
+      block('name: demo\ndescription: Use it.\nhooks:\n  PreToolUse: x'),
+      { name: 'demo' },
+      ['VT_SKILL_KEY 4'],
+    ],
+    [
+      'with tools as words',
+      block('name: demo\ndescription: Use it.\nallowed-tools: Bash(git log:*), Read'),
+      { allowed_tools: ['Bash(git log:*)', 'Read'] },
+    ],
+    [
+      'with tools as a list',
+      block('name: demo\ndescription: Use it.\nallowed-tools: [Read, Grep]'),
+      { allowed_tools: ['Read', 'Grep'] },
+      ['VT_SKILL_MENDED 4'],
+    ],
+    [
+      'with metadata that is no map',
+      block('name: demo\ndescription: Use it.\nmetadata: x'),
+      { metadata: {} },
+      ['VT_SKILL_MENDED 4'],
+    ],
+    [
+      'hidden from models by any word for yes',
+      block('name: demo\ndescription: Use it.\ndisable-model-invocation: On'),
+      { hidden: true },
+      ['VT_SKILL_KEY 4'],
+    ],
+    [
+      'with a description of 60 KB, which is cut',
+      block(`name: demo\ndescription: ${'x'.repeat(60_000)}`),
+      { description: `${'x'.repeat(1023)}…` },
+      ['VT_SKILL_MENDED 3'],
+    ],
+    [
+      'with a long description, which is cut',
+      block(`name: demo\ndescription: ${'é'.repeat(2000)}`),
+      { description: `${'é'.repeat(1023)}…` },
+      ['VT_SKILL_MENDED 3'],
+    ],
+    [
+      'with invisible characters in the description, which go',
+      block('name: demo\ndescription: "Use\\u200b\\u202e it\\u001b[31m."'),
+      { description: 'Use it[31m.' },
+    ],
+    [
+      'with keys of JavaScript objects',
+      block('name: demo\ndescription: Use it.\nmetadata:\n  __proto__: x\n  constructor: y'),
+      { name: 'demo' },
+    ],
   ]
   it.each(used)('%s', (_, text, expected, diagnostics = []) => {
     const { skill, body, found } = read(text)
@@ -98,10 +187,23 @@ describe('front matter is read', () => {
     ['with a name of zero width', block('name: "de\\u200bmo"\ndescription: Use it.'), 2],
     ['with the name of a device', block('name: CON\ndescription: Use it.'), 2],
     ['with no usable name at all', block('name: A B\ndescription: Use it.'), 2, 'Also Wrong'],
-    ['that is not UTF-8', Buffer.concat([Buffer.from('---\nname: demo\ndescription: '), Buffer.from([0xff, 0xfe]), Buffer.from('\n---\n')]), 1],
+    [
+      'that is not UTF-8',
+      Buffer.concat([Buffer.from('---\nname: demo\ndescription: '), Buffer.from([0xff, 0xfe]), Buffer.from('\n---\n')]),
+      1,
+    ],
     ['of 5 MB', Buffer.alloc(5_000_000, block('name: demo\ndescription: Use it.')), 1],
     ['nested without end', block(`name: demo\ndescription: Use it.\nmetadata: ${nested('[', ']')}`), 2],
-    ['that multiplies itself', block(`a: &a [x,x,x,x,x,x,x,x,x]\n${'bcdefghij'.split('').map((c, i) => `${c}: &${c} [${Array(9).fill(`*${'abcdefghij'[i]}`)}]`).join('\n')}\nname: demo\ndescription: x`), 2],
+    [
+      'that multiplies itself',
+      block(
+        `a: &a [x,x,x,x,x,x,x,x,x]\n${'bcdefghij'
+          .split('')
+          .map((c, i) => `${c}: &${c} [${Array(9).fill(`*${'abcdefghij'[i]}`)}]`)
+          .join('\n')}\nname: demo\ndescription: x`,
+      ),
+      2,
+    ],
   ]
   it.each(refused)('and refused: one %s', (_, text, line, folder) => {
     const { skill, found } = read(text, folder)
@@ -112,7 +214,8 @@ describe('front matter is read', () => {
 })
 
 describe('hostile front matter', () => {
-  const times = (count: number, make: (i: number) => string, between = '\n') => Array.from({ length: count }, (_, i) => make(i)).join(between)
+  const times = (count: number, make: (i: number) => string, between = '\n') =>
+    Array.from({ length: count }, (_, i) => make(i)).join(between)
   const blocks: [title: string, text: string, usable: boolean][] = [
     ['globs that multiply in paths', `paths: "${'{a,b}'.repeat(300)}"`, true],
     ['globs without end', `paths: "${'{a,b}'.repeat(12_000)}"`, true],
@@ -126,7 +229,10 @@ describe('hostile front matter', () => {
   ]
   it.each(blocks)('takes little time and little room: %s', (_, text, usable) => {
     const began = performance.now()
-    const { skill, diagnostics } = parseSkill(Buffer.from(`---\nname: demo\ndescription: Use it.\n${text}\n---\n`), '/s/demo/SKILL.md')
+    const { skill, diagnostics } = parseSkill(
+      Buffer.from(`---\nname: demo\ndescription: Use it.\n${text}\n---\n`),
+      '/s/demo/SKILL.md',
+    )
     expect(skill !== undefined).toBe(usable)
     expect(diagnostics.length).toBeLessThan(25)
     expect(performance.now() - began).toBeLessThan(20_000)
@@ -138,15 +244,32 @@ describe('skills are found', () => {
     const { root, home } = workspace
     await put(join(home, 'more/first/SKILL.md'), front('first'))
     for (const place of ['.agents', '.vtcode', '.claude']) {
-      await put(join(root, place, `skills/ws${place.replace('.', '-')}/SKILL.md`), front(`ws${place.replace('.', '-')}`))
-      await put(join(home, place, `skills/my${place.replace('.', '-')}/SKILL.md`), front(`my${place.replace('.', '-')}`))
+      await put(
+        join(root, place, `skills/ws${place.replace('.', '-')}/SKILL.md`),
+        front(`ws${place.replace('.', '-')}`),
+      )
+      await put(
+        join(home, place, `skills/my${place.replace('.', '-')}/SKILL.md`),
+        front(`my${place.replace('.', '-')}`),
+      )
     }
-    await put(join(home, '.vtcode/plugins/acme/vtcode.yaml'), 'name: acme_hello\ndescription: Say hello.\nrun: [echo, hello]\n')
+    await put(
+      join(home, '.vtcode/plugins/acme/vtcode.yaml'),
+      'name: acme_hello\ndescription: Say hello.\nrun: [echo, hello]\n',
+    )
     await put(join(home, '.vtcode/plugins/acme/skills/deep/er/helpful/SKILL.md'), front('helpful'))
-    const found = (await kernel({ skills: { roots: ['~/more'] } })).inspection.skills().all.map(({ id, scope }) => `${id} ${scope}`)
+    const found = (await kernel({ skills: { roots: ['~/more'] } })).inspection
+      .skills()
+      .all.map(({ id, scope }) => `${id} ${scope}`)
     expect(found.slice(0, 8)).toEqual([
-      'root1:first user', 'workspace:ws-agents workspace', 'workspace:ws-vtcode workspace', 'workspace:ws-claude workspace',
-      'user:my-vtcode user', 'user:my-agents user', 'user:my-claude user', 'acme:helpful user',
+      'root1:first user',
+      'workspace:ws-agents workspace',
+      'workspace:ws-vtcode workspace',
+      'workspace:ws-claude workspace',
+      'user:my-vtcode user',
+      'user:my-agents user',
+      'user:my-claude user',
+      'acme:helpful user',
     ])
     expect(found).toContain('builtin:debugging bundled')
     const without = (await kernel({ skills: { claude_folders: false } })).inspection.skills().all.map(({ id }) => id)
@@ -162,7 +285,10 @@ describe('skills are found', () => {
     const entry = new URL('../../../dist/core/index.js', import.meta.url).href
     const args = ['--input-type=module', '-e', script.replace("'vtcode'", JSON.stringify(entry))]
     const out = execFileSync(process.execPath, args, { cwd: join(root, 'apps/web'), encoding: 'utf8' })
-    expect(JSON.parse(out)).toEqual([['workspace/apps/web:near', 'active'], ['workspace:near', 'shadowed']])
+    expect(JSON.parse(out)).toEqual([
+      ['workspace/apps/web:near', 'active'],
+      ['workspace:near', 'shadowed'],
+    ])
   })
 
   it('whatever lies beside them: what cannot be used is named with the reason', async () => {
@@ -197,11 +323,18 @@ describe('skills are found', () => {
     const folder = join(workspace.root, '.agents/skills')
     await put(join(folder, 'a/b/c/d/e/SKILL.md'), front('e'))
     expect(codesOf((await kernel()).inspection.skills())).toContain('VT_SKILL_LIMIT')
-    for (let i = 0; i < rounds(2500, 10_000); i += 500) await Promise.all(Array.from({ length: 500 }, (_, j) => put(join(folder, `s${i + j}/SKILL.md`), front(`s${i + j}`))))
+    for (let i = 0; i < rounds(2500, 10_000); i += 500)
+      await Promise.all(
+        Array.from({ length: 500 }, (_, j) => put(join(folder, `s${i + j}/SKILL.md`), front(`s${i + j}`))),
+      )
     const { all, diagnostics } = (await kernel()).inspection.skills()
-    expect(all.filter(({ layer }) => layer === 'workspace')).toSatisfy((found: unknown[]) => found.length > 0 && found.length < 2000)
+    expect(all.filter(({ layer }) => layer === 'workspace')).toSatisfy(
+      (found: unknown[]) => found.length > 0 && found.length < 2000,
+    )
     // On a slow machine time may be over first.
-    expect(diagnostics.find(({ code }) => code === 'VT_SKILL_LIMIT')?.message).toMatch(/more than 2000 folders|more than 2 s/)
+    expect(diagnostics.find(({ code }) => code === 'VT_SKILL_LIMIT')?.message).toMatch(
+      /more than 2000 folders|more than 2 s/,
+    )
     // What a model is told of them keeps to its budget too.
     expect((await kernel()).describe('load_skill')!.description.length).toBeLessThan(9000)
   })
@@ -239,7 +372,9 @@ describe('names', () => {
     expect(code).toBe('VT_SKILL_SHADOWED')
     expect(message).toMatch(/'debugging' means builtin:debugging; workspace:debugging/)
     expect(files).toHaveLength(2)
-    expect(skills.catalogue.filter(({ name }) => name === 'debugging').map(({ id }) => id)).toEqual(['builtin:debugging'])
+    expect(skills.catalogue.filter(({ name }) => name === 'debugging').map(({ id }) => id)).toEqual([
+      'builtin:debugging',
+    ])
   })
 
   it('go to the skill of the workspace once the user agreed to its files, until one byte changes', async () => {
@@ -255,12 +390,20 @@ describe('names', () => {
   })
 
   it('that stand for the same files in two places are one skill', async () => {
-    for (const place of ['.agents', '.claude']) await put(join(workspace.root, place, 'skills/twin/SKILL.md'), front('twin'))
+    for (const place of ['.agents', '.claude'])
+      await put(join(workspace.root, place, 'skills/twin/SKILL.md'), front('twin'))
     const skills = (await kernel()).inspection.skills()
-    expect(skills.all.filter(({ name }) => name === 'twin')).toMatchObject([{ id: 'workspace:twin', also_at: [join(workspace.root, '.claude/skills/twin')] }])
+    expect(skills.all.filter(({ name }) => name === 'twin')).toMatchObject([
+      { id: 'workspace:twin', also_at: [join(workspace.root, '.claude/skills/twin')] },
+    ])
     expect(codesOf(skills)).toEqual([])
     await put(join(workspace.root, '.claude/skills/twin/extra.md'), 'x')
-    expect((await kernel()).inspection.skills().all.filter(({ name }) => name === 'twin').map(({ id, state }) => [id, state])).toEqual([
+    expect(
+      (await kernel()).inspection
+        .skills()
+        .all.filter(({ name }) => name === 'twin')
+        .map(({ id, state }) => [id, state]),
+    ).toEqual([
       ['workspace:twin', 'active'],
       ['workspace/.claude:twin', 'shadowed'],
     ])
@@ -272,7 +415,11 @@ describe('settings', () => {
     await put(join(workspace.root, '.agents/skills/demo/SKILL.md'), front('demo'))
     const states = async (skills: NonNullable<Config['skills']>) => {
       const found = (await kernel({ skills })).inspection.skills()
-      return [found.all.find(({ id }) => id === 'workspace:demo')?.state, found.all.find(({ id }) => id === 'builtin:debugging')?.state, found.find('demo')?.id]
+      return [
+        found.all.find(({ id }) => id === 'workspace:demo')?.state,
+        found.all.find(({ id }) => id === 'builtin:debugging')?.state,
+        found.find('demo')?.id,
+      ]
     }
     expect(await states({})).toEqual(['active', 'active', 'workspace:demo'])
     expect(await states({ disable: ['dem*'] })).toEqual(['inactive', 'active', undefined])
@@ -290,7 +437,10 @@ describe('settings', () => {
 describe('the catalogue', () => {
   it('stands in the description of the tool, with the names as an enum while they are few', async () => {
     await put(join(workspace.root, '.agents/skills/demo/SKILL.md'), front('demo'))
-    await put(join(workspace.root, '.agents/skills/secret/SKILL.md'), front('secret', 'disable-model-invocation: true\n'))
+    await put(
+      join(workspace.root, '.agents/skills/secret/SKILL.md'),
+      front('secret', 'disable-model-invocation: true\n'),
+    )
     const tool = (await kernel()).describe('load_skill')!
     expect(tool.description).toContain('\n- demo: Use demo.\n')
     expect(tool.description).not.toContain('secret')
@@ -301,12 +451,21 @@ describe('the catalogue', () => {
 
   it('keeps to its budget: descriptions are shortened, then skills are left out and counted', async () => {
     const long = (i: number) => front(`skill-${i}`).replace('Use', `Use ${'word '.repeat(100)}`)
-    await Promise.all(Array.from({ length: 60 }, (_, i) => put(join(workspace.root, `.agents/skills/skill-${i}/SKILL.md`), long(i))))
+    await Promise.all(
+      Array.from({ length: 60 }, (_, i) => put(join(workspace.root, `.agents/skills/skill-${i}/SKILL.md`), long(i))),
+    )
     const k = await kernel({ skills: { catalog_max_chars: 4000 } })
     const { description, input } = k.describe('load_skill')!
     expect(description.length).toBeLessThan(4400)
     expect(description).toMatch(/\n\d+ more: call list_skills\.$/)
-    expect(Math.min(...description.split('\n').slice(1, -1).map((line) => line.length))).toBeGreaterThanOrEqual(120)
+    expect(
+      Math.min(
+        ...description
+          .split('\n')
+          .slice(1, -1)
+          .map((line) => line.length),
+      ),
+    ).toBeGreaterThanOrEqual(120)
     expect((input['properties'] as Record<string, object>)['name']).not.toHaveProperty('enum')
   })
 

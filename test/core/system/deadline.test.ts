@@ -5,7 +5,8 @@ import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { deadline } from '../../../build/core/system/index.js'
 
-const until = (signal: AbortSignal): Promise<unknown> => new Promise((resolve) => signal.addEventListener('abort', () => resolve(signal.reason), { once: true }))
+const until = (signal: AbortSignal): Promise<unknown> =>
+  new Promise((resolve) => signal.addEventListener('abort', () => resolve(signal.reason), { once: true }))
 const door = fileURLToPath(new URL('../../../build/core/system/index.js', import.meta.url))
 
 describe('a deadline', () => {
@@ -19,7 +20,8 @@ describe('a deadline', () => {
     using limit = deadline(60_000, outer.signal)
     outer.abort('enough')
     using late = deadline(60_000, outer.signal)
-    for (const { signal, expired } of [limit, late]) expect([signal.aborted, signal.reason, expired]).toEqual([true, 'enough', false])
+    for (const { signal, expired } of [limit, late])
+      expect([signal.aborted, signal.reason, expired]).toEqual([true, 'enough', false])
   })
   it('that is disposed of never aborts and leaves nothing on the outer signal', async () => {
     const outer = new AbortController()
@@ -29,7 +31,11 @@ describe('a deadline', () => {
     expect(getEventListeners(outer.signal, 'abort')).toHaveLength(0)
     await new Promise((resolve) => setTimeout(resolve, 20))
     outer.abort()
-    expect(made.map(({ signal, expired }) => [signal.aborted, expired])).toEqual([[false, false], [false, false], [false, false]])
+    expect(made.map(({ signal, expired }) => [signal.aborted, expired])).toEqual([
+      [false, false],
+      [false, false],
+      [false, false],
+    ])
   })
   it('fires however often memory is collected, and keeps the process until then', async () => {
     const script = `
@@ -39,7 +45,11 @@ describe('a deadline', () => {
       collect.unref()
       await new Promise((resolve) => deadline(100, outer.signal).signal.addEventListener('abort', resolve))
       console.log('over')`
-    const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', '--input-type=module', '-e', script], { timeout: 20_000 })
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--expose-gc', '--input-type=module', '-e', script],
+      { timeout: 20_000 },
+    )
     expect(stdout).toBe('over\n')
   })
 })

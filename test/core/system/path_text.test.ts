@@ -30,28 +30,49 @@ describe('a path as text', () => {
     ['\\\\?\\x', '\\\\?\\x'],
   ])('%j becomes %j', (path, expected) => expect(normalize(path)).toBe(expected))
 
-  it.each(['..', '../out/secret', 'a/../../out/secret', './././../out/secret', '/t/out/secret', '/etc/passwd', '/t/ws-evil', '/t/ws ', '../ws-evil/x', '/'])(
-    '%j leads outside',
-    (path) => expect(code(() => normalize(path))).toBe('VT_PATH_OUTSIDE'),
-  )
+  it.each([
+    '..',
+    '../out/secret',
+    'a/../../out/secret',
+    './././../out/secret',
+    '/t/out/secret',
+    '/etc/passwd',
+    '/t/ws-evil',
+    '/t/ws ',
+    '../ws-evil/x',
+    '/',
+  ])('%j leads outside', (path) => expect(code(() => normalize(path))).toBe('VT_PATH_OUTSIDE'))
 
-  it.each(['', 'a.txt\0.png', '\0/etc/passwd', 'x'.repeat(256), 'x/'.repeat(2049), 'a/'.repeat(10_000), 'é'.repeat(128), '\ud800'])(
-    'an unusable path is refused: %#',
-    (path) => expect(code(() => normalize(path))).toBe('VT_INPUT_INVALID'),
-  )
+  it.each([
+    '',
+    'a.txt\0.png',
+    '\0/etc/passwd',
+    'x'.repeat(256),
+    'x/'.repeat(2049),
+    'a/'.repeat(10_000),
+    'é'.repeat(128),
+    '\ud800',
+  ])('an unusable path is refused: %#', (path) => expect(code(() => normalize(path))).toBe('VT_INPUT_INVALID'))
 
   it('stays inside, whatever is asked, and says the same when asked again', () => {
-    const name = fc.oneof(fc.constantFrom('.', '..', '', 'ws', 'ws-evil', 't', 'out', '\\xff', '\\x5c', '\\x2f..'), fc.string({ maxLength: 6 }))
+    const name = fc.oneof(
+      fc.constantFrom('.', '..', '', 'ws', 'ws-evil', 't', 'out', '\\xff', '\\x5c', '\\x2f..'),
+      fc.string({ maxLength: 6 }),
+    )
     fc.assert(
-      fc.property(fc.array(name, { maxLength: 8 }), fc.constantFrom('', '/', '/t/', '/t/ws', '/t/ws/'), (names, start) => {
-        const asked = start + names.join('/')
-        const answer = code(() => normalize(asked))
-        if (!answer.startsWith('ok ')) return ['VT_PATH_OUTSIDE', 'VT_INPUT_INVALID'].includes(answer)
-        const path = answer.slice(3)
-        expect(path).not.toMatch(/^\/|(^|\/)\.\.?(\/)|\/\/|\/$|(^|\/)\.\.$/)
-        expect(normalize(path)).toBe(path)
-        return true
-      }),
+      fc.property(
+        fc.array(name, { maxLength: 8 }),
+        fc.constantFrom('', '/', '/t/', '/t/ws', '/t/ws/'),
+        (names, start) => {
+          const asked = start + names.join('/')
+          const answer = code(() => normalize(asked))
+          if (!answer.startsWith('ok ')) return ['VT_PATH_OUTSIDE', 'VT_INPUT_INVALID'].includes(answer)
+          const path = answer.slice(3)
+          expect(path).not.toMatch(/^\/|(^|\/)\.\.?(\/)|\/\/|\/$|(^|\/)\.\.$/)
+          expect(normalize(path)).toBe(path)
+          return true
+        },
+      ),
       { numRuns: runs(2000) },
     )
   })

@@ -7,13 +7,17 @@ import { eventually, nap, processesWith } from '../../support/exec.js'
 
 const door = fileURLToPath(new URL('../../../build/core/system/index.js', import.meta.url))
 /** A program that starts children by our door, says what the script prints, and is then busy for ever. */
-const owner = (script: string): string => `import { endWithUs, leaderEnded, signalGroup, start, watchGroup } from ${JSON.stringify(door)}
+const owner = (
+  script: string,
+): string => `import { endWithUs, leaderEnded, signalGroup, start, watchGroup } from ${JSON.stringify(door)}
   const go = (text, lifetime) => start({ file: '/bin/bash', args: ['-c', text], cwd: '/', env: { PATH: '/usr/bin:/bin' } }, 'ignore', lifetime)
   ${script}`
 const busy = "setTimeout(() => { process.stdout.write('up\\n'); setTimeout(() => { for (;;); }, 20) }, 300)"
 
 async function killed(script: string): Promise<void> {
-  const child = spawn(process.execPath, ['--input-type=module', '-e', owner(script)], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, ['--input-type=module', '-e', owner(script)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   await once(child.stdout, 'data')
   await new Promise((resolve) => setTimeout(resolve, 100))
   child.kill('SIGKILL')
@@ -24,8 +28,11 @@ const words = (command: string): string => command.replace(' ', '\0')
 describe('what was started', () => {
   it('ends soon after a SIGKILL of a busy program: who ignores signals, groups of job control, who outlived the leader', async () => {
     const [ignoring, jobs, left] = [nap(), nap(), nap()]
-    await killed(`go('trap "" TERM HUP; ${ignoring} & wait; ${ignoring}'); go('set -m; ${jobs} & ${jobs}'); go('${left} & exit 0'); go('while :; do :; done # ${words(left).slice(-9)}'); ${busy}`)
-    for (const each of [ignoring, jobs, left]) expect(await eventually(() => processesWith(words(each)).length === 0), each).toBe(true)
+    await killed(
+      `go('trap "" TERM HUP; ${ignoring} & wait; ${ignoring}'); go('set -m; ${jobs} & ${jobs}'); go('${left} & exit 0'); go('while :; do :; done # ${words(left).slice(-9)}'); ${busy}`,
+    )
+    for (const each of [ignoring, jobs, left])
+      expect(await eventually(() => processesWith(words(each)).length === 0), each).toBe(true)
     expect(await eventually(() => processesWith(left.slice(-9)).length === 0)).toBe(true)
   })
 
@@ -36,7 +43,8 @@ describe('what was started', () => {
       const left = () => { try { return execFileSync('pgrep', ['-P', String(process.pid), '-f', 'while read -r sign']) } catch { return undefined } }
       while (left()) await new Promise((resolve) => setTimeout(resolve, 20))
       await new Promise((resolve) => setTimeout(resolve, 20)); go('${two}; true'); ${busy}`)
-    for (const each of [one, two]) expect(await eventually(() => processesWith(words(each)).length === 0), each).toBe(true)
+    for (const each of [one, two])
+      expect(await eventually(() => processesWith(words(each)).length === 0), each).toBe(true)
   })
 
   it('stays where it is a program of the user, and a number that another process got is left alone', async () => {
@@ -57,9 +65,15 @@ describe('what was started', () => {
   })
 
   it('keeps nobody alive: a program ends by itself while its watcher is there, and the watcher with it', async () => {
-    const child = spawn(process.execPath, ['--input-type=module', '-e', owner("const one = go('sleep 0.2'); one.unref(); console.log(process.pid)")], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const child = spawn(
+      process.execPath,
+      ['--input-type=module', '-e', owner("const one = go('sleep 0.2'); one.unref(); console.log(process.pid)")],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    )
     const [pid] = await once(child.stdout, 'data')
-    const mine = processesWith('while read -r sign').filter((watcher) => new RegExp(`\\) \\S ${Number(String(pid))} `).test(statOf(watcher)))
+    const mine = processesWith('while read -r sign').filter((watcher) =>
+      new RegExp(`\\) \\S ${Number(String(pid))} `).test(statOf(watcher)),
+    )
     expect(await once(child, 'exit')).toEqual([0, null])
     expect(await eventually(() => mine.every((watcher) => !/while read/.test(commandOf(watcher))))).toBe(true)
   })

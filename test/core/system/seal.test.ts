@@ -1,4 +1,14 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -22,8 +32,19 @@ describe('the key of a user', () => {
     writeFileSync(at('outside'), 'x')
     for (const name of [...drafts, 'approvals.key.backup', 'outside']) utimesSync(at(name), day, day)
     const mark = sealOf(home, '/w').mark('a', 'b', 'c')
-    expect([...drafts, ...others, 'outside'].map((name) => existsSync(at(name)))).toEqual([false, false, true, true, true, true])
-    expect([readFileSync(at('approvals.key')).length, statSync(at('approvals.key')).mode & 0o777, mark]).toEqual([32, 0o600, expect.stringMatching(/^[0-9a-f]{32}$/)])
+    expect([...drafts, ...others, 'outside'].map((name) => existsSync(at(name)))).toEqual([
+      false,
+      false,
+      true,
+      true,
+      true,
+      true,
+    ])
+    expect([readFileSync(at('approvals.key')).length, statSync(at('approvals.key')).mode & 0o777, mark]).toEqual([
+      32,
+      0o600,
+      expect.stringMatching(/^[0-9a-f]{32}$/),
+    ])
   })
 })
 
@@ -33,7 +54,15 @@ describe('a seal', () => {
     const seal = sealOf(home, '/w')
     const text = seal.write('call', 'p', { a: 1 })
     expect(seal.read('call', 'p', text)).toEqual({ a: 1 })
-    const wrong = [seal.read('checkpoint', 'p', text), seal.read('call', 'q', text), sealOf(home, '/v').read('call', 'p', text), sealOf(other, '/w').read('call', 'p', text), seal.read('call', 'p', text.replace('1', '2')), seal.read('call', 'p', `${text.slice(0, -1)},"b":2}`), seal.read('call', 'p', `${text}x`)]
+    const wrong = [
+      seal.read('checkpoint', 'p', text),
+      seal.read('call', 'q', text),
+      sealOf(home, '/v').read('call', 'p', text),
+      sealOf(other, '/w').read('call', 'p', text),
+      seal.read('call', 'p', text.replace('1', '2')),
+      seal.read('call', 'p', `${text.slice(0, -1)},"b":2}`),
+      seal.read('call', 'p', `${text}x`),
+    ]
     expect(wrong).toEqual(wrong.map(() => undefined))
     rmSync(other, { recursive: true })
   })

@@ -1,5 +1,14 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,7 +19,10 @@ let folder: string
 beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'state-'))))
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-describe.each([['at once', async (...given: Parameters<typeof writeStateSync>) => writeStateSync(...given)], ['in the background', writeState]] as const)('a state file written %s', (_, write) => {
+describe.each([
+  ['at once', async (...given: Parameters<typeof writeStateSync>) => writeStateSync(...given)],
+  ['in the background', writeState],
+] as const)('a state file written %s', (_, write) => {
   it('is replaced, its folder is made, and nobody else can read either unless it is said', async () => {
     const file = join(folder, 'made/state.json')
     await write(file, 'one')
@@ -18,7 +30,10 @@ describe.each([['at once', async (...given: Parameters<typeof writeStateSync>) =
     expect(readFileSync(file, 'utf8')).toBe('two')
     expect([statSync(file).mode & 0o777, statSync(join(folder, 'made')).mode & 0o777]).toEqual([0o600, 0o700])
     await write(join(folder, 'open'), new Uint8Array([104, 105]), { mode: 0o644, durable: false })
-    expect([readFileSync(join(folder, 'open'), 'utf8'), statSync(join(folder, 'open')).mode & 0o777]).toEqual(['hi', 0o644])
+    expect([readFileSync(join(folder, 'open'), 'utf8'), statSync(join(folder, 'open')).mode & 0o777]).toEqual([
+      'hi',
+      0o644,
+    ])
     expect(readdirSync(folder, { recursive: true }).sort()).toEqual(['made', 'made/state.json', 'open'])
   })
   it('stays what it was when it cannot be replaced, and no draft is left', async () => {
@@ -31,7 +46,10 @@ describe.each([['at once', async (...given: Parameters<typeof writeStateSync>) =
     writeFileSync(join(folder, 'precious'), 'precious')
     symlinkSync('precious', join(folder, 'state'))
     await write(join(folder, 'state'), 'new')
-    expect([readFileSync(join(folder, 'state'), 'utf8'), readFileSync(join(folder, 'precious'), 'utf8')]).toEqual(['new', 'precious'])
+    expect([readFileSync(join(folder, 'state'), 'utf8'), readFileSync(join(folder, 'precious'), 'utf8')]).toEqual([
+      'new',
+      'precious',
+    ])
   })
 })
 
@@ -62,8 +80,34 @@ for (let i = 0; ; i++) writeStateSync(${JSON.stringify(file)}, String(i % 10).re
 
 it('no other part of the program replaces files by itself', () => {
   const root = join(import.meta.dirname, '../../..')
-  const found = execFileSync('grep', ['-rlE', "^import .*\\brename(Sync)?\\b.*'node:fs(/promises)?'|\\brenameSync\\(", 'core', 'plugins', '--include=*.ts'], { cwd: root, encoding: 'utf8' })
-  const names = found.trim().split('\n').map((file) => basename(file)).filter((name) => name !== 'state_file.ts').sort()
+  const found = execFileSync(
+    'grep',
+    [
+      '-rlE',
+      "^import .*\\brename(Sync)?\\b.*'node:fs(/promises)?'|\\brenameSync\\(",
+      'core',
+      'plugins',
+      '--include=*.ts',
+    ],
+    { cwd: root, encoding: 'utf8' },
+  )
+  const names = found
+    .trim()
+    .split('\n')
+    .map((file) => basename(file))
+    .filter((name) => name !== 'state_file.ts')
+    .sort()
   // Files of the workspace, a log that is full, folders of plugins, copies of agreed folders, what a command put where it steers; the key of the seal, which is made once.
-  expect(names).toEqual(['aside.ts', 'call_record.ts', 'copy.ts', 'install.ts', 'packages.ts', 'rename.ts', 'seal.ts', 'store.ts', 'workspace.ts', 'writer.ts'])
+  expect(names).toEqual([
+    'aside.ts',
+    'call_record.ts',
+    'copy.ts',
+    'install.ts',
+    'packages.ts',
+    'rename.ts',
+    'seal.ts',
+    'store.ts',
+    'workspace.ts',
+    'writer.ts',
+  ])
 })

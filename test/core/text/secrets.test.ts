@@ -4,17 +4,60 @@ import { fc, runs } from '../../support/property.js'
 
 const a = (count: number) => 'aB3'.repeat(count).slice(0, count)
 const whole = [
-  `ghp_${a(36)}`, `github_pat_${a(30)}`, `glpat-${a(20)}`, `sk-${a(24)}`, `sk-${'lower-case-only-'.repeat(3)}`, `xoxb-${a(12)}`, `AIza${a(35)}`, `sk_live_${a(20)}`, `npm_${a(36)}`,
-  `eyJ${a(12)}.eyJ${a(12)}.${a(12)}`, 'AKIAABCDEFGHIJKLMNOP', '-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----', '-----BEGIN CERTIFICATE-----\nabc\n-----END CERTIFICATE-----',
+  `ghp_${a(36)}`,
+  `github_pat_${a(30)}`,
+  `glpat-${a(20)}`,
+  `sk-${a(24)}`,
+  `sk-${'lower-case-only-'.repeat(3)}`,
+  `xoxb-${a(12)}`,
+  `AIza${a(35)}`,
+  `sk_live_${a(20)}`,
+  `npm_${a(36)}`,
+  `eyJ${a(12)}.eyJ${a(12)}.${a(12)}`,
+  'AKIAABCDEFGHIJKLMNOP',
+  '-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----',
+  '-----BEGIN CERTIFICATE-----\nabc\n-----END CERTIFICATE-----',
 ]
 const values = ['hunter2 and more', 'hunter', 'e 😀 secret', 'ghp_short of it', 'more\nlines']
 values.forEach((value, index) => keepSecret(value, `VALUE_${index}`))
 
-const noise = ['s', 'k', '-', '--', '-----', '_', '.', ' ', '\n', 'a', 'eyJ', 'task-', 'hunt', '😀', '\ud83d', 'BEGIN ', 'PRIVATE KEY-----', 'more', 'A', '3', '"', '\\n']
-const piece = fc.oneof(fc.constantFrom(...noise), fc.constantFrom(...whole, ...values), fc.constantFrom(...whole, ...values).chain((secret) => fc.nat(secret.length).map((at) => secret.slice(0, at))), fc.constantFrom(...whole, ...values).chain((secret) => fc.nat(secret.length).map((at) => secret.slice(at))))
+const noise = [
+  's',
+  'k',
+  '-',
+  '--',
+  '-----',
+  '_',
+  '.',
+  ' ',
+  '\n',
+  'a',
+  'eyJ',
+  'task-',
+  'hunt',
+  '😀',
+  '\ud83d',
+  'BEGIN ',
+  'PRIVATE KEY-----',
+  'more',
+  'A',
+  '3',
+  '"',
+  '\\n',
+]
+const piece = fc.oneof(
+  fc.constantFrom(...noise),
+  fc.constantFrom(...whole, ...values),
+  fc.constantFrom(...whole, ...values).chain((secret) => fc.nat(secret.length).map((at) => secret.slice(0, at))),
+  fc.constantFrom(...whole, ...values).chain((secret) => fc.nat(secret.length).map((at) => secret.slice(at))),
+)
 const text = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(''))
 const cutAt = (said: string, places: number[]): string[] => {
-  const borders = [0, ...places.map((place) => place % (said.length + 1)).sort((one, other) => one - other), said.length]
+  const borders = [
+    0,
+    ...places.map((place) => place % (said.length + 1)).sort((one, other) => one - other),
+    said.length,
+  ]
   return borders.slice(1).map((to, index) => said.slice(borders[index], to))
 }
 
@@ -29,8 +72,13 @@ describe('a text that grows', () => {
           growing.add(part)
           const more = growing.take()
           told += more
-          expect(/[\ud800-\udbff]$/.test(more) && /^[\udc00-\udfff]/.test(clean.slice(told.length)), 'half of a character').toBe(false)
-          expect(clean.startsWith(told), `${JSON.stringify(told)} is the beginning of ${JSON.stringify(clean)}`).toBe(true)
+          expect(
+            /[\ud800-\udbff]$/.test(more) && /^[\udc00-\udfff]/.test(clean.slice(told.length)),
+            'half of a character',
+          ).toBe(false)
+          expect(clean.startsWith(told), `${JSON.stringify(told)} is the beginning of ${JSON.stringify(clean)}`).toBe(
+            true,
+          )
         }
         expect(told + growing.take(true)).toBe(clean)
       }),
@@ -39,7 +87,24 @@ describe('a text that grows', () => {
   })
 
   it('in JSON is redacted as what it means is', () => {
-    const meant = fc.array(fc.oneof(fc.constantFrom(...whole.slice(0, -1), '-----BEGIN PRIVATE KEY-----', ...noise, '"', '\\', 'n', 'u0041', '\u0001', '\t')), { maxLength: 12 }).map((pieces) => pieces.join(''))
+    const meant = fc
+      .array(
+        fc.oneof(
+          fc.constantFrom(
+            ...whole.slice(0, -1),
+            '-----BEGIN PRIVATE KEY-----',
+            ...noise,
+            '"',
+            '\\',
+            'n',
+            'u0041',
+            '\u0001',
+            '\t',
+          ),
+        ),
+        { maxLength: 12 },
+      )
+      .map((pieces) => pieces.join(''))
     fc.assert(
       fc.property(meant, fc.array(fc.nat(), { maxLength: 12 }), (said, places) => {
         const growing = new GrowingText(true)
@@ -55,8 +120,18 @@ describe('a text that grows', () => {
   })
 
   it('holds nothing back of what cannot be a secret', () => {
-    for (const said of ['The word ', 'a task', 'task-forcin', 'ask-a', 'one - two', '😀', 'Is this it?', 'skin']) expect([said, settled(said)]).toEqual([said, said.length])
-    for (const [said, at] of [['a s', 2], ['is sk-abc', 3], ['x.ghp_1', 2], ['ask-', 3], ['a --', 2], ['to hun', 3], ['to hunter', 3]] as const) expect([said, settled(said)]).toEqual([said, at])
+    for (const said of ['The word ', 'a task', 'task-forcin', 'ask-a', 'one - two', '😀', 'Is this it?', 'skin'])
+      expect([said, settled(said)]).toEqual([said, said.length])
+    for (const [said, at] of [
+      ['a s', 2],
+      ['is sk-abc', 3],
+      ['x.ghp_1', 2],
+      ['ask-', 3],
+      ['a --', 2],
+      ['to hun', 3],
+      ['to hunter', 3],
+    ] as const)
+      expect([said, settled(said)]).toEqual([said, at])
   })
 
   it.each([

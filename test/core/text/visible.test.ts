@@ -5,13 +5,47 @@ import { fc } from '../../support/property.js'
 
 const point = (...codes: number[]): string => String.fromCodePoint(...codes)
 /** Escapes, C1, bidi, zero width, separators, tags, and variants that carry bytes. */
-const hostile = ['\u001b]52;c;ZXZpbA==\u0007', '\u001b[2J', '\r', '\b', '\u007f', '\u009b31m', '\u0085', '\u00ad', '\u034f', '\u061c', '\u115f', '\u180e', '\u200b', '\u200e', '\u202e', '\u2028', '\u2029', '\u2066', '\u3164', '\ufeff', '\ufe01', point(0xe0041), point(0xe0101), '\u0000']
+const hostile = [
+  '\u001b]52;c;ZXZpbA==\u0007',
+  '\u001b[2J',
+  '\r',
+  '\b',
+  '\u007f',
+  '\u009b31m',
+  '\u0085',
+  '\u00ad',
+  '\u034f',
+  '\u061c',
+  '\u115f',
+  '\u180e',
+  '\u200b',
+  '\u200e',
+  '\u202e',
+  '\u2028',
+  '\u2029',
+  '\u2066',
+  '\u3164',
+  '\ufeff',
+  '\ufe01',
+  point(0xe0041),
+  point(0xe0101),
+  '\u0000',
+]
 const deceptive = /[\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|[^\P{Cc}\n\t]/u
-const text = fc.string({ unit: fc.oneof(fc.constantFrom(...hostile, '\n', '\t', 'a', 'é', '<', '/', '{', '"', '\\'), fc.string({ unit: 'binary', minLength: 1, maxLength: 1 })) })
+const text = fc.string({
+  unit: fc.oneof(
+    fc.constantFrom(...hostile, '\n', '\t', 'a', 'é', '<', '/', '{', '"', '\\'),
+    fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
+  ),
+})
 
 describe('text of others', () => {
   it('shows every control, bidirectional, invisible and separating character as an escape', () => {
-    for (const one of hostile) expect([visible(`a${one}b`), deceptive.test(visible(`a${one}b`))]).toEqual([expect.stringMatching(/^a.*\\u\{[0-9a-f]+\}.*b$/), false])
+    for (const one of hostile)
+      expect([visible(`a${one}b`), deceptive.test(visible(`a${one}b`))]).toEqual([
+        expect.stringMatching(/^a.*\\u\{[0-9a-f]+\}.*b$/),
+        false,
+      ])
     expect(visible('a\u001bb\u202ec')).toBe('a\\u{1b}b\\u{202e}c')
   })
   it('is plain afterwards whatever it was, and stays so; plain text is not touched', () => {
@@ -28,8 +62,17 @@ describe('text of others', () => {
     )
   })
   it('keeps what a script or a picture needs to be drawn right', () => {
-    for (const kept of ['👨‍👩‍👧', '❤️', '1️⃣', '👍🏽', 'می‌خواهم', 'क्‍ष', 'نُون', `葛${point(0xe0100)}`, '🏳️‍🌈']) expect(visible(kept)).toBe(kept)
-    for (const strange of ['a\u200db', 'x\ufe0f', '😀\ufe0f\ufe0f\ufe01', `a${point(0xe0100)}`, `葛${point(0xe0100, 0xe0101)}`, 'م\u200ca']) expect(visible(strange)).toContain('\\u{')
+    for (const kept of ['👨‍👩‍👧', '❤️', '1️⃣', '👍🏽', 'می‌خواهم', 'क्‍ष', 'نُون', `葛${point(0xe0100)}`, '🏳️‍🌈'])
+      expect(visible(kept)).toBe(kept)
+    for (const strange of [
+      'a\u200db',
+      'x\ufe0f',
+      '😀\ufe0f\ufe0f\ufe01',
+      `a${point(0xe0100)}`,
+      `葛${point(0xe0100, 0xe0101)}`,
+      'م\u200ca',
+    ])
+      expect(visible(strange)).toContain('\\u{')
   })
   it('within JSON stands in escapes of JSON: what is parsed is what it was', () => {
     fc.assert(
@@ -41,14 +84,35 @@ describe('text of others', () => {
     )
   })
   it('in one line shows both ends and how long it was', () => {
-    expect(shortLine(`begin ${'x'.repeat(30_000)} end\n`, 100)).toMatch(/^begin x+ … \(30015 characters\) … x+ end\\u\{a\}$/)
+    expect(shortLine(`begin ${'x'.repeat(30_000)} end\n`, 100)).toMatch(
+      /^begin x+ … \(30015 characters\) … x+ end\\u\{a\}$/,
+    )
     expect(shortLine('short', 100)).toBe('short')
   })
 })
 
 describe('a block of a prompt', () => {
   it('ends where we end it, whatever is in it', () => {
-    const words = fc.array(fc.constantFrom('</notes>', '</ NOTES >', '<notes path="x">', '< /notes\n>', '</other>', 'a', '\n', '<', '/', 'notes', '>', '\u200b', '\u0000', '"')).map((all) => all.join(''))
+    const words = fc
+      .array(
+        fc.constantFrom(
+          '</notes>',
+          '</ NOTES >',
+          '<notes path="x">',
+          '< /notes\n>',
+          '</other>',
+          'a',
+          '\n',
+          '<',
+          '/',
+          'notes',
+          '>',
+          '\u200b',
+          '\u0000',
+          '"',
+        ),
+      )
+      .map((all) => all.join(''))
     fc.assert(
       fc.property(words, words, (content, path) => {
         const shown = block('notes', content, { path })
@@ -65,7 +129,9 @@ describe('a block of a prompt', () => {
 
 describe('text of others within a hint', () => {
   it('is never rendered as the name of a tool', async () => {
-    expect(inert('a {slot:unified_file/read} {tool:x} {field:y} {other}')).toBe('a { slot:unified_file/read} { tool:x} { field:y} {other}')
+    expect(inert('a {slot:unified_file/read} {tool:x} {field:y} {other}')).toBe(
+      'a { slot:unified_file/read} { tool:x} { field:y} {other}',
+    )
     const named = '{tool:unified_exec/run}; {slot:gone}'
     await using plugins = await tempWorkspace({
       'warns.yaml': 'name: warns\ndescription: Warns.\neffects: [read]\ninput: {}\nmodule: ./warns.js\n',
@@ -78,6 +144,9 @@ describe('text of others within a hint', () => {
     expect(hint).toBe('List it with unified_search list.')
     expect((await vt.call('warns', {})).notices).toEqual([{ code: 'MINE', message: `It says ${named}.` }])
     const changed = await vt.call('unified_file', { action: 'edit', path: `${named}/b`, old_str: 'a', new_str: 'b' })
-    expect(changed).toMatchObject({ ok: false, error: { details: { say: expect.stringContaining("'{ tool:unified_exec/run}; { slot:gone}/b' does not exist") } } })
+    expect(changed).toMatchObject({
+      ok: false,
+      error: { details: { say: expect.stringContaining("'{ tool:unified_exec/run}; { slot:gone}/b' does not exist") } },
+    })
   })
 })

@@ -25,7 +25,10 @@ const files = (all: Record<string, string>): void => {
 }
 async function survey() {
   const trust = openTrust({ home: home(), workspace: space.root, env: env() })
-  return { trust, items: await consentItems({ workspace: space.root, home: home(), user: space.home, env: env(), trust }) }
+  return {
+    trust,
+    items: await consentItems({ workspace: space.root, home: home(), user: space.home, env: env(), trust }),
+  }
 }
 async function agree() {
   const { trust, items } = await survey()
@@ -47,7 +50,10 @@ const answers = 'export default () => ({ ok: true, output: { said: String(said) 
 const loose = { 'vtcode.config.yaml': 'manifests: [builtin, ./tools]\n', 'tools/told.yaml': manifest }
 
 const inline = { plugins: { isolate: 'inline' } }
-const isolations: [where: string, config: object][] = [['in a process of its own', {}], ['in this program', inline]]
+const isolations: [where: string, config: object][] = [
+  ['in a process of its own', {}],
+  ['in this program', inline],
+]
 
 /** The text of a file that code may load; the changed one leaves a mark when it runs. */
 function moduleText(file: string, text: string): string {
@@ -170,16 +176,31 @@ describe.each(isolations)('code of a workspace %s', (where, config) => {
 
 describe('code of a workspace', () => {
   it.each([
-    ['where it has nothing but types to leave out', "const by: string = import.meta.url.includes('?v=') ? 'Node' : 'the compiler'\n", (process.features as { typescript?: unknown }).typescript ? 'Node' : 'the compiler'],
+    [
+      'where it has nothing but types to leave out',
+      "const by: string = import.meta.url.includes('?v=') ? 'Node' : 'the compiler'\n",
+      (process.features as { typescript?: unknown }).typescript ? 'Node' : 'the compiler',
+    ],
     ['with an enum', "enum By { it = 'the compiler' }\nconst by = By.it\n", 'the compiler'],
-    ['with a type imported as a value', "import { Handler } from 'vtcode'\nconst by: ReturnType<Handler> | string = 'the compiler'\n", 'the compiler'],
-    ['with a `require` of its own', "const { sep } = require('node:path')\nconst by: string = sep === '/' ? 'the compiler' : ''\n", 'the compiler'],
-  ])('in TypeScript is loaded by Node itself if it can, in a process of its own, and is compiled elsewhere: %s', async (_, text, expected) => {
-    files({ ...loose, 'tools/main.ts': `${text}const said = by\n${answers}` })
-    await agree()
-    expect(await call()).toBe(expected)
-    expect(await call(inline)).toBe('the compiler')
-  })
+    [
+      'with a type imported as a value',
+      "import { Handler } from 'vtcode'\nconst by: ReturnType<Handler> | string = 'the compiler'\n",
+      'the compiler',
+    ],
+    [
+      'with a `require` of its own',
+      "const { sep } = require('node:path')\nconst by: string = sep === '/' ? 'the compiler' : ''\n",
+      'the compiler',
+    ],
+  ])(
+    'in TypeScript is loaded by Node itself if it can, in a process of its own, and is compiled elsewhere: %s',
+    async (_, text, expected) => {
+      files({ ...loose, 'tools/main.ts': `${text}const said = by\n${answers}` })
+      await agree()
+      expect(await call()).toBe(expected)
+      expect(await call(inline)).toBe('the compiler')
+    },
+  )
   it.each([
     ['a type and a value in one import', "import { type T, said } from './m.ts'\nconst t: T = said\nvoid t\n"],
     ['a name without its ending', "import said from './m'\n"],
@@ -209,7 +230,11 @@ describe('code of a workspace', () => {
     expect(await call()).toMatch(/^VT_PLUGIN_IMPORT/)
   })
   it('is not read in another way because of a package.json that is not covered', async () => {
-    files({ ...loose, 'package.json': '{ "type": "commonjs" }', 'tools/main.js': 'module.exports = () => ({ ok: true, output: { said: "agreed" } })\n' })
+    files({
+      ...loose,
+      'package.json': '{ "type": "commonjs" }',
+      'tools/main.js': 'module.exports = () => ({ ok: true, output: { said: "agreed" } })\n',
+    })
     await agree()
     expect(await call()).toBe('agreed')
     files({ 'package.json': '{ "type": "module" }' })
@@ -223,7 +248,13 @@ describe('code of a workspace', () => {
     expect(await call()).toMatch(/^VT_PLUGIN_UNTRUSTED/)
   })
   it('of a plugin runs from a copy of its folder, which ends at the folder', async () => {
-    const plugin = (main: string) => files({ '.vtcode/plugins/p/vtcode.yaml': manifest, '.vtcode/plugins/p/main.js': main + answers, '.vtcode/plugins/lib/m.js': tells('changed'), '.vtcode/plugins/p/.git/m.js': tells('changed') })
+    const plugin = (main: string) =>
+      files({
+        '.vtcode/plugins/p/vtcode.yaml': manifest,
+        '.vtcode/plugins/p/main.js': main + answers,
+        '.vtcode/plugins/lib/m.js': tells('changed'),
+        '.vtcode/plugins/p/.git/m.js': tells('changed'),
+      })
     for (const name of ['../lib/m.js', './.git/m.js']) {
       plugin(`import said from '${name}'\n`)
       await agree()
@@ -241,7 +272,8 @@ describe('code of a workspace', () => {
     const [good, evil] = [readFileSync(file, 'utf8'), `const said = 'changed'\n${answers}`]
     const said = new Set<string>()
     const flip = setInterval(() => writeFileSync(file, readFileSync(file, 'utf8') === good ? evil : good), 1)
-    for (let round = 0; round < rounds(6, 15); round++) said.add((await call(round % 2 ? inline : {})).replace(/:.*/s, ''))
+    for (let round = 0; round < rounds(6, 15); round++)
+      said.add((await call(round % 2 ? inline : {})).replace(/:.*/s, ''))
     clearInterval(flip)
     expect(said).not.toContain('changed')
   })
@@ -254,7 +286,8 @@ describe('settings of a workspace in code', () => {
     await kernel.close()
     return { found, marks: ['agreed', 'changed'].filter((name) => existsSync(join(space.root, name))) }
   }
-  const marks = (name: string): string => `import { writeFileSync } from 'node:fs'\nwriteFileSync('${name}', '')\nexport default {}\n`
+  const marks = (name: string): string =>
+    `import { writeFileSync } from 'node:fs'\nwriteFileSync('${name}', '')\nexport default {}\n`
   it.each([
     ['a default import called type', "import type from './m.js'"],
     ['a comment', "import type/**/from/**/'./m.js'"],
@@ -268,11 +301,19 @@ describe('settings of a workspace in code', () => {
   })
   it.each([
     ['an absolute path', "process.cwd() + '/' + ['e', 'mjs'].join('.')"],
-    ['a way up', "['..', '..', '..', '..', '..', '..', '..', '..', '..', '..', process.cwd().slice(1), 'e.mjs'].join('/')"],
+    [
+      'a way up',
+      "['..', '..', '..', '..', '..', '..', '..', '..', '..', '..', process.cwd().slice(1), 'e.mjs'].join('/')",
+    ],
     ['a name in node_modules', "['pa', 'ck'].join('')"],
     ['a file that they name in parts', "'./' + 'e.mjs'"],
   ])('do not find what they compute: %s', async (_, name) => {
-    files({ 'vtcode.config.ts': `await import(${name})\nexport default {}\n`, 'e.mjs': marks('changed'), 'node_modules/pack/package.json': '{ "main": "i.mjs" }', 'node_modules/pack/i.mjs': marks('changed') })
+    files({
+      'vtcode.config.ts': `await import(${name})\nexport default {}\n`,
+      'e.mjs': marks('changed'),
+      'node_modules/pack/package.json': '{ "main": "i.mjs" }',
+      'node_modules/pack/i.mjs': marks('changed'),
+    })
     await agree()
     await expect(settings()).rejects.toThrow(expect.objectContaining({ code: 'VT_CONFIG_INVALID' }))
     expect(existsSync(join(space.root, 'changed'))).toBe(false)

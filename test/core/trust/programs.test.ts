@@ -6,18 +6,39 @@ import { vtcode } from '../../support/program.js'
 
 const tool = (run: string): string => `name: told\ndescription: Tells.\neffects: [read]\n${run}\n`
 const server = (body: string): string => `mcp: { servers: { s: ${body} } }\n`
-const hook = (command: string): string => `hooks: { PreToolUse: [{ hooks: [{ command: ${JSON.stringify(command)} }] }] }\n`
+const hook = (command: string): string =>
+  `hooks: { PreToolUse: [{ hooks: [{ command: ${JSON.stringify(command)} }] }] }\n`
 
 /** What starts a program of the workspace, and the file that it runs. */
 const commands: [how: string, settings: string, manifest: string | undefined, file: string][] = [
-  ['a shell with two commands', 'manifests: [builtin, ./tools]\n', tool('run: [sh, -c, "sh tools/e.sh&&true"]'), 'tools/e.sh'],
-  ['quotes in the middle of a name', 'manifests: [builtin, ./tools]\n', tool("run: [sh, -c, 'sh tools/\"e\".sh']"), 'tools/e.sh'],
-  ['a name with a space', 'manifests: [builtin, ./tools]\n', tool("run: [sh, -c, \"sh 'tools/a b.sh'\"]"), 'tools/a b.sh'],
+  [
+    'a shell with two commands',
+    'manifests: [builtin, ./tools]\n',
+    tool('run: [sh, -c, "sh tools/e.sh&&true"]'),
+    'tools/e.sh',
+  ],
+  [
+    'quotes in the middle of a name',
+    'manifests: [builtin, ./tools]\n',
+    tool('run: [sh, -c, \'sh tools/"e".sh\']'),
+    'tools/e.sh',
+  ],
+  [
+    'a name with a space',
+    'manifests: [builtin, ./tools]\n',
+    tool('run: [sh, -c, "sh \'tools/a b.sh\'"]'),
+    'tools/a b.sh',
+  ],
   ['a redirection', hook('sh <tools/e.sh'), undefined, 'tools/e.sh'],
   ['a group', hook('(sh tools/e.sh)'), undefined, 'tools/e.sh'],
   ['a substitution', hook('echo $(sh tools/e.sh)'), undefined, 'tools/e.sh'],
   ['a working folder', server('{ command: node, args: [server.js], cwd: sub }'), undefined, 'sub/server.js'],
-  ['a variable for the working folder', server("{ command: node, args: ['${PWD}/sub/server.js'] }"), undefined, 'sub/server.js'],
+  [
+    'a variable for the working folder',
+    server("{ command: node, args: ['${PWD}/sub/server.js'] }"),
+    undefined,
+    'sub/server.js',
+  ],
   ['a bare variable', hook('node $PWD/sub/server.js'), undefined, 'sub/server.js'],
   ['an option with a value', hook('node --require=./sub/lib.js -e 1'), undefined, 'sub/lib.js'],
   ['a variable that is set', hook('NODE_OPTIONS=--import=./sub/lib.js node -e 1'), undefined, 'sub/lib.js'],
@@ -26,10 +47,18 @@ const files = { 'tools/e.sh': 'true\n', 'tools/a b.sh': 'true\n', 'sub/server.js
 
 describe('what a program of a workspace is started with', () => {
   it.each(commands)('is shown whole and covered: %s', async (_, settings, manifest, file) => {
-    await using made = await tempWorkspace({ ...files, '.vtcode/config.yaml': settings.replace('./tools', '../tools'), ...(manifest !== undefined && { 'tools/told.yaml': manifest }), [file]: `marked-bytes\n${(files as Record<string, string>)[file] ?? ''}` })
+    await using made = await tempWorkspace({
+      ...files,
+      '.vtcode/config.yaml': settings.replace('./tools', '../tools'),
+      ...(manifest !== undefined && { 'tools/told.yaml': manifest }),
+      [file]: `marked-bytes\n${(files as Record<string, string>)[file] ?? ''}`,
+    })
     expect((await vtcode(made, ['trust'])).stderr).toContain('marked-bytes')
     await vtcode(made, ['trust', 'add', '--all'])
-    const states = async () => (JSON.parse((await vtcode(made, ['trust', 'list', '--json'])).stdout) as { items: { trusted: boolean }[] }).items.map(({ trusted }) => trusted)
+    const states = async () =>
+      (
+        JSON.parse((await vtcode(made, ['trust', 'list', '--json'])).stdout) as { items: { trusted: boolean }[] }
+      ).items.map(({ trusted }) => trusted)
     expect(await states()).not.toContain(false)
     await made.write(file, 'changed\n')
     expect(await states()).toContain(false)
@@ -40,13 +69,22 @@ describe('what a program of a workspace is started with', () => {
     expect(stdout).toContain('It starts `sh tools/e.sh` (no file of it is covered).')
   })
   it('and cannot be known is said in the question and by the list', async () => {
-    const skill = { '.vtcode/skills/s/SKILL.md': '---\nname: s\ndescription: Does.\n---\nDo.\n', '.vtcode/skills/s/vtcode.yaml': tool('run: [make, all]\nenv: { KEY: { env: MY_KEY } }') }
-    await using made = await tempWorkspace({ ...files, ...skill, '.vtcode/config.yaml': `${hook('npm run lint')}${server('{ command: sh, args: ["-c", "sh $X/e.sh tools/e.sh"] }')}` })
+    const skill = {
+      '.vtcode/skills/s/SKILL.md': '---\nname: s\ndescription: Does.\n---\nDo.\n',
+      '.vtcode/skills/s/vtcode.yaml': tool('run: [make, all]\nenv: { KEY: { env: MY_KEY } }'),
+    }
+    await using made = await tempWorkspace({
+      ...files,
+      ...skill,
+      '.vtcode/config.yaml': `${hook('npm run lint')}${server('{ command: sh, args: ["-c", "sh $X/e.sh tools/e.sh"] }')}`,
+    })
     for (const argv of [['trust'], ['trust', 'list']]) {
       const { stdout, stderr } = await vtcode(made, argv)
       expect(`${stdout}${stderr}`).toContain('It starts `npm run lint` (no file of it is covered).')
       expect(`${stdout}${stderr}`).toContain('It starts `make all` (no file of it is covered).')
-      expect(`${stdout}${stderr}`).toContain('It hands what MY_KEY holds in your environment to the program `make all`.')
+      expect(`${stdout}${stderr}`).toContain(
+        'It hands what MY_KEY holds in your environment to the program `make all`.',
+      )
       expect(`${stdout}${stderr}`).toContain('It starts `sh -c sh $X/e.sh tools/e.sh` (covered: tools/e.sh).')
       expect(`${stdout}${stderr}`).toContain('What a program starts or reads in turn cannot be listed.')
     }
@@ -56,8 +94,14 @@ describe('what a program of a workspace is started with', () => {
 describe('what a server of a workspace is sent', () => {
   it('of the environment of the user is said in the question, with where it would go, and by the list', async () => {
     const settings = server('{ url: "https://one.example/mcp", headers: { x-key: { env: MY_KEY } } }')
-    const servers = { two: { url: 'https://two.example/mcp?k=${MY_TOKEN}', headers: { Authorization: 'Bearer ${MY_KEY:-none}' } }, three: { url: 'https://three.example/mcp' } }
-    await using made = await tempWorkspace({ '.vtcode/config.yaml': settings, '.mcp.json': JSON.stringify({ mcpServers: servers }) })
+    const servers = {
+      two: { url: 'https://two.example/mcp?k=${MY_TOKEN}', headers: { Authorization: 'Bearer ${MY_KEY:-none}' } },
+      three: { url: 'https://three.example/mcp' },
+    }
+    await using made = await tempWorkspace({
+      '.vtcode/config.yaml': settings,
+      '.mcp.json': JSON.stringify({ mcpServers: servers }),
+    })
     for (const argv of [['trust'], ['trust', 'list']]) {
       const { stdout, stderr } = await vtcode(made, argv)
       const told = `${stdout}${stderr}`
@@ -71,12 +115,17 @@ describe('what a server of a workspace is sent', () => {
 describe('vtcode trust', () => {
   it('shows every byte of large files, folders, and what no text is by its hash', async () => {
     const long = `${'x'.repeat(70)}\n`.repeat(20_000)
-    await using made = await tempWorkspace({ '.vtcode/plugins/p/vtcode.yaml': tool('module: ./main.js'), '.vtcode/plugins/p/main.js': `//${long}\nthe-last-line()\n`, '.vtcode/plugins/p/lib/deep.js': 'deep-bytes()\n' })
+    await using made = await tempWorkspace({
+      '.vtcode/plugins/p/vtcode.yaml': tool('module: ./main.js'),
+      '.vtcode/plugins/p/main.js': `//${long}\nthe-last-line()\n`,
+      '.vtcode/plugins/p/lib/deep.js': 'deep-bytes()\n',
+    })
     writeFileSync(join(made.root, '.vtcode/plugins/p/data.bin'), Buffer.from([0, 255, 1]))
     symlinkSync('main.js', join(made.root, '.vtcode/plugins/p/link'))
     mkdirSync(dirname(join(made.home, 'x')), { recursive: true })
     const { stderr } = await vtcode(made, ['trust'])
     expect(stderr.length).toBeGreaterThan(long.length)
-    for (const text of ['the-last-line()', 'deep-bytes()', '(no text: 3 bytes, sha256-', '(a link to main.js)']) expect(stderr).toContain(text)
+    for (const text of ['the-last-line()', 'deep-bytes()', '(no text: 3 bytes, sha256-', '(a link to main.js)'])
+      expect(stderr).toContain(text)
   })
 })

@@ -21,7 +21,14 @@ async function agree(): Promise<void> {
   const trust = openTrust({ home, workspace: space.root, env: env() })
   trust.add(await consentItems({ workspace: space.root, home, user: space.home, env: env(), trust }))
 }
-const boot = (): Promise<Kernel> => createKernel({ workspace: space.root, home: space.home, env: env(), mode: 'full-auto', config: { policy: { allow: ['told', 'own', 'mcp__s__echo', 'mcp__t__echo'] } } })
+const boot = (): Promise<Kernel> =>
+  createKernel({
+    workspace: space.root,
+    home: space.home,
+    env: env(),
+    mode: 'full-auto',
+    config: { policy: { allow: ['told', 'own', 'mcp__s__echo', 'mcp__t__echo'] } },
+  })
 const ran = (): string => (existsSync(join(space.home, 'ran')) ? readFileSync(join(space.home, 'ran'), 'utf8') : '')
 const marks = (text: string): string => `cat >/dev/null; echo ${text} >> '${join(space.home, 'ran')}'\n`
 const server = (text: string): string => `
@@ -36,8 +43,14 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
 describe('a program of the workspace that was agreed to', () => {
   it('is not started any more when a file of it changes while the kernel lives, and is again when the file is as it was', async () => {
     put('tools/told.yaml', 'name: told\ndescription: Tells.\neffects: [read]\nrun: [sh, tools/run.sh]\n')
-    put('.vtcode/plugins/p/vtcode.yaml', "name: own\ndescription: Tells.\neffects: [read]\nrun: [sh, '{$plugin_root}/run.sh']\n")
-    put('vtcode.config.yaml', 'manifests: [builtin, ./tools]\nhooks: { PreToolUse: [{ hooks: [{ command: "sh tools/hook.sh", on_error: allow }] }] }\n')
+    put(
+      '.vtcode/plugins/p/vtcode.yaml',
+      "name: own\ndescription: Tells.\neffects: [read]\nrun: [sh, '{$plugin_root}/run.sh']\n",
+    )
+    put(
+      'vtcode.config.yaml',
+      'manifests: [builtin, ./tools]\nhooks: { PreToolUse: [{ hooks: [{ command: "sh tools/hook.sh", on_error: allow }] }] }\n',
+    )
     const programs = ['tools/run.sh', '.vtcode/plugins/p/run.sh', 'tools/hook.sh']
     const write = (text: string): void => {
       for (const name of programs) put(name, marks(text))
@@ -45,7 +58,10 @@ describe('a program of the workspace that was agreed to', () => {
     write('agreed')
     await agree()
     const kernel = await boot()
-    const codes = async (): Promise<string[]> => Promise.all(['told', 'own'].map(async (name) => kernel.call(name).then((result) => (result.ok ? 'ok' : result.error.code))))
+    const codes = async (): Promise<string[]> =>
+      Promise.all(
+        ['told', 'own'].map(async (name) => kernel.call(name).then((result) => (result.ok ? 'ok' : result.error.code))),
+      )
     expect(await codes()).toEqual(['ok', 'ok'])
     const before = ran()
     expect(before.match(/agreed/g)).toHaveLength(4)
@@ -68,7 +84,8 @@ describe('a program of the workspace that was agreed to', () => {
     const before = ran()
     const second = await boot()
     for (const name of ['s', 't']) put(`sub/${name}.cjs`, server('changed'))
-    for (const name of ['mcp__s__echo', 'mcp__t__echo']) expect(await second.call(name)).toMatchObject({ ok: false, error: { code: 'VT_PLUGIN_UNTRUSTED' } })
+    for (const name of ['mcp__s__echo', 'mcp__t__echo'])
+      expect(await second.call(name)).toMatchObject({ ok: false, error: { code: 'VT_PLUGIN_UNTRUSTED' } })
     await second.close()
     expect(ran()).toBe(before)
   })

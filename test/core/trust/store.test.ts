@@ -5,7 +5,15 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createKernel } from 'vtcode'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { loadSettings } from '../../../build/core/config/index.js'
-import { digestOf, itemFor, itemForConfig, itemForValue, openTrust, treeDigest, treesOnce } from '../../../build/core/trust/index.js'
+import {
+  digestOf,
+  itemFor,
+  itemForConfig,
+  itemForValue,
+  openTrust,
+  treeDigest,
+  treesOnce,
+} from '../../../build/core/trust/index.js'
 import { discoverManifests } from '../../../build/core/manifests/index.js'
 import { consentItems } from '../../../build/core/generation/index.js'
 
@@ -17,7 +25,8 @@ beforeEach(async () => {
 })
 afterEach(() => space[Symbol.asyncDispose]())
 
-const open = (more: { workspace?: string; env?: Record<string, string> } = {}) => openTrust({ home, workspace: space.root, env: {}, ...more })
+const open = (more: { workspace?: string; env?: Record<string, string> } = {}) =>
+  openTrust({ home, workspace: space.root, env: {}, ...more })
 const item = (digest = 'd1', id = 'plugin:p') => ({ id, title: 'A plugin', files: [], digest })
 const store = () => join(home, 'trust.json')
 
@@ -38,16 +47,34 @@ describe('the trust store', () => {
   it('writes an account of what is given and taken back, before it counts', () => {
     const audit = join(space.home, 'logs/consents.jsonl')
     const trust = openTrust({ home, workspace: space.root, env: {}, audit })
-    const account = () => readFileSync(audit, 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line) as Record<string, string>)
+    const account = () =>
+      readFileSync(audit, 'utf8')
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as Record<string, string>)
     trust.add([item(), item('d2', 'b')])
     trust.add([item('d3')])
     trust.revoke(['b'])
-    expect(account().map(({ event, id, digest }) => [event, id, digest])).toEqual([['granted', 'plugin:p', 'd1'], ['granted', 'b', 'd2'], ['granted', 'plugin:p', 'd3'], ['revoked', 'b', 'd2']])
-    expect(account()[0]).toMatchObject({ at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/), workspace: space.root, title: 'A plugin' })
+    expect(account().map(({ event, id, digest }) => [event, id, digest])).toEqual([
+      ['granted', 'plugin:p', 'd1'],
+      ['granted', 'b', 'd2'],
+      ['granted', 'plugin:p', 'd3'],
+      ['revoked', 'b', 'd2'],
+    ])
+    expect(account()[0]).toMatchObject({
+      at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+      workspace: space.root,
+      title: 'A plugin',
+    })
     expect(statSync(audit).mode & 0o777).toBe(0o600)
     rmSync(audit)
     symlinkSync(join(space.root, 'elsewhere'), audit)
-    expect(() => trust.add([item('d4', 'c')])).toThrow(expect.objectContaining({ code: 'VT_TRUST_STORE', message: expect.stringContaining('trust.audit_log cannot be written') }))
+    expect(() => trust.add([item('d4', 'c')])).toThrow(
+      expect.objectContaining({
+        code: 'VT_TRUST_STORE',
+        message: expect.stringContaining('trust.audit_log cannot be written'),
+      }),
+    )
     expect([trust, open()].map((one) => one.isTrusted(item('d4', 'c')))).toEqual([false, false])
   })
   it('forgets on request, one or all', () => {
@@ -72,7 +99,8 @@ describe('the trust store', () => {
   })
   it('grants nothing to a worktree that points at a trusted repository, nor to a path that only begins like a trusted one', async () => {
     const long = join(space.root, 'x'.repeat(120), 'y'.repeat(120))
-    for (const folder of [long, `${long}-evil`, join(space.root, 'clone')]) mkdirSync(join(folder, '.git'), { recursive: true })
+    for (const folder of [long, `${long}-evil`, join(space.root, 'clone')])
+      mkdirSync(join(folder, '.git'), { recursive: true })
     writeFileSync(join(space.root, 'clone/.git/commondir'), `${long}/.git\n`)
     open({ workspace: long }).add([item()])
     expect(['', '-evil'].map((end) => open({ workspace: `${long}${end}` }).isTrusted(item()))).toEqual([true, false])
@@ -122,11 +150,16 @@ describe('the trust store', () => {
     open().add([item()])
     const theirs = JSON.parse(readFileSync(store(), 'utf8'))
     await space.write('.vtcode/trust.json', JSON.stringify(theirs))
-    expect(openTrust(inside).fault).toMatchObject({ code: 'VT_TRUST_STORE', message: expect.stringContaining('below the workspace') })
+    expect(openTrust(inside).fault).toMatchObject({
+      code: 'VT_TRUST_STORE',
+      message: expect.stringContaining('below the workspace'),
+    })
     expect(openTrust(inside).isTrusted(item())).toBe(false)
   })
   it('takes nothing from a program that vtcode started', () => {
-    expect(() => open({ env: { VTCODE: '1' } }).add([item()])).toThrow(expect.objectContaining({ code: 'VT_TRUST_REFUSED' }))
+    expect(() => open({ env: { VTCODE: '1' } }).add([item()])).toThrow(
+      expect.objectContaining({ code: 'VT_TRUST_REFUSED' }),
+    )
     expect(open().list()).toEqual([])
   })
 })
@@ -155,7 +188,10 @@ describe('the digest', () => {
     return JSON.stringify(of()) !== before
   }
   it('of settings in code covers what they import by relative paths, also when it appears later', async () => {
-    await space.write('vtcode.config.ts', `import type { X } from 'types-only'\nimport a from './a.js'\nexport * from "./b"\nconst c = await import('./c.mjs').catch(() => {})\nexport default {}`)
+    await space.write(
+      'vtcode.config.ts',
+      `import type { X } from 'types-only'\nimport a from './a.js'\nexport * from "./b"\nconst c = await import('./c.mjs').catch(() => {})\nexport default {}`,
+    )
     await space.write('a.ts', 'import "./deep/d.js"')
     await space.write('b/index.ts', '')
     await space.write('deep/d.js', 'require("./e.json")')
@@ -165,11 +201,32 @@ describe('the digest', () => {
     const files = config().files.map((file) => file.slice(space.root.length + 1))
     expect(files).toEqual(['a.ts', 'b/index.ts', 'deep/d.js', 'deep/e.json', 'vtcode.config.ts'])
     for (const file of ['vtcode.config.ts', 'a.ts', 'b/index.ts', 'deep/d.js', 'deep/e.json']) {
-      expect(await changes(() => config().digest, () => space.write(file, `${readFileSync(join(space.root, file), 'utf8')} `)), file).toBe(true)
+      expect(
+        await changes(
+          () => config().digest,
+          () => space.write(file, `${readFileSync(join(space.root, file), 'utf8')} `),
+        ),
+        file,
+      ).toBe(true)
     }
-    expect(await changes(() => config().digest, () => space.write('c.mjs', ''))).toBe(true)
-    expect(await changes(() => config().digest, () => space.write('a.js', ''))).toBe(true)
-    expect(await changes(() => config().digest, () => space.write('unrelated.ts', 'x'))).toBe(false)
+    expect(
+      await changes(
+        () => config().digest,
+        () => space.write('c.mjs', ''),
+      ),
+    ).toBe(true)
+    expect(
+      await changes(
+        () => config().digest,
+        () => space.write('a.js', ''),
+      ),
+    ).toBe(true)
+    expect(
+      await changes(
+        () => config().digest,
+        () => space.write('unrelated.ts', 'x'),
+      ),
+    ).toBe(false)
   })
   it('of settings in code covers 100 files at most, and nothing outside the workspace', async () => {
     const names = ['../out.js', './link.js', ...Array.from({ length: 120 }, (_, i) => `./f${i}.js`)]
@@ -185,8 +242,16 @@ describe('the digest', () => {
     const of = (value: unknown) => itemForValue(join(space.root, 'vtcode.config.yaml'), 'hooks', value, space.root)
     expect(of({ a: 1, b: [{ d: 1, c: 2 }] })).toEqual(of({ b: [{ c: 2, d: 1 }], a: 1 }))
     expect(of({ a: 1 }).digest).not.toBe(of({ a: 2 }).digest)
-    expect(of([{ command: 'sh ./run.sh --fast' }])).toMatchObject({ id: 'vtcode.config.yaml#hooks', files: [join(space.root, 'run.sh')] })
-    expect(await changes(() => of([{ command: 'sh ./run.sh' }]).digest, () => space.write('run.sh', 'b'))).toBe(true)
+    expect(of([{ command: 'sh ./run.sh --fast' }])).toMatchObject({
+      id: 'vtcode.config.yaml#hooks',
+      files: [join(space.root, 'run.sh')],
+    })
+    expect(
+      await changes(
+        () => of([{ command: 'sh ./run.sh' }]).digest,
+        () => space.write('run.sh', 'b'),
+      ),
+    ).toBe(true)
   })
   it('of a folder covers names, contents and links, not times and modes', async () => {
     await space.write('p/a.js', '1')
@@ -199,14 +264,22 @@ describe('the digest', () => {
     expect(await changes(tree, () => chmodSync(join(space.root, 'p/a.js'), 0o755))).toBe(false)
     expect(await changes(tree, () => space.write('p/sub/b.js', '3'))).toBe(true)
     expect(await changes(tree, () => space.write('p/new.txt', ''))).toBe(true)
-    expect(await changes(tree, () => (rmSync(join(space.root, 'p/link')), symlinkSync('sub/b.js', join(space.root, 'p/link'))))).toBe(true)
+    expect(
+      await changes(
+        tree,
+        () => (rmSync(join(space.root, 'p/link')), symlinkSync('sub/b.js', join(space.root, 'p/link'))),
+      ),
+    ).toBe(true)
   })
   it('is the one `tree1` describes, computed here by other means', async () => {
     await space.write('p/b', 'B')
     await space.write('p/a/z', 'Z')
     symlinkSync('b', join(space.root, 'p/a-link'))
-    const script = 'printf "%s\\0%s\\0%s\\n" l a-link $(printf %s b | sha256sum | cut -c1-64) f a/z $(sha256sum < a/z | cut -c1-64) f b $(sha256sum < b | cut -c1-64) | openssl dgst -sha256 -binary | base64'
-    expect(treeDigest(join(space.root, 'p'))).toBe(`tree1:sha256-${execFileSync('sh', ['-c', script], { cwd: join(space.root, 'p'), encoding: 'utf8' }).trim()}`)
+    const script =
+      'printf "%s\\0%s\\0%s\\n" l a-link $(printf %s b | sha256sum | cut -c1-64) f a/z $(sha256sum < a/z | cut -c1-64) f b $(sha256sum < b | cut -c1-64) | openssl dgst -sha256 -binary | base64'
+    expect(treeDigest(join(space.root, 'p'))).toBe(
+      `tree1:sha256-${execFileSync('sh', ['-c', script], { cwd: join(space.root, 'p'), encoding: 'utf8' }).trim()}`,
+    )
   })
   it('is refused for pipes and for names that fall together elsewhere', async () => {
     await space.write('p/Read', '')
@@ -256,14 +329,32 @@ describe('a contribution of the workspace', () => {
     await space.write('.vtcode/plugins/p/readme.md', 'new')
     expect([tree(folder) === before, treesOnce()(folder) === before]).toEqual([true, false])
     const absent = () => tree(`${folder}/absent`)
-    expect([absent, absent].map((look) => { try { return look() } catch (error) { return (error as NodeJS.ErrnoException).code } })).toEqual(['ENOENT', 'ENOENT'])
+    expect(
+      [absent, absent].map((look) => {
+        try {
+          return look()
+        } catch (error) {
+          return (error as NodeJS.ErrnoException).code
+        }
+      }),
+    ).toEqual(['ENOENT', 'ENOENT'])
   })
   it('does nothing in a kernel until it is trusted, and nothing again after one changed byte', async () => {
-    await space.write('.vtcode/plugins/p/vtcode.yaml', 'name: hello_there\ndescription: Says hello.\neffects: []\nmodule: ./hello.js')
-    const module = "import { writeFileSync } from 'node:fs'; import { ok } from 'vtcode'; writeFileSync(new URL('./marker', import.meta.url), ''); export default () => ok({ said: 'hello' })"
+    await space.write(
+      '.vtcode/plugins/p/vtcode.yaml',
+      'name: hello_there\ndescription: Says hello.\neffects: []\nmodule: ./hello.js',
+    )
+    const module =
+      "import { writeFileSync } from 'node:fs'; import { ok } from 'vtcode'; writeFileSync(new URL('./marker', import.meta.url), ''); export default () => ok({ said: 'hello' })"
     await space.write('.vtcode/plugins/p/hello.js', module)
     const call = async (env: Record<string, string> = {}) => {
-      const kernel = await createKernel({ workspace: space.root, home: space.home, env: { PATH: process.env['PATH'], ...env }, mode: 'full-auto', config: { sandbox: { plugins: 'off' } } })
+      const kernel = await createKernel({
+        workspace: space.root,
+        home: space.home,
+        env: { PATH: process.env['PATH'], ...env },
+        mode: 'full-auto',
+        config: { sandbox: { plugins: 'off' } },
+      })
       const result = await kernel.call('hello_there')
       await kernel.close()
       return result.ok ? result.output : result.error.code
@@ -287,12 +378,20 @@ describe('a contribution of the workspace', () => {
     expect(await call()).toBe('VT_PLUGIN_UNTRUSTED')
   })
   it('is surveyed with everything else that needs consent, without running any of it', async () => {
-    await space.write('vtcode.config.ts', 'import { writeFileSync } from "node:fs"; writeFileSync("marker", ""); export default {}')
+    await space.write(
+      'vtcode.config.ts',
+      'import { writeFileSync } from "node:fs"; writeFileSync("marker", ""); export default {}',
+    )
     await space.write('.vtcode/config.local.yaml', 'manifests: [../tools]\nuse: { a/b: x }')
     await space.write('tools/r.yaml', 'name: r\nrun: [sh]')
     await space.write('tools/p.yaml', 'name: p\nkind: policy\nrules: {}')
     const items = await consentItems({ workspace: space.root, home, user: space.home, env: {}, trust: open() })
-    expect(items.map(({ id }) => id)).toEqual(['vtcode.config.ts', '.vtcode/config.local.yaml#manifests', '.vtcode/config.local.yaml#use', 'workspace:r'])
+    expect(items.map(({ id }) => id)).toEqual([
+      'vtcode.config.ts',
+      '.vtcode/config.local.yaml#manifests',
+      '.vtcode/config.local.yaml#use',
+      'workspace:r',
+    ])
     expect(await space.read('marker')).toBeUndefined()
   })
 })

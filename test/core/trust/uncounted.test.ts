@@ -17,10 +17,19 @@ const told = async (made: TempWorkspace): Promise<string> => {
 /** How a plugin starts a program that lies among what Python and git keep beside their files. */
 const ways: [where: string, run: string, program: string, counts?: true][] = [
   ['beside compiled modules', "run: [sh, '{$plugin_root}/__pycache__/e.sh']", '__pycache__/e.sh', true],
-  ['beside compiled modules, further below', "run: [sh, '{$plugin_root}/lib/__pycache__/deep/e.sh']", 'lib/__pycache__/deep/e.sh', true],
+  [
+    'beside compiled modules, further below',
+    "run: [sh, '{$plugin_root}/lib/__pycache__/deep/e.sh']",
+    'lib/__pycache__/deep/e.sh',
+    true,
+  ],
   ['by the name of a compiled module', "run: [sh, '{$plugin_root}/__pycache__/e.pyc']", '__pycache__/e.pyc'],
   ['in a repository of its own', "run: [sh, '{$plugin_root}/.git/e.sh']", '.git/e.sh'],
-  ['in a repository of its own, by a command line', "run: [sh, -c, 'cd \"$PLUGIN_ROOT\" && . .git/hooks/e']", '.git/hooks/e'],
+  [
+    'in a repository of its own, by a command line',
+    'run: [sh, -c, \'cd "$PLUGIN_ROOT" && . .git/hooks/e\']',
+    '.git/hooks/e',
+  ],
 ]
 const files = (folder: string, run: string, program: string) => ({
   [`${folder}/vtcode.yaml`]: tool(run),
@@ -48,14 +57,21 @@ describe('a program that could change without the folder of its plugin counting 
     expect(await told(made)).toMatch(/^VT_(?:PLUGIN_LOCK|MANIFEST_LIMIT)$/)
   })
   it('does not run through a link to it', async () => {
-    await using made = await tempWorkspace({ '.vtcode/plugins/p/vtcode.yaml': tool("run: [sh, '{$plugin_root}/e.sh']"), '.vtcode/plugins/p/.git/e.sh': says('agreed') })
+    await using made = await tempWorkspace({
+      '.vtcode/plugins/p/vtcode.yaml': tool("run: [sh, '{$plugin_root}/e.sh']"),
+      '.vtcode/plugins/p/.git/e.sh': says('agreed'),
+    })
     symlinkSync('.git/e.sh', join(made.root, '.vtcode/plugins/p/e.sh'))
     await vtcode(made, ['trust', 'add', '--all'])
     await made.write('.vtcode/plugins/p/.git/e.sh', says('changed'))
     expect(['VT_PLUGIN_UNTRUSTED', 'VT_TOOL_UNKNOWN']).toContain(await told(made))
   })
   it('is no reason to ask again for a repository or a compiled module that nothing is started from', async () => {
-    await using made = await tempWorkspace({ '.vtcode/plugins/p/vtcode.yaml': tool("run: [sh, '{$plugin_root}/e.sh']"), '.vtcode/plugins/p/e.sh': says('agreed'), '.vtcode/plugins/p/.git/HEAD': 'ref: refs/heads/main\n' })
+    await using made = await tempWorkspace({
+      '.vtcode/plugins/p/vtcode.yaml': tool("run: [sh, '{$plugin_root}/e.sh']"),
+      '.vtcode/plugins/p/e.sh': says('agreed'),
+      '.vtcode/plugins/p/.git/HEAD': 'ref: refs/heads/main\n',
+    })
     await vtcode(made, ['trust', 'add', '--all'])
     await made.write('.vtcode/plugins/p/.git/HEAD', 'ref: refs/heads/other\n')
     await made.write('.vtcode/plugins/p/__pycache__/words.cpython-312.pyc', 'compiled')

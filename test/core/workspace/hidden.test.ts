@@ -11,8 +11,19 @@ let booted: Booted
 beforeAll(async () => {
   booted = await bootKernel({
     mode: 'auto',
-    config: { policy: { deny: ['Read(.env.ts)', 'Read(/private/**)', { rule: 'Read(*.pem)' }], allow: ['Bash'] }, sandbox: { mode: 'off' } },
-    files: { '.env.ts': body, 'src/.env.ts': body, 'private/deep/key.ts': body, 'src/a.pem': secret, 'src/open.ts': 'export const open = 1\n', 'pack/a.pem': secret, 'pack/b': '' },
+    config: {
+      policy: { deny: ['Read(.env.ts)', 'Read(/private/**)', { rule: 'Read(*.pem)' }], allow: ['Bash'] },
+      sandbox: { mode: 'off' },
+    },
+    files: {
+      '.env.ts': body,
+      'src/.env.ts': body,
+      'private/deep/key.ts': body,
+      'src/a.pem': secret,
+      'src/open.ts': 'export const open = 1\n',
+      'pack/a.pem': secret,
+      'pack/b': '',
+    },
   })
   await symlink('private', join(booted.root, 'innocent'))
   await symlink('src/a.pem', join(booted.root, 'plain.txt'))
@@ -23,7 +34,10 @@ describe('a file that a rule hides', () => {
   const search = { include_hidden: true }
   it.each<[string, object]>([
     ['unified_search', { action: 'grep', pattern: 'hunter2', path: '.', ...search }],
-    ['unified_search', { action: 'grep', pattern: 'hunter2', path: '.', globs: ['**/*.pem', '.env.ts', 'private/**'], ...search }],
+    [
+      'unified_search',
+      { action: 'grep', pattern: 'hunter2', path: '.', globs: ['**/*.pem', '.env.ts', 'private/**'], ...search },
+    ],
     ['unified_search', { action: 'grep', patterns: ['hunter2', 'secret'], path: '.', ...search }],
     ['unified_search', { action: 'grep', pattern: 'hunter2', path: 'innocent' }],
     ['unified_search', { action: 'grep', pattern: 'hunter2', path: 'plain.txt' }],
@@ -38,7 +52,17 @@ describe('a file that a rule hides', () => {
     ['unified_search', { action: 'outline', path: '.' }],
     ['unified_search', { action: 'outline', path: 'innocent', follow: true }],
     ['unified_search', { action: 'structural', pattern: 'export const password = $A', lang: 'ts', path: '.' }],
-    ['unified_search', { action: 'structural', workflow: 'rewrite', pattern: 'export const password = $A', rewrite: 'x', lang: 'ts', path: '.' }],
+    [
+      'unified_search',
+      {
+        action: 'structural',
+        workflow: 'rewrite',
+        pattern: 'export const password = $A',
+        rewrite: 'x',
+        lang: 'ts',
+        path: '.',
+      },
+    ],
     ['unified_file', { action: 'read', path: '.env.ts' }],
     ['unified_file', { action: 'read', path: 'innocent/deep/key.ts' }],
     ['unified_file', { action: 'read', path: 'plain.txt', offset_lines: 1 }],
@@ -49,30 +73,55 @@ describe('a file that a rule hides', () => {
     ['unified_file', { action: 'copy', path: 'pack', destination: 'copied', recursive: true }],
     ['unified_file', { action: 'move', path: 'src/a.pem', destination: 'moved.txt' }],
     ['unified_file', { action: 'move', path: 'pack', destination: 'moved' }],
-    ['apply_patch', { input: "*** Begin Patch\n*** Update File: .env.ts\n@@\n-export const x\n+y\n*** End Patch" }],
+    ['apply_patch', { input: '*** Begin Patch\n*** Update File: .env.ts\n@@\n-export const x\n+y\n*** End Patch' }],
     ['unified_exec', { action: 'run', command: 'cat .env.ts' }],
     ['unified_exec', { action: 'run', command: 'cat < src/a.pem' }],
   ])('is not told by %s %j', async (tool, input) => {
     const result = await booted.call(tool, input)
-    const said = JSON.stringify({ ...result, ...(!result.ok && { error: { ...result.error, message: '', next: undefined, details: { ...result.error.details, issues: undefined } } }) })
+    const said = JSON.stringify({
+      ...result,
+      ...(!result.ok && {
+        error: {
+          ...result.error,
+          message: '',
+          next: undefined,
+          details: { ...result.error.details, issues: undefined },
+        },
+      }),
+    })
     expect(said).not.toContain('hunter2_')
     expect(said.replaceAll(JSON.stringify(input).slice(1, -1), '')).not.toMatch(/a\.pem"|deep\/key|key\.ts"/)
-    for (const copy of ['copied.ts', 'copied/deep/key.ts', 'copied/a.pem', 'moved.txt', 'moved/a.pem']) expect(await booted.read(copy)).toBeUndefined()
+    for (const copy of ['copied.ts', 'copied/deep/key.ts', 'copied/a.pem', 'moved.txt', 'moved/a.pem'])
+      expect(await booted.read(copy)).toBeUndefined()
   })
 
   it('leaves what is beside it to be found', async () => {
-    expect(await booted.call('unified_search', { action: 'grep', pattern: 'open', path: '.' })).toMatchObject({ ok: true, output: { matches: [{ file: 'src/open.ts' }] } })
+    expect(await booted.call('unified_search', { action: 'grep', pattern: 'open', path: '.' })).toMatchObject({
+      ok: true,
+      output: { matches: [{ file: 'src/open.ts' }] },
+    })
     expect(await booted.call('unified_file', { action: 'read', path: 'src/open.ts' })).toMatchObject({ ok: true })
   })
 
   it('is refused with the rule as the reason, also to a tool of a third party that opens it on its own', async () => {
-    const result = await booted.call('unified_file', { action: 'copy', path: 'pack', destination: 'copied', recursive: true }, { session: 'other' })
-    expect(result).toMatchObject({ ok: false, error: { code: 'VT_POLICY_DENIED', message: expect.stringContaining('pack/a.pem') } })
+    const result = await booted.call(
+      'unified_file',
+      { action: 'copy', path: 'pack', destination: 'copied', recursive: true },
+      { session: 'other' },
+    )
+    expect(result).toMatchObject({
+      ok: false,
+      error: { code: 'VT_POLICY_DENIED', message: expect.stringContaining('pack/a.pem') },
+    })
   })
 
   it('may be named by its place on the machine', async () => {
     await using folder = await tempWorkspace({ 'a/secret.txt': 'hunter2_x', 'b.txt': 'hunter2_y' })
-    const kernel = await createKernel({ workspace: folder.root, home: folder.home, config: { policy: { deny: [`Read(/${folder.root}/a/**)`] } } })
+    const kernel = await createKernel({
+      workspace: folder.root,
+      home: folder.home,
+      config: { policy: { deny: [`Read(/${folder.root}/a/**)`] } },
+    })
     const result = await kernel.call('unified_search', { action: 'grep', pattern: 'hunter2', path: '.' })
     await kernel.close()
     expect(result).toMatchObject({ ok: true, output: { total_matches: 1 } })

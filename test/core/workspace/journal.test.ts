@@ -1,6 +1,19 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -28,18 +41,35 @@ const put = (path: string, text: string) => {
 const content = (path: string) => readFileSync(join(root, path), 'utf8')
 const sha = (text: string) => createHash('sha256').update(text).digest('hex')
 const seen = async (path: string) => ({ stat: (await workspace.stat(path))!, sha256: sha(content(path)) })
-const write = async (path: string) => ({ op: 'write' as const, path, bytes: Buffer.from(`new ${path}`), over: await seen(path) })
+const write = async (path: string) => ({
+  op: 'write' as const,
+  path,
+  bytes: Buffer.from(`new ${path}`),
+  over: await seen(path),
+})
 const journals = () => readdirSync(join(root, '.vtcode/journal')).filter((name) => name !== '.gitignore')
 const own = '2147483646-0badc0de0bad'
 const homeOfPlan = () => `.vtcode/journal/${own}-${workspace.seal.nameMark('journal', own)}`
 /** What a process that is gone left: its plan, the new contents, and perhaps its mark. */
-const left = (plan: object[], mark: boolean, home = homeOfPlan(), commit = (text: string) => workspace.seal.mark('plan', home, text)) => {
-  const text = JSON.stringify(plan.map((step, index) => ('staged' in step ? { ...step, staged: `${home}/${index}` } : step)))
+const left = (
+  plan: object[],
+  mark: boolean,
+  home = homeOfPlan(),
+  commit = (text: string) => workspace.seal.mark('plan', home, text),
+) => {
+  const text = JSON.stringify(
+    plan.map((step, index) => ('staged' in step ? { ...step, staged: `${home}/${index}` } : step)),
+  )
   put(`${home}/plan.json`, text)
   for (const [index, { path }] of (plan as { path: string }[]).entries()) put(`${home}/${index}`, `new ${path}`)
   if (mark) put(`${home}/commit`, commit(text))
 }
-const planned = (path: string, index: number, before: string | null = sha(`old ${path}`)) => ({ path, before, after: sha(`new ${path}`), staged: `${index}` })
+const planned = (path: string, index: number, before: string | null = sha(`old ${path}`)) => ({
+  path,
+  before,
+  after: sha(`new ${path}`),
+  staged: `${index}`,
+})
 
 describe('a change of several files', () => {
   it('is made as a whole and leaves no journal', async () => {
@@ -108,7 +138,11 @@ describe('a view in which names are themselves', () => {
     await expect(named.write('plain/made/y', Buffer.from('x'), 'nothing')).rejects.toMatchObject(stale)
     await expect(named.write('plain/x', Buffer.from('x'), 'anything')).rejects.toMatchObject(stale)
     await expect(named.remove('plain/x')).rejects.toMatchObject(stale)
-    expect([readdirSync(join(root, 'other')), content('other/x'), content('a')]).toEqual([['x'], 'old plain/x', 'old a'])
+    expect([readdirSync(join(root, 'other')), content('other/x'), content('a')]).toEqual([
+      ['x'],
+      'old plain/x',
+      'old a',
+    ])
     await named.write('a', Buffer.from('x'), 'anything')
     expect(content('a')).toBe('x')
   })
@@ -122,7 +156,10 @@ describe('what a killed process left', () => {
   })
 
   it('with its mark is completed, what is done already aside', async () => {
-    left([planned('a', 0), planned('b', 1), planned('n/new', 2, null), { path: 'c', before: sha('old c'), after: null }], true)
+    left(
+      [planned('a', 0), planned('b', 1), planned('n/new', 2, null), { path: 'c', before: sha('old c'), after: null }],
+      true,
+    )
     put('a', 'new a')
     await workspace.recover()
     expect([content('a'), content('b'), content('n/new'), journals()]).toEqual(['new a', 'new b', 'new n/new', []])
@@ -133,7 +170,10 @@ describe('what a killed process left', () => {
   it('is kept and reported when others changed a file since, and the next change says so too', async () => {
     left([planned('a', 0), planned('b', 1)], true)
     put('b', 'theirs')
-    await expect(workspace.recover()).rejects.toMatchObject({ code: 'VT_PATCH_RECOVERY', problem: { details: { path: 'b' } } })
+    await expect(workspace.recover()).rejects.toMatchObject({
+      code: 'VT_PATCH_RECOVERY',
+      problem: { details: { path: 'b' } },
+    })
     await expect(workspace.transact([await write('c')])).rejects.toMatchObject({ code: 'VT_PATCH_RECOVERY' })
     expect([content('a'), content('b'), content('c'), journals().length]).toEqual(['old a', 'theirs', 'old c', 1])
   })
@@ -150,7 +190,9 @@ describe('what a killed process left', () => {
       '../out',
     ]) {
       left([planned(path, 0, null)], true)
-      await expect(workspace.recover(), path).rejects.toMatchObject({ code: expect.stringMatching(/VT_PATCH_RECOVERY|VT_PATH_OUTSIDE/) })
+      await expect(workspace.recover(), path).rejects.toMatchObject({
+        code: expect.stringMatching(/VT_PATCH_RECOVERY|VT_PATH_OUTSIDE/),
+      })
       rmSync(join(root, '.vtcode/journal'), { recursive: true })
     }
     expect(readdirSync(join(root, '.git/hooks'))).toEqual([])
@@ -158,49 +200,91 @@ describe('what a killed process left', () => {
 })
 
 describe('a journal that bears no seal of ours', () => {
-  const aside = () => readdirSync(join(root, '.vtcode')).flatMap((name) => (name === 'aside' ? readdirSync(join(root, '.vtcode/aside')) : name.startsWith('aside-') ? [name] : []))
+  const aside = () =>
+    readdirSync(join(root, '.vtcode')).flatMap((name) =>
+      name === 'aside' ? readdirSync(join(root, '.vtcode/aside')) : name.startsWith('aside-') ? [name] : [],
+    )
   const brought: [string, () => void][] = [
     ['from a repository', () => left([planned('a', 0)], true, '.vtcode/journal/2147483646-0badc0de', () => '')],
     ['whose name is a guess', () => left([planned('a', 0)], true, `.vtcode/journal/${own}-0123456789ab`)],
-    ['whose plan was changed', () => left([planned('a', 0)], true, homeOfPlan(), () => workspace.seal.mark('plan', homeOfPlan(), '[]'))],
-    ['of another workspace', () => left([planned('a', 0)], true, homeOfPlan(), (text) => {
-      mkdirSync(join(home, 'other'), { recursive: true })
-      const other = openWorkspace(join(home, 'other'), { home })
-      other.close()
-      return other.seal.mark('plan', homeOfPlan(), text)
-    })],
-    ['that is a checkpoint of ours by its name', () => left([planned('a', 0)], true, `.vtcode/journal/${own}-${workspace.seal.nameMark('checkpoint', own)}`)],
-    ['whose mark is one of ours for something else', () => left([planned('a', 0)], true, homeOfPlan(), (text) => workspace.seal.mark('checkpoint', homeOfPlan(), text))],
-    ['whose mark is one of ours for another journal', () => left([planned('a', 0)], true, homeOfPlan(), (text) => workspace.seal.mark('plan', `${homeOfPlan()}x`, text))],
-    ['whose plan is a gigabyte', () => {
-      left([planned('a', 0)], true)
-      truncateSync(join(root, homeOfPlan(), 'plan.json'), 2 ** 30)
-    }],
-    ['whose plan is a link', () => {
-      left([planned('a', 0)], true)
-      renameSync(join(root, homeOfPlan(), 'plan.json'), join(root, 'plan'))
-      symlinkSync(join(root, 'plan'), join(root, homeOfPlan(), 'plan.json'))
-    }],
-    ['whose mark is a pipe', () => {
-      left([planned('a', 0)], false)
-      execFileSync('mkfifo', [join(root, homeOfPlan(), 'commit')])
-    }],
-    ['that is a pipe', () => {
-      mkdirSync(join(root, '.vtcode/journal'), { recursive: true })
-      execFileSync('mkfifo', [join(root, '.vtcode/journal/x')])
-    }],
-    ['that stands for all journals: a pipe', () => {
-      mkdirSync(join(root, '.vtcode'), { recursive: true })
-      execFileSync('mkfifo', [join(root, '.vtcode/journal')])
-    }],
-    ['that stands for all journals: a link', () => {
-      mkdirSync(join(root, '.vtcode'), { recursive: true })
-      symlinkSync('../c', join(root, '.vtcode/journal'))
-    }],
-    ['that stands for what is put aside: a link out', () => {
-      mkdirSync(join(root, '.vtcode'), { recursive: true })
-      symlinkSync('../..', join(root, '.vtcode/aside'))
-    }],
+    [
+      'whose plan was changed',
+      () => left([planned('a', 0)], true, homeOfPlan(), () => workspace.seal.mark('plan', homeOfPlan(), '[]')),
+    ],
+    [
+      'of another workspace',
+      () =>
+        left([planned('a', 0)], true, homeOfPlan(), (text) => {
+          mkdirSync(join(home, 'other'), { recursive: true })
+          const other = openWorkspace(join(home, 'other'), { home })
+          other.close()
+          return other.seal.mark('plan', homeOfPlan(), text)
+        }),
+    ],
+    [
+      'that is a checkpoint of ours by its name',
+      () => left([planned('a', 0)], true, `.vtcode/journal/${own}-${workspace.seal.nameMark('checkpoint', own)}`),
+    ],
+    [
+      'whose mark is one of ours for something else',
+      () =>
+        left([planned('a', 0)], true, homeOfPlan(), (text) => workspace.seal.mark('checkpoint', homeOfPlan(), text)),
+    ],
+    [
+      'whose mark is one of ours for another journal',
+      () =>
+        left([planned('a', 0)], true, homeOfPlan(), (text) => workspace.seal.mark('plan', `${homeOfPlan()}x`, text)),
+    ],
+    [
+      'whose plan is a gigabyte',
+      () => {
+        left([planned('a', 0)], true)
+        truncateSync(join(root, homeOfPlan(), 'plan.json'), 2 ** 30)
+      },
+    ],
+    [
+      'whose plan is a link',
+      () => {
+        left([planned('a', 0)], true)
+        renameSync(join(root, homeOfPlan(), 'plan.json'), join(root, 'plan'))
+        symlinkSync(join(root, 'plan'), join(root, homeOfPlan(), 'plan.json'))
+      },
+    ],
+    [
+      'whose mark is a pipe',
+      () => {
+        left([planned('a', 0)], false)
+        execFileSync('mkfifo', [join(root, homeOfPlan(), 'commit')])
+      },
+    ],
+    [
+      'that is a pipe',
+      () => {
+        mkdirSync(join(root, '.vtcode/journal'), { recursive: true })
+        execFileSync('mkfifo', [join(root, '.vtcode/journal/x')])
+      },
+    ],
+    [
+      'that stands for all journals: a pipe',
+      () => {
+        mkdirSync(join(root, '.vtcode'), { recursive: true })
+        execFileSync('mkfifo', [join(root, '.vtcode/journal')])
+      },
+    ],
+    [
+      'that stands for all journals: a link',
+      () => {
+        mkdirSync(join(root, '.vtcode'), { recursive: true })
+        symlinkSync('../c', join(root, '.vtcode/journal'))
+      },
+    ],
+    [
+      'that stands for what is put aside: a link out',
+      () => {
+        mkdirSync(join(root, '.vtcode'), { recursive: true })
+        symlinkSync('../..', join(root, '.vtcode/aside'))
+      },
+    ],
   ]
   it.each(brought)('%s is put aside once, and stops nobody', async (_, bring) => {
     bring()

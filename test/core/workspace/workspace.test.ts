@@ -1,5 +1,15 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -46,7 +56,8 @@ describe('a link', () => {
     link('absolute', join(root, 'sub/a.txt'))
     link('sub/up', '../sub/deep/..')
     link('root', '.')
-    for (const path of ['file', 'folder/a.txt', 'absolute', 'sub/up/a.txt', 'root/root/file']) expect(await answer(path), path).toBe('sub/a.txt')
+    for (const path of ['file', 'folder/a.txt', 'absolute', 'sub/up/a.txt', 'root/root/file'])
+      expect(await answer(path), path).toBe('sub/a.txt')
     expect(await answer('sub/up')).toBe('sub')
     expect(await answer('root')).toBe('.')
     await using handle = await workspace.open('folder/a.txt')
@@ -57,11 +68,40 @@ describe('a link', () => {
   it('is followed to where something would be, also when nothing is there yet', () => {
     link('later', 'sub/new')
     link('folder', 'sub')
-    expect(['later', 'folder/x', 'folder/no/x', 'none/x', '.'].map((path) => workspace.resolve(path))).toEqual(['sub/new', 'sub/x', 'sub/no/x', 'none/x', '.'])
+    expect(['later', 'folder/x', 'folder/no/x', 'none/x', '.'].map((path) => workspace.resolve(path))).toEqual([
+      'sub/new',
+      'sub/x',
+      'sub/no/x',
+      'none/x',
+      '.',
+    ])
     expect(['later', 'folder/x'].map((path) => workspace.resolve(path, { follow: false }))).toEqual(['later', 'sub/x'])
-    const paths = ['later', 'folder', 'folder/x', 'folder/no/x', 'none/x', '.', 'sub', 'sub/a.txt', 'sub/a.txt/x', 'out', 'out/x', './sub//a.txt']
-    const said = (run: () => unknown) => { try { return run() } catch (error) { return (error as { code: string }).code } }
-    for (const path of paths) expect(said(() => workspace.lead(path)), path).toEqual(said(() => ({ resolved: workspace.resolve(path), entry: workspace.resolve(path, { follow: false }) })))
+    const paths = [
+      'later',
+      'folder',
+      'folder/x',
+      'folder/no/x',
+      'none/x',
+      '.',
+      'sub',
+      'sub/a.txt',
+      'sub/a.txt/x',
+      'out',
+      'out/x',
+      './sub//a.txt',
+    ]
+    const said = (run: () => unknown) => {
+      try {
+        return run()
+      } catch (error) {
+        return (error as { code: string }).code
+      }
+    }
+    for (const path of paths)
+      expect(
+        said(() => workspace.lead(path)),
+        path,
+      ).toEqual(said(() => ({ resolved: workspace.resolve(path), entry: workspace.resolve(path, { follow: false }) })))
     link('out', '../out')
     expect(() => workspace.resolve('out/x')).toThrow(expect.objectContaining({ code: 'VT_PATH_OUTSIDE' }))
   })
@@ -96,7 +136,9 @@ describe('a link', () => {
   it('in any tree leads where the operating system says, or nowhere', async () => {
     const name = fc.constantFrom('a', 'b', 'c', 'd')
     const target = fc.oneof(
-      fc.array(fc.oneof(name, fc.constantFrom('..', '.', '')), { minLength: 1, maxLength: 4 }).map((parts) => parts.join('/').replace(/^\/*$|^\//, './')),
+      fc
+        .array(fc.oneof(name, fc.constantFrom('..', '.', '')), { minLength: 1, maxLength: 4 })
+        .map((parts) => parts.join('/').replace(/^\/*$|^\//, './')),
       fc.array(name, { maxLength: 3 }).map((parts) => ['ROOT', ...parts].join('/')),
       fc.constantFrom('/etc', 'OUT/secret'),
     )
@@ -145,7 +187,8 @@ async function outcome(opened: OpenWorkspace, path: string): Promise<string> {
 
 /** What `realpath` of the system allows to answer. */
 function oracle(tree: string, paths: string[]): string[][] {
-  const place = (real: string) => (real === tree ? '.' : real.startsWith(`${tree}/`) ? real.slice(tree.length + 1) : 'VT_PATH_OUTSIDE')
+  const place = (real: string) =>
+    real === tree ? '.' : real.startsWith(`${tree}/`) ? real.slice(tree.length + 1) : 'VT_PATH_OUTSIDE'
   const known = paths.map((path) => {
     try {
       return [place(realpathSync.native(join(tree, path)))]
@@ -154,7 +197,9 @@ function oracle(tree: string, paths: string[]): string[][] {
     }
   })
   // The program does not come to an end on some loops, so only paths are asked that the system resolves or misses.
-  const missing = realPathsWithoutLastName(paths.filter((_, at) => known[at] === undefined).map((path) => join(tree, path)))
+  const missing = realPathsWithoutLastName(
+    paths.filter((_, at) => known[at] === undefined).map((path) => join(tree, path)),
+  )
   return paths.map((path, at) => {
     if (known[at]) return known[at]
     const real = missing.get(join(tree, path))
@@ -166,7 +211,11 @@ function oracle(tree: string, paths: string[]): string[][] {
 /** Returns the real paths that `realpath` finds: without options the program accepts a last name that is missing, and nothing else. */
 function realPathsWithoutLastName(paths: string[]): Map<string, string> {
   if (paths.length === 0) return new Map()
-  const { stdout, stderr } = spawnSync('realpath', paths, { timeout: 60_000, encoding: 'utf8', env: { ...process.env, LC_ALL: 'C' } })
+  const { stdout, stderr } = spawnSync('realpath', paths, {
+    timeout: 60_000,
+    encoding: 'utf8',
+    env: { ...process.env, LC_ALL: 'C' },
+  })
   const found = paths.filter((path) => !stderr.includes(`realpath: ${path}: `))
   const real = stdout.split('\n')
   expect(real).toHaveLength(found.length + 1)
@@ -179,7 +228,8 @@ describe('what is no file and no directory', () => {
     const server = createServer().listen(join(root, 'socket'))
     await once(server, 'listening')
     const before = Date.now()
-    for (const path of ['fifo', 'socket', ...(canMakeDevices() ? ['zero'] : [])]) expect(await answer(path), path).toBe('VT_PATH_SPECIAL')
+    for (const path of ['fifo', 'socket', ...(canMakeDevices() ? ['zero'] : [])])
+      expect(await answer(path), path).toBe('VT_PATH_SPECIAL')
     expect(Date.now() - before).toBeLessThan(20_000)
     server.close()
   })
@@ -223,7 +273,11 @@ describe('a handle', () => {
     const whole = (name: string) => workspace.read(name).then(String)
     for (let round = 0; round < 50; round++) {
       const [a, b, c] = await Promise.all(['a', 'b', 'c'].map(whole))
-      expect([a === 'a'.repeat(300_000), b === 'b'.repeat(300_000), c === 'c'.repeat(300_000)]).toEqual([true, true, true])
+      expect([a === 'a'.repeat(300_000), b === 'b'.repeat(300_000), c === 'c'.repeat(300_000)]).toEqual([
+        true,
+        true,
+        true,
+      ])
     }
     const handle = await workspace.openFile('a')
     const reading = handle.read(0, 300_000)
@@ -234,13 +288,19 @@ describe('a handle', () => {
   it('of the wrong kind is refused', async () => {
     await expect(workspace.openFile('sub')).rejects.toMatchObject({ code: 'VT_PATH_IS_DIRECTORY' })
     await expect(workspace.openDirectory('sub/a.txt')).rejects.toMatchObject({ code: 'VT_PATH_NOT_DIRECTORY' })
-    await expect(workspace.open('sub/a.txt/x')).rejects.toMatchObject({ code: 'VT_PATH_NOT_DIRECTORY', message: "'sub/a.txt' is not a directory." })
+    await expect(workspace.open('sub/a.txt/x')).rejects.toMatchObject({
+      code: 'VT_PATH_NOT_DIRECTORY',
+      message: "'sub/a.txt' is not a directory.",
+    })
   })
 })
 
 describe('the workspace', () => {
   it('names what is similar to a missing path', async () => {
-    await expect(workspace.open('sub/b.txt')).rejects.toMatchObject({ code: 'VT_PATH_NOT_FOUND', problem: { details: { similar: ['sub/a.txt'] } } })
+    await expect(workspace.open('sub/b.txt')).rejects.toMatchObject({
+      code: 'VT_PATH_NOT_FOUND',
+      problem: { details: { similar: ['sub/a.txt'] } },
+    })
   })
 
   it('lists names in code-unit order, those that are not UTF-8 in escapes that it takes back', async () => {
@@ -271,11 +331,37 @@ describe('the workspace', () => {
     execFileSync('mkfifo', [join(root, 'sub/fifo')])
     writeFileSync(join(root, 'top.txt'), 'top')
     writeFileSync(Buffer.concat([Buffer.from(join(root, 'sub/')), Buffer.from([0x61, 0xff])]), 'bytes')
-    const paths = ['sub/a.txt', 'sub/a\\xff', 'top.txt', 'sub/none', 'sub/out.txt', 'sub/loop', 'sub/fifo', 'sub/deep', 'sub/deep/a.txt', 'in/a.txt', 'in/out.txt', 'out/secret', 'sub/a.txt/x', 'sub/b.txt', 'none/x', 'su/a.txt', '../out/secret', '.', 'sub/a.txt']
+    const paths = [
+      'sub/a.txt',
+      'sub/a\\xff',
+      'top.txt',
+      'sub/none',
+      'sub/out.txt',
+      'sub/loop',
+      'sub/fifo',
+      'sub/deep',
+      'sub/deep/a.txt',
+      'in/a.txt',
+      'in/out.txt',
+      'out/secret',
+      'sub/a.txt/x',
+      'sub/b.txt',
+      'none/x',
+      'su/a.txt',
+      '../out/secret',
+      '.',
+      'sub/a.txt',
+    ]
     const said = (openFile: (path: string) => Promise<Handle>) => async (path: string) => {
       try {
         await using file = await openFile(path)
-        return { path: file.path, resolved: file.resolved, ref: file.ref.startsWith('/proc/'), stat: file.stat, text: String(await file.read(0, 100)) }
+        return {
+          path: file.path,
+          resolved: file.resolved,
+          ref: file.ref.startsWith('/proc/'),
+          stat: file.stat,
+          text: String(await file.read(0, 100)),
+        }
       } catch (error) {
         return `${(error as { code: string }).code} ${(error as Error).message}`
       }
@@ -283,7 +369,10 @@ describe('the workspace', () => {
     const before = descriptors()
     {
       await using opener = workspace.files()
-      for (const path of paths) expect(await said((one) => opener.openFile(one))(path), path).toEqual(await said((one) => workspace.openFile(one))(path))
+      for (const path of paths)
+        expect(await said((one) => opener.openFile(one))(path), path).toEqual(
+          await said((one) => workspace.openFile(one))(path),
+        )
       await (await opener.openFile('sub/a.txt')).close()
       renameSync(join(root, 'sub'), join(root, 'aside'))
       link('sub', '../out')
@@ -300,10 +389,23 @@ describe('the workspace', () => {
     execFileSync('mkfifo', [join(root, 'fifo')])
     const before = descriptors()
     for (let round = 0; round < 50; round++) {
-      for (const path of ['sub/a.txt', 'out/x', 'loop', 'in/a.txt', 'in/none', 'sub/a.txt/x', 'fifo', 'none/none', '.']) {
+      for (const path of [
+        'sub/a.txt',
+        'out/x',
+        'loop',
+        'in/a.txt',
+        'in/none',
+        'sub/a.txt/x',
+        'fifo',
+        'none/none',
+        '.',
+      ]) {
         await answer(path)
         await workspace.stat(path).catch(() => {})
-        await workspace.openFile(path).then((handle) => handle.close(), () => {})
+        await workspace.openFile(path).then(
+          (handle) => handle.close(),
+          () => {},
+        )
         await workspace.names(path).catch(() => {})
       }
     }
@@ -316,7 +418,11 @@ describe.runIf(process.platform === 'linux')('a directory that is swapped for a 
     mkdirSync(join(root, 'real'))
     writeFileSync(join(root, 'real/secret'), 'inside')
     symlinkSync('../out', join(root, 'fake'))
-    const attacker = spawn('python3', [join(import.meta.dirname, '../../fixtures/swap.py'), join(root, 'real'), join(root, 'fake')])
+    const attacker = spawn('python3', [
+      join(import.meta.dirname, '../../fixtures/swap.py'),
+      join(root, 'real'),
+      join(root, 'fake'),
+    ])
     await once(attacker.stdout, 'data')
     const seen = new Map<string, number>()
     const end = Date.now() + (soak ? 20_000 : 2_000)

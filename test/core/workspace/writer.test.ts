@@ -71,18 +71,27 @@ const python = (script: string, ...args: string[]) =>
 /** Sets attributes of a file, or takes them away. */
 const setAttributes = (path: string, values: Record<string, Buffer | undefined>) => {
   for (const [name, value] of Object.entries(values)) {
-    const script = value ? 'os.setxattr(sys.argv[1], sys.argv[2], bytes.fromhex(sys.argv[3]))' : 'os.removexattr(sys.argv[1], sys.argv[2])'
+    const script = value
+      ? 'os.setxattr(sys.argv[1], sys.argv[2], bytes.fromhex(sys.argv[3]))'
+      : 'os.removexattr(sys.argv[1], sys.argv[2])'
     python(script, join(root, path), name, value?.toString('hex') ?? '')
   }
 }
 const attributes = (path: string): Record<string, string> =>
   JSON.parse(
-    python('print(json.dumps({name: os.getxattr(sys.argv[1], name).hex() for name in os.listxattr(sys.argv[1])}))', join(root, path)),
+    python(
+      'print(json.dumps({name: os.getxattr(sys.argv[1], name).hex() for name in os.listxattr(sys.argv[1])}))',
+      join(root, path),
+    ),
   )
 
 describe('a write', () => {
   it('creates, replaces, and refuses what may not be replaced', async () => {
-    expect(await workspace.write('new.txt', bytes('1'), 'nothing')).toMatchObject({ created: true, resolved: 'new.txt', lost: [] })
+    expect(await workspace.write('new.txt', bytes('1'), 'nothing')).toMatchObject({
+      created: true,
+      resolved: 'new.txt',
+      lost: [],
+    })
     await expect(workspace.write('new.txt', bytes('2'), 'nothing')).rejects.toMatchObject({ code: 'VT_PATH_EXISTS' })
     expect(await workspace.write('new.txt', bytes('3'), 'anything')).toMatchObject({ created: false })
     await expect(workspace.write('sub', bytes('x'), 'anything')).rejects.toMatchObject({ code: 'VT_PATH_IS_DIRECTORY' })
@@ -104,8 +113,12 @@ describe('a write', () => {
   it('makes missing parents, and takes them away when it fails', async () => {
     await workspace.write('x/y/z.txt', bytes('1'), 'nothing')
     expect(content('x/y/z.txt')).toBe('1')
-    await expect(workspace.write('p/q/r.txt', bytes('1'), await seen('a.txt'))).rejects.toMatchObject({ code: 'VT_FILE_STALE' })
-    await expect(workspace.write('a.txt/x', bytes('1'), 'nothing')).rejects.toMatchObject({ code: 'VT_PATH_NOT_DIRECTORY' })
+    await expect(workspace.write('p/q/r.txt', bytes('1'), await seen('a.txt'))).rejects.toMatchObject({
+      code: 'VT_FILE_STALE',
+    })
+    await expect(workspace.write('a.txt/x', bytes('1'), 'nothing')).rejects.toMatchObject({
+      code: 'VT_PATH_NOT_DIRECTORY',
+    })
     expect(tree()).toEqual(['a.txt', 'sub', 'x', 'x/y', 'x/y/z.txt'])
   })
 
@@ -174,28 +187,49 @@ describe('a write', () => {
     expect([content('a.txt'), statSync(join(root, 'a.txt')).mode & 0o7777]).toEqual(['new', 0o4755])
   })
 
-  it.runIf(process.getuid?.() === 0)('refuses what this user may not write into, and says which attributes it could not keep', async () => {
-    setAttributes('a.txt', { 'security.note': Buffer.from('x') })
-    const script = `
+  it.runIf(process.getuid?.() === 0)(
+    'refuses what this user may not write into, and says which attributes it could not keep',
+    async () => {
+      setAttributes('a.txt', { 'security.note': Buffer.from('x') })
+      const script = `
       const { openWorkspace } = await import(process.argv[1])
       const workspace = openWorkspace(process.argv[2], { home: process.env['HOME'] + '/.vtcode' })
       const answer = (path) => workspace.write(path, Buffer.from('new'), 'anything').then(({ lost }) => lost, ({ code }) => code)
       console.log(JSON.stringify([await answer('a.txt'), await answer('readonly')]))`
-    writeFileSync(join(root, 'readonly'), 'old', { mode: 0o444 })
-    const without = ['setpriv', '--bounding-set', '-all', '--inh-caps', '-all', process.execPath, '--input-type=module', '-e', script]
-    const { stdout } = spawnSync(without[0]!, [...without.slice(1), new URL('../../../build/core/workspace/index.js', import.meta.url).href, root], {
-      encoding: 'utf8',
-    })
-    expect(JSON.parse(stdout)).toEqual([['attributes'], 'VT_PATH_PERMISSION'])
-    expect([content('a.txt'), content('readonly')]).toEqual(['new', 'old'])
-  })
+      writeFileSync(join(root, 'readonly'), 'old', { mode: 0o444 })
+      const without = [
+        'setpriv',
+        '--bounding-set',
+        '-all',
+        '--inh-caps',
+        '-all',
+        process.execPath,
+        '--input-type=module',
+        '-e',
+        script,
+      ]
+      const { stdout } = spawnSync(
+        without[0]!,
+        [...without.slice(1), new URL('../../../build/core/workspace/index.js', import.meta.url).href, root],
+        {
+          encoding: 'utf8',
+        },
+      )
+      expect(JSON.parse(stdout)).toEqual([['attributes'], 'VT_PATH_PERMISSION'])
+      expect([content('a.txt'), content('readonly')]).toEqual(['new', 'old'])
+    },
+  )
 
   it('through a link inside changes the target, and says what a hard link loses', async () => {
     symlinkSync('../a.txt', join(root, 'sub/link'))
     symlinkSync('later.txt', join(root, 'dangling'))
     expect(await workspace.write('sub/link', bytes('new'), 'anything')).toMatchObject({ resolved: 'a.txt' })
     await workspace.write('dangling', bytes('made'), 'nothing')
-    expect([content('a.txt'), content('later.txt'), readlinkSync(join(root, 'sub/link'))]).toEqual(['new', 'made', '../a.txt'])
+    expect([content('a.txt'), content('later.txt'), readlinkSync(join(root, 'sub/link'))]).toEqual([
+      'new',
+      'made',
+      '../a.txt',
+    ])
     linkSync(join(root, 'a.txt'), join(root, 'twin'))
     expect(await workspace.write('a.txt', bytes('2'), 'anything')).toMatchObject({ lost: ['hardlinks'] })
     expect(content('twin')).toBe('new')
@@ -206,7 +240,9 @@ describe('a write', () => {
     symlinkSync('../out', join(root, 'folder'))
     symlinkSync('../out/secret', join(root, 'file'))
     for (const path of ['dangling', 'folder/new', 'folder/a/b/c', 'file', '../out/new', `${base}/out/new`]) {
-      await expect(workspace.write(path, bytes('x'), 'anything'), path).rejects.toMatchObject({ code: 'VT_PATH_OUTSIDE' })
+      await expect(workspace.write(path, bytes('x'), 'anything'), path).rejects.toMatchObject({
+        code: 'VT_PATH_OUTSIDE',
+      })
       // A link in the place of the new name is not followed but in the way.
       const refusal = { code: expect.stringMatching(/^VT_PATH_(OUTSIDE|EXISTS)$/) }
       await expect(workspace.rename('a.txt', path), path).rejects.toMatchObject(refusal)
@@ -323,7 +359,11 @@ describe.runIf(process.platform === 'linux')('a directory that is swapped for a 
   it('never lets a write out', async () => {
     mkdirSync(join(root, 'real'))
     symlinkSync('../out', join(root, 'fake'))
-    const attacker = spawn('python3', [join(import.meta.dirname, '../../fixtures/swap.py'), join(root, 'real'), join(root, 'fake')])
+    const attacker = spawn('python3', [
+      join(import.meta.dirname, '../../fixtures/swap.py'),
+      join(root, 'real'),
+      join(root, 'fake'),
+    ])
     await once(attacker.stdout, 'data')
     const answers = { ok: 0, refused: 0 }
     const end = Date.now() + (soak ? 20_000 : 2_000)

@@ -32,10 +32,17 @@ const properties = {
 
 /** A kernel with command tools by their names; manifests are JSON, which is YAML too. */
 async function benchOf(manifests: Record<string, JsonObject>, files: Record<string, string> = {}): Promise<Bench> {
-  const texts = Object.entries(manifests).map(([name, manifest]) => [`${name}.yaml`, JSON.stringify({ name, description: 'A tool.', input: { properties }, parse: 'json', ...manifest })])
+  const texts = Object.entries(manifests).map(([name, manifest]) => [
+    `${name}.yaml`,
+    JSON.stringify({ name, description: 'A tool.', input: { properties }, parse: 'json', ...manifest }),
+  ])
   const plugins = await tempWorkspace({ ...Object.fromEntries(texts), tell: teller })
   await chmod(join(plugins.root, 'tell'), 0o755)
-  const booted = await bootKernel({ manifests: texts.map(([file]) => join(plugins.root, file!)), files, env: { VTCODE_TEST_GIVEN: 'given' } })
+  const booted = await bootKernel({
+    manifests: texts.map(([file]) => join(plugins.root, file!)),
+    files,
+    env: { VTCODE_TEST_GIVEN: 'given' },
+  })
   return {
     booted,
     plugins,
@@ -47,7 +54,8 @@ async function benchOf(manifests: Record<string, JsonObject>, files: Record<stri
   }
 }
 
-const bench = (manifest: JsonObject, files?: Record<string, string>): Promise<Bench> => benchOf({ tool: manifest }, files)
+const bench = (manifest: JsonObject, files?: Record<string, string>): Promise<Bench> =>
+  benchOf({ tool: manifest }, files)
 const argvOf = (result: Result): unknown => (result.ok ? result.output.argv : result.error)
 
 describe('the argv template', () => {
@@ -63,7 +71,7 @@ describe('the argv template', () => {
     [[{ each: 'list', args: ['--glob', '{item}'] }], { list: ['a', 'b'] }, ['--glob', 'a', '--glob', 'b']],
     [[{ json: 'list' }, { json: 'obj' }], { list: ['"'], obj: { a: [1] } }, ['["\\""]', '{"a":[1]}']],
     [['{range.start}'], { range: { start: 3 } }, ['3']],
-    [['{a}'], { a: "$& $1 $(id) `id` {n} {{ ; rm -rf / ' \" \n" }, ["$& $1 $(id) `id` {n} {{ ; rm -rf / ' \" \n"]],
+    [['{a}'], { a: '$& $1 $(id) `id` {n} {{ ; rm -rf / \' " \n' }, ['$& $1 $(id) `id` {n} {{ ; rm -rf / \' " \n']],
     [['--', '{a}'], { a: '-rf' }, ['--', '-rf']],
     [['--x={a}'], { a: '-rf' }, ['--x=-rf']],
     [['{state}'], { state: '-on' }, ['-on']],
@@ -76,7 +84,10 @@ describe('the argv template', () => {
   const toolOf = (run: unknown[]): string => `tool_${templates.indexOf(run)}`
   beforeAll(async () => {
     templates.push(...[...rendered, ...refused, ...invalid].map(([run]) => run))
-    const manifests = templates.map((run, at) => [`tool_${at}`, { run: at < templates.length - invalid.length ? ['./tell', ...run] : run }])
+    const manifests = templates.map((run, at) => [
+      `tool_${at}`,
+      { run: at < templates.length - invalid.length ? ['./tell', ...run] : run },
+    ])
     all = holdForFile(await benchOf(Object.fromEntries(manifests)))
   })
   it.each(rendered)('renders %j with %j as %j', async (run, input, argv) => {
@@ -129,11 +140,21 @@ describe('the argv template', () => {
   })
 
   it('never makes two arguments of one value, and never reads a value as template', async () => {
-    await using made = await bench({ run: ['./tell', 'x{a}', '--y={a}', '--', '{a}', { each: 'list', args: ['<{item}>'] }] })
-    const nasty = fc.string({ unit: fc.constantFrom('{', '}', 'a', '$', '&', ' ', '\n', "'", '"', '\\', '`', '*', '-', 'é', '😀', '.', 'item') })
+    await using made = await bench({
+      run: ['./tell', 'x{a}', '--y={a}', '--', '{a}', { each: 'list', args: ['<{item}>'] }],
+    })
+    const nasty = fc.string({
+      unit: fc.constantFrom('{', '}', 'a', '$', '&', ' ', '\n', "'", '"', '\\', '`', '*', '-', 'é', '😀', '.', 'item'),
+    })
     await fc.assert(
       fc.asyncProperty(nasty, fc.array(nasty, { maxLength: 3 }), async (a, list) => {
-        expect(argvOf(await made.call({ a, list }))).toEqual([`x${a}`, `--y=${a}`, '--', a, ...list.map((item) => `<${item}>`)])
+        expect(argvOf(await made.call({ a, list }))).toEqual([
+          `x${a}`,
+          `--y=${a}`,
+          '--',
+          a,
+          ...list.map((item) => `<${item}>`),
+        ])
       }),
       { numRuns: runs(12) },
     )
@@ -143,11 +164,22 @@ describe('the argv template', () => {
 describe('a command tool', () => {
   it('has a short environment and nothing of ours that is not listed', async () => {
     process.env.VTCODE_TEST_CANARY = 'sk-CANARY'
-    await using made = await bench({ run: ['./tell'], env: { PLAIN: 'x', GIVEN: { env: 'VTCODE_TEST_GIVEN' }, FROM: { input: 'a' } } })
+    await using made = await bench({
+      run: ['./tell'],
+      env: { PLAIN: 'x', GIVEN: { env: 'VTCODE_TEST_GIVEN' }, FROM: { input: 'a' } },
+    })
     const result = await made.call({ a: 'v' })
     delete process.env.VTCODE_TEST_CANARY
     expect(JSON.stringify(result)).not.toContain('sk-CANARY')
-    const env = { PLAIN: 'x', GIVEN: 'given', FROM: 'v', VTCODE: '1', TERM: 'dumb', NO_COLOR: '1', VTCODE_WORKSPACE: made.booted.root }
+    const env = {
+      PLAIN: 'x',
+      GIVEN: 'given',
+      FROM: 'v',
+      VTCODE: '1',
+      TERM: 'dumb',
+      NO_COLOR: '1',
+      VTCODE_WORKSPACE: made.booted.root,
+    }
     matches(result, { ok: true, output: { env } })
   })
 
@@ -236,9 +268,15 @@ describe('what a program prints', () => {
   })
 
   it('over the limit goes whole to the spool, and the answer says how to read on', async () => {
-    await using made = await script('i=0; while [ $i -lt 3000 ]; do echo "line $i"; i=$((i+1)); done', { parse: 'text', max_output_bytes: 1000 })
+    await using made = await script('i=0; while [ $i -lt 3000 ]; do echo "line $i"; i=$((i+1)); done', {
+      parse: 'text',
+      max_output_bytes: 1000,
+    })
     const result = await made.call()
-    matches(result, { ok: true, output: { truncated: true, next: { tool: 'unified_file', input: { action: 'read' } } } })
+    matches(result, {
+      ok: true,
+      output: { truncated: true, next: { tool: 'unified_file', input: { action: 'read' } } },
+    })
     const [name] = (await readdir(join(made.booted.root, '.vtcode/spool'))).filter((file) => file !== '.gitignore')
     const whole = await made.booted.read(`.vtcode/spool/${name}`)
     expect(whole).toBe(Array.from({ length: 3000 }, (_, index) => `line ${index}\n`).join(''))
@@ -247,7 +285,10 @@ describe('what a program prints', () => {
 
   it('is kept without the secrets in it', async () => {
     const token = `ghp_${'Ab0'.repeat(12)}`
-    await using made = await script(`i=0; while [ $i -lt 3000 ]; do echo "line $i ${token}"; i=$((i+1)); done`, { parse: 'text', max_output_bytes: 1000 })
+    await using made = await script(`i=0; while [ $i -lt 3000 ]; do echo "line $i ${token}"; i=$((i+1)); done`, {
+      parse: 'text',
+      max_output_bytes: 1000,
+    })
     matches(await made.call(), { ok: true, output: { truncated: true } })
     const [name] = (await readdir(join(made.booted.root, '.vtcode/spool'))).filter((file) => file !== '.gitignore')
     const kept = await made.booted.read(`.vtcode/spool/${name}`)
@@ -256,16 +297,28 @@ describe('what a program prints', () => {
   })
 
   it('ends with an exit code that the manifest explains, or with VT_COMMAND_EXIT', async () => {
-    const exit = { ok: [0, 3], empty: [1], map: { '4': { code: 'TOOL_AUTH', message: 'Not logged in.', retryable: true } } }
+    const exit = {
+      ok: [0, 3],
+      empty: [1],
+      map: { '4': { code: 'TOOL_AUTH', message: 'Not logged in.', retryable: true } },
+    }
     const body = 'echo "trouble" >&2; exit $VTCODE_CODE'
     const run = async (code: number): Promise<Result> => {
-      await using made = await bench({ run: ['sh', '-c', body], env: { VTCODE_CODE: String(code) }, parse: 'lines', exit })
+      await using made = await bench({
+        run: ['sh', '-c', body],
+        env: { VTCODE_CODE: String(code) },
+        parse: 'lines',
+        exit,
+      })
       return await made.call()
     }
     matches(await run(3), { ok: true })
     matches(await run(1), { ok: true, output: { lines: [] } })
     matches(await run(4), { ok: false, error: { code: 'TOOL_AUTH', message: 'Not logged in.', retryable: true } })
-    matches(await run(2), { ok: false, error: { code: 'VT_COMMAND_EXIT', details: { exit_code: 2, stderr_tail: 'trouble' } } })
+    matches(await run(2), {
+      ok: false,
+      error: { code: 'VT_COMMAND_EXIT', details: { exit_code: 2, stderr_tail: 'trouble' } },
+    })
   })
 
   it('stops at the time limit, also when a grandchild holds the pipe', async () => {
@@ -279,6 +332,9 @@ describe('what a program prints', () => {
     await using made = await script('sleep 30')
     const abort = new AbortController()
     setTimeout(() => abort.abort(), 100)
-    matches(await made.booted.call('tool', {}, { signal: abort.signal }), { ok: false, error: { code: 'VT_CALL_INTERRUPTED' } })
+    matches(await made.booted.call('tool', {}, { signal: abort.signal }), {
+      ok: false,
+      error: { code: 'VT_CALL_INTERRUPTED' },
+    })
   })
 })

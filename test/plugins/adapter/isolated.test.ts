@@ -4,7 +4,8 @@ import type { Config } from 'vtcode'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bootKernel, matches, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
 
-const manifest = (name: string, more = 'effects: [read]'): string => `name: ${name}\ndescription: ${name}.\n${more}\nmodule: ./${name}.js\n`
+const manifest = (name: string, more = 'effects: [read]'): string =>
+  `name: ${name}\ndescription: ${name}.\n${more}\nmodule: ./${name}.js\n`
 const action = (body: string, head = ''): string => `${head}\nexport default async (call, context) => { ${body} }\n`
 const ok = 'return { ok: true, output: { fine: true } }'
 
@@ -16,20 +17,75 @@ const hostile: Record<string, { code: string; says: RegExp; more?: string; body:
   import_throw: { code: 'VT_PLUGIN_IMPORT', says: /on purpose/, body: "throw new Error('on purpose')" },
   import_exit: { code: 'VT_PLUGIN_IMPORT', says: /exit code 5/, body: 'process.exit(5)' },
   call_exit: { code: 'VT_PLUGIN_CRASHED', says: /exit code 7/, body: action('process.exit(7)') },
-  call_kill: { code: 'VT_PLUGIN_CRASHED', says: /SIGKILL/, body: action("process.kill(process.pid, 'SIGKILL'); await new Promise(() => {})") },
-  timer_throw: { code: 'VT_PLUGIN_CRASHED', says: /too late/, body: action("setTimeout(() => { throw new Error('too late') }, 10); await new Promise(() => {})") },
-  rejection: { code: 'VT_PLUGIN_CRASHED', says: /nobody waits/, body: action("Promise.reject(new Error('nobody waits')); await new Promise((resolve) => setTimeout(resolve, 60_000))") },
-  call_loop: { code: 'VT_CALL_TIMEOUT', says: /within 1 s/, more: 'effects: [read]\ntimeout_secs: 1', body: action('while (true);') },
-  call_hang: { code: 'VT_CALL_TIMEOUT', says: /within 1 s/, more: 'effects: [read]\ntimeout_secs: 1', body: action('await new Promise(() => {})') },
-  heap: { code: 'VT_PLUGIN_CRASHED', says: /heap|memory|SIGABRT/i, body: action('const all = []; for (;;) all.push(new Array(100_000).fill(all.length))') },
-  buffers: { code: 'VT_PLUGIN_CRASHED', says: /memory/, body: action('const all = []; for (;;) { all.push(Buffer.alloc(16_777_216, 1)); await new Promise((r) => setTimeout(r, 5)) }') },
-  huge: { code: 'VT_CALL_BAD_RESULT', says: /32 MiB|larger|bytes/, body: action("return { ok: true, output: { text: 'x'.repeat(40_000_000) } }") },
-  garbage: { code: 'VT_PLUGIN_CRASHED', says: /no message/, body: action("const { writeSync } = await import('node:fs'); writeSync(3, 'garbage\\n'); await new Promise(() => {})") },
-  not_plain: { code: 'VT_CALL_BAD_RESULT', says: /plain JSON/, body: action("const output = { get x() { throw new Error('caught') } }; output.self = output; return { ok: true, output }") },
+  call_kill: {
+    code: 'VT_PLUGIN_CRASHED',
+    says: /SIGKILL/,
+    body: action("process.kill(process.pid, 'SIGKILL'); await new Promise(() => {})"),
+  },
+  timer_throw: {
+    code: 'VT_PLUGIN_CRASHED',
+    says: /too late/,
+    body: action("setTimeout(() => { throw new Error('too late') }, 10); await new Promise(() => {})"),
+  },
+  rejection: {
+    code: 'VT_PLUGIN_CRASHED',
+    says: /nobody waits/,
+    body: action(
+      "Promise.reject(new Error('nobody waits')); await new Promise((resolve) => setTimeout(resolve, 60_000))",
+    ),
+  },
+  call_loop: {
+    code: 'VT_CALL_TIMEOUT',
+    says: /within 1 s/,
+    more: 'effects: [read]\ntimeout_secs: 1',
+    body: action('while (true);'),
+  },
+  call_hang: {
+    code: 'VT_CALL_TIMEOUT',
+    says: /within 1 s/,
+    more: 'effects: [read]\ntimeout_secs: 1',
+    body: action('await new Promise(() => {})'),
+  },
+  heap: {
+    code: 'VT_PLUGIN_CRASHED',
+    says: /heap|memory|SIGABRT/i,
+    body: action('const all = []; for (;;) all.push(new Array(100_000).fill(all.length))'),
+  },
+  buffers: {
+    code: 'VT_PLUGIN_CRASHED',
+    says: /memory/,
+    body: action(
+      'const all = []; for (;;) { all.push(Buffer.alloc(16_777_216, 1)); await new Promise((r) => setTimeout(r, 5)) }',
+    ),
+  },
+  huge: {
+    code: 'VT_CALL_BAD_RESULT',
+    says: /32 MiB|larger|bytes/,
+    body: action("return { ok: true, output: { text: 'x'.repeat(40_000_000) } }"),
+  },
+  garbage: {
+    code: 'VT_PLUGIN_CRASHED',
+    says: /no message/,
+    body: action(
+      "const { writeSync } = await import('node:fs'); writeSync(3, 'garbage\\n'); await new Promise(() => {})",
+    ),
+  },
+  not_plain: {
+    code: 'VT_CALL_BAD_RESULT',
+    says: /plain JSON/,
+    body: action(
+      "const output = { get x() { throw new Error('caught') } }; output.self = output; return { ok: true, output }",
+    ),
+  },
 }
 const tame = {
-  pollution: action(ok, "Array.prototype.map = () => ['polluted']\nObject.prototype.polluted = true\nglobalThis.fetch = () => 'polluted'\nprocess.env.POLLUTED = '1'\nprocess.chdir('/')"),
-  flood: action(`for (let i = 0; i < 20_000; i++) { console.log('x'.repeat(200)); context.log('info', 'y'.repeat(5000)) }\n${ok}`),
+  pollution: action(
+    ok,
+    "Array.prototype.map = () => ['polluted']\nObject.prototype.polluted = true\nglobalThis.fetch = () => 'polluted'\nprocess.env.POLLUTED = '1'\nprocess.chdir('/')",
+  ),
+  flood: action(
+    `for (let i = 0; i < 20_000; i++) { console.log('x'.repeat(200)); context.log('info', 'y'.repeat(5000)) }\n${ok}`,
+  ),
   forger: action(`process.stdout.write('{"t":"done","n":1,"value":{"ok":false}}\\n')\n${ok}`),
   good: action('return { ok: true, output: { pid: process.pid, slot: call.slot } }'),
   reads: action(`
@@ -45,9 +101,12 @@ const tame = {
     const slots = await context.host.slots()
     return { ok: true, output: { text, bytes: bytes.toString(), nested: nested.output.content, outside, written, n, slots: slots.length > 10, size: String((await context.workspace.stat('a.txt')).ino).length > 0, env: { ...process.env }, cwd: process.cwd(), options: context.plugin.options } }`),
   declines: action('return undefined'),
-  imports: action("return ok({ here: typeof VtError })", "import { ok, VtError } from 'vtcode'"),
+  imports: action('return ok({ here: typeof VtError })', "import { ok, VtError } from 'vtcode'"),
 }
-const sources: Record<string, string> = { ...Object.fromEntries(Object.entries(hostile).map(([name, { body }]) => [name, body])), ...tame }
+const sources: Record<string, string> = {
+  ...Object.fromEntries(Object.entries(hostile).map(([name, { body }]) => [name, body])),
+  ...tame,
+}
 const files: Record<string, string> = Object.fromEntries(
   Object.entries(sources).flatMap(([name, body]): [string, string][] => [
     [`${name}.js`, body],
@@ -58,7 +117,11 @@ const files: Record<string, string> = Object.fromEntries(
 /** Every process whose plugin keeps its data below a home; inside a sandbox they go by other numbers. */
 async function processesOf(home: string): Promise<number[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
-  const mine = await Promise.all(pids.map(async (pid) => (await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')).includes(`PLUGIN_DATA=${home}/`)))
+  const mine = await Promise.all(
+    pids.map(async (pid) =>
+      (await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')).includes(`PLUGIN_DATA=${home}/`),
+    ),
+  )
   return pids.filter((_, at) => mine[at])
 }
 
@@ -75,7 +138,14 @@ let plugins: TempWorkspace
 let vt: Booted
 beforeAll(async () => {
   plugins = await tempWorkspace(files)
-  const config: Config = { plugins: { isolate: 'auto', import_timeout_secs: 3, max_memory_mb: 64, settings: { 'call:reads': { options: { depth: 3 } } } } }
+  const config: Config = {
+    plugins: {
+      isolate: 'auto',
+      import_timeout_secs: 3,
+      max_memory_mb: 64,
+      settings: { 'call:reads': { options: { depth: 3 } } },
+    },
+  }
   vt = await bootKernel({ manifests: [plugins.root], config, files: { 'a.txt': 'one\n' } })
 })
 afterAll(async () => {
@@ -108,24 +178,48 @@ describe('a hostile module', () => {
 
   it('is left alone after three faults, is shown so, and is tried again after a reload', async () => {
     const config: Config = { plugins: { isolate: 'auto' } }
-    await using mine = await bootKernel({ manifests: [join(plugins.root, 'call_exit.yaml'), join(plugins.root, 'good.yaml')], config })
-    for (let n = 0; n < 3; n++) matches(await mine.call('call_exit', {}), { ok: false, error: { code: 'VT_PLUGIN_CRASHED', retryable: true } })
+    await using mine = await bootKernel({
+      manifests: [join(plugins.root, 'call_exit.yaml'), join(plugins.root, 'good.yaml')],
+      config,
+    })
+    for (let n = 0; n < 3; n++)
+      matches(await mine.call('call_exit', {}), { ok: false, error: { code: 'VT_PLUGIN_CRASHED', retryable: true } })
     matches(await mine.call('call_exit', {}), { ok: false, error: { code: 'VT_PLUGIN_QUARANTINED' } })
-    matches(mine.kernel.inspection.contributions().find(({ id }) => id === 'call:call_exit'), { state: 'quarantined' })
-    matches(mine.kernel.diagnostics().find(({ code }) => code === 'VT_PLUGIN_CRASHED'), { message: 're:.*call_exit.*' })
+    matches(
+      mine.kernel.inspection.contributions().find(({ id }) => id === 'call:call_exit'),
+      { state: 'quarantined' },
+    )
+    matches(
+      mine.kernel.diagnostics().find(({ code }) => code === 'VT_PLUGIN_CRASHED'),
+      { message: 're:.*call_exit.*' },
+    )
     matches(await mine.call('good', {}), { ok: true })
     await mine.kernel.reload()
     matches(await mine.call('call_exit', {}), { ok: false, error: { code: 'VT_PLUGIN_CRASHED' } })
   })
 
   it('takes what shares its process with it: all modules of a plugin are shown as left alone, what is data goes on', async () => {
-    const folder = Object.fromEntries(['call_exit', 'good'].flatMap((name) => [[`p/vtcode/${name}.yaml`, files[`${name}.yaml`]!], [`p/vtcode/${name}.js`, files[`${name}.js`]!]]))
-    await using place = await tempWorkspace({ ...folder, 'p/vtcode/look.yaml': 'name: look\nalias: { to: unified_search/list }\n' })
-    await using mine = await bootKernel({ manifests: [join(place.root, 'p')], config: { plugins: { isolate: 'auto' } } })
+    const folder = Object.fromEntries(
+      ['call_exit', 'good'].flatMap((name) => [
+        [`p/vtcode/${name}.yaml`, files[`${name}.yaml`]!],
+        [`p/vtcode/${name}.js`, files[`${name}.js`]!],
+      ]),
+    )
+    await using place = await tempWorkspace({
+      ...folder,
+      'p/vtcode/look.yaml': 'name: look\nalias: { to: unified_search/list }\n',
+    })
+    await using mine = await bootKernel({
+      manifests: [join(place.root, 'p')],
+      config: { plugins: { isolate: 'auto' } },
+    })
     for (let n = 0; n < 3; n++) await mine.call('call_exit', {})
     matches(await mine.call('good', {}), { ok: false, error: { code: 'VT_PLUGIN_QUARANTINED' } })
     matches(await mine.call('look', {}), { ok: true })
-    const states = mine.kernel.inspection.contributions().filter(({ id }) => id.startsWith('p:')).map(({ id, state }) => `${id} ${state}`)
+    const states = mine.kernel.inspection
+      .contributions()
+      .filter(({ id }) => id.startsWith('p:'))
+      .map(({ id, state }) => `${id} ${state}`)
     expect(states).toEqual(['p:call_exit quarantined', 'p:good quarantined', 'p:look active'])
   })
 })
@@ -133,10 +227,16 @@ describe('a hostile module', () => {
 describe('a policy in a process of its own', () => {
   it('that is blocked refuses the call that it was asked about; its process is ended, and the next call is judged by a new one', async () => {
     await using place = await tempWorkspace({
-      'guard.yaml': 'name: guard\nkind: policy\ndescription: Judges.\nslots: [unified_search/grep]\nmodule: ./guard.js\n',
+      'guard.yaml':
+        'name: guard\nkind: policy\ndescription: Judges.\nslots: [unified_search/grep]\nmodule: ./guard.js\n',
       'guard.js': `export default async ({ input }) => { if (input.pattern.startsWith('block')) ${blocked}; if (input.pattern === 'no') return { deny: 'Not this.' } }\n`,
     })
-    await using mine = await bootKernel({ manifests: [place.root], waits: { policy: 4000 }, config: { plugins: { isolate: 'auto', quarantine_after: 1 } }, files: { 'a.txt': 'one\n' } })
+    await using mine = await bootKernel({
+      manifests: [place.root],
+      waits: { policy: 4000 },
+      config: { plugins: { isolate: 'auto', quarantine_after: 1 } },
+      files: { 'a.txt': 'one\n' },
+    })
     const grep = (pattern: string) => mine.call('unified_search', { action: 'grep', pattern })
     matches(await grep('one'), { ok: true })
     const usual = (await processesOf(mine.home)).length
@@ -156,7 +256,17 @@ describe('a module in a process of its own', () => {
     delete process.env['VTCODE_TEST_CANARY']
     expect(result).toMatchObject({
       ok: true,
-      output: { text: 'one\n', bytes: 'one', nested: 'one\n', outside: 'VT_PATH_OUTSIDE', written: 'VT_PLUGIN_EFFECT', n: 2, slots: true, size: true, options: { depth: 3 } },
+      output: {
+        text: 'one\n',
+        bytes: 'one',
+        nested: 'one\n',
+        outside: 'VT_PATH_OUTSIDE',
+        written: 'VT_PLUGIN_EFFECT',
+        n: 2,
+        slots: true,
+        size: true,
+        options: { depth: 3 },
+      },
     })
     const { env, cwd } = (result as unknown as { output: { env: Record<string, string>; cwd: string } }).output
     expect(Object.values(env)).not.toContain('not-for-plugins')
@@ -176,7 +286,8 @@ describe('a module in a process of its own', () => {
   it('is another process than this, the same one for two calls, and gone with the kernel', async () => {
     const config: Config = { plugins: { isolate: 'auto' } }
     const mine = await bootKernel({ manifests: [join(plugins.root, 'good.yaml')], config })
-    const pid = async (): Promise<number> => ((await mine.call('good', {})) as unknown as { output: { pid: number } }).output.pid
+    const pid = async (): Promise<number> =>
+      ((await mine.call('good', {})) as unknown as { output: { pid: number } }).output.pid
     const first = await pid()
     expect(first).not.toBe(process.pid)
     expect(await pid()).toBe(first)
@@ -188,14 +299,24 @@ describe('a module in a process of its own', () => {
   it('that is killed in the middle of a call fails that call, and the next one is served by a new process', async () => {
     await using place = await tempWorkspace({
       'slow.yaml': manifest('slow', 'effects: [read]\ninput: { properties: { wait: { type: boolean } } }'),
-      'slow.js': action("if (call.input.wait) { context.progress({ text: 'waiting' }); await new Promise(() => {}) } return { ok: true, output: {} }"),
+      'slow.js': action(
+        "if (call.input.wait) { context.progress({ text: 'waiting' }); await new Promise(() => {}) } return { ok: true, output: {} }",
+      ),
     })
     for (const sandbox of ['auto', 'off'] as const) {
-      await using mine = await bootKernel({ manifests: [place.root], config: { plugins: { isolate: 'auto' }, sandbox: { plugins: sandbox } } })
+      await using mine = await bootKernel({
+        manifests: [place.root],
+        config: { plugins: { isolate: 'auto' }, sandbox: { plugins: sandbox } },
+      })
       let waiting: Promise<unknown> | undefined
-      await new Promise<void>((resolve) => (waiting = mine.call('slow', { wait: true }, { onProgress: () => resolve() })))
+      await new Promise<void>(
+        (resolve) => (waiting = mine.call('slow', { wait: true }, { onProgress: () => resolve() })),
+      )
       for (const pid of await processesOf(mine.home)) killed(pid)
-      matches(await waiting, { ok: false, error: { code: 'VT_PLUGIN_CRASHED', message: 're:.*slow.*SIGKILL.*', retryable: true } })
+      matches(await waiting, {
+        ok: false,
+        error: { code: 'VT_PLUGIN_CRASHED', message: 're:.*slow.*SIGKILL.*', retryable: true },
+      })
       matches(await mine.call('slow', {}), { ok: true })
     }
   })
@@ -203,7 +324,9 @@ describe('a module in a process of its own', () => {
   it('hears of the end of a session, and of its own', async () => {
     await using place = await tempWorkspace({
       'keeps.yaml': manifest('keeps'),
-      'keeps.js': action("context.session.onClose(async () => (await import('node:fs')).appendFileSync(context.plugin.data + '/closed', context.session.id + '\\n')); return { ok: true, output: { data: context.plugin.data } }"),
+      'keeps.js': action(
+        "context.session.onClose(async () => (await import('node:fs')).appendFileSync(context.plugin.data + '/closed', context.session.id + '\\n')); return { ok: true, output: { data: context.plugin.data } }",
+      ),
     })
     const mine = await bootKernel({ manifests: [place.root], config: { plugins: { isolate: 'auto' } } })
     const { output } = (await mine.call('keeps', {}, { session: 'one' })) as unknown as { output: { data: string } }
@@ -223,8 +346,17 @@ describe('a module in a process of its own', () => {
       ['says_nothing', '', undefined],
       ['dies', 'process.exit(1)', 'VT_POLICY_DENIED'],
     ] as const) {
-      await using place = await tempWorkspace({ [`${name}.yaml`]: policy(name), [`${name}.js`]: action(body), 'good.yaml': files['good.yaml']!, 'good.js': files['good.js']! })
-      await using mine = await bootKernel({ manifests: [place.root], waits: { policy: 60_000 }, config: { plugins: { isolate: 'auto' } } })
+      await using place = await tempWorkspace({
+        [`${name}.yaml`]: policy(name),
+        [`${name}.js`]: action(body),
+        'good.yaml': files['good.yaml']!,
+        'good.js': files['good.js']!,
+      })
+      await using mine = await bootKernel({
+        manifests: [place.root],
+        waits: { policy: 60_000 },
+        config: { plugins: { isolate: 'auto' } },
+      })
       matches(await mine.call('good', {}), code ? { ok: false, error: { code } } : { ok: true })
     }
   })
@@ -239,7 +371,11 @@ describe('a module in a process of its own', () => {
       'good.yaml': files['good.yaml']!,
       'good.js': files['good.js']!,
     })
-    await using mine = await bootKernel({ manifests: [place.root], waits: { compactor: 60_000 }, config: { plugins: { isolate: 'auto' } } })
+    await using mine = await bootKernel({
+      manifests: [place.root],
+      waits: { compactor: 60_000 },
+      config: { plugins: { isolate: 'auto' } },
+    })
     const result = await mine.call('good', {})
     matches(result, { ok: true, output: {}, notices: [{ code: 'VT_COMPACT_IGNORED' }] })
     expect(result.ok && Object.keys(result.output)).toEqual([])
@@ -247,7 +383,10 @@ describe('a module in a process of its own', () => {
 
   it('stands where the user wants it: in this process when their settings say so', async () => {
     const pid = async (config: object, entry: object = {}): Promise<number> => {
-      await using mine = await bootKernel({ manifests: [{ from: join(plugins.root, 'good.yaml'), ...entry }], config: { plugins: { isolate: 'auto', ...config } } })
+      await using mine = await bootKernel({
+        manifests: [{ from: join(plugins.root, 'good.yaml'), ...entry }],
+        config: { plugins: { isolate: 'auto', ...config } },
+      })
       return ((await mine.call('good', {})) as unknown as { output: { pid: number } }).output.pid
     }
     expect(await pid({ isolate: 'inline' })).toBe(process.pid)
@@ -258,7 +397,10 @@ describe('a module in a process of its own', () => {
 })
 
 it('a reload under load loses no call: each finishes with the process it began with', async () => {
-  await using mine = await bootKernel({ manifests: [join(plugins.root, 'good.yaml')], config: { plugins: { isolate: 'auto' } } })
+  await using mine = await bootKernel({
+    manifests: [join(plugins.root, 'good.yaml')],
+    config: { plugins: { isolate: 'auto' } },
+  })
   await mine.call('good', {})
   const failed: unknown[] = []
   let calls = 0

@@ -1,17 +1,38 @@
 import { expect, it } from 'vitest'
 import { bootKernel, matches, tempWorkspace } from 'vtcode/test'
 
-const policy = (rules: object, more: object = {}): string => JSON.stringify({ name: 'house', kind: 'policy', ...more, rules })
+const policy = (rules: object, more: object = {}): string =>
+  JSON.stringify({ name: 'house', kind: 'policy', ...more, rules })
 
 it('a policy in data denies and asks in the words of the settings, with the reason it gives', async () => {
-  const deny = [{ rule: 'Bash(git push --force *)', reason: 'Rewrites shared history.', match: ['git push --force origin main'], not_match: ['git push'] }, 'Read(.env)']
-  await using place = await tempWorkspace({ 'house.yaml': policy({ deny, ask: ['Edit(/docs/**)'], commands: [{ id: 'no_curl', program: 'curl', verdict: 'deny', reason: 'No downloads.' }] }) })
+  const deny = [
+    {
+      rule: 'Bash(git push --force *)',
+      reason: 'Rewrites shared history.',
+      match: ['git push --force origin main'],
+      not_match: ['git push'],
+    },
+    'Read(.env)',
+  ]
+  await using place = await tempWorkspace({
+    'house.yaml': policy({
+      deny,
+      ask: ['Edit(/docs/**)'],
+      commands: [{ id: 'no_curl', program: 'curl', verdict: 'deny', reason: 'No downloads.' }],
+    }),
+  })
   await using vt = await bootKernel({ manifests: [place.root], files: { '.env': 'x', 'a.txt': 'x', 'docs/a.md': 'x' } })
   const run = (command: string) => vt.call('unified_exec', { action: 'run', command })
-  matches(await run('cd . && git push --force origin x'), { ok: false, error: { code: 'VT_POLICY_DENIED', message: 'Rewrites shared history.', hint: 're:.*house\\.yaml.*' } })
+  matches(await run('cd . && git push --force origin x'), {
+    ok: false,
+    error: { code: 'VT_POLICY_DENIED', message: 'Rewrites shared history.', hint: 're:.*house\\.yaml.*' },
+  })
   matches(await run('curl example.org'), { ok: false, error: { code: 'VT_POLICY_DENIED', message: 'No downloads.' } })
   matches(await run('true'), { ok: true })
-  matches(await vt.call('unified_file', { action: 'read', path: '.env' }), { ok: false, error: { code: 'VT_POLICY_DENIED', message: 're:.*Read\\(\\.env\\).*house.*' } })
+  matches(await vt.call('unified_file', { action: 'read', path: '.env' }), {
+    ok: false,
+    error: { code: 'VT_POLICY_DENIED', message: 're:.*Read\\(\\.env\\).*house.*' },
+  })
   matches(await vt.call('unified_file', { action: 'read', path: 'a.txt' }), { ok: true })
   const edit = { action: 'write', path: 'docs/a.md', content: 'y', mode: 'overwrite' }
   matches(await vt.call('unified_file', edit), { ok: false, error: { code: 'VT_POLICY_NEEDS_APPROVAL' } })
@@ -34,14 +55,22 @@ it('one that allows, is misspelt, or whose examples fail shuts instead of openin
 it('one that names slots judges those only', async () => {
   await using place = await tempWorkspace({ 'house.yaml': policy({ deny: ['*'] }, { slots: ['unified_exec/*'] }) })
   await using vt = await bootKernel({ manifests: [place.root], files: { 'a.txt': 'x' } })
-  matches(await vt.call('unified_exec', { action: 'run', command: 'true' }), { ok: false, error: { code: 'VT_POLICY_DENIED' } })
+  matches(await vt.call('unified_exec', { action: 'run', command: 'true' }), {
+    ok: false,
+    error: { code: 'VT_POLICY_DENIED' },
+  })
   matches(await vt.call('unified_file', { action: 'read', path: 'a.txt' }), { ok: true })
 })
 
 it('one that limits takes part in the check of a call: of two limits the stricter counts, whoever says it', async () => {
-  const limits = { 'unified_search/grep': { max_results_per_call: 2, max_calls_per_minute: 3 }, read_file: { max_bytes_per_read: 4 } }
+  const limits = {
+    'unified_search/grep': { max_results_per_call: 2, max_calls_per_minute: 3 },
+    read_file: { max_bytes_per_read: 4 },
+  }
   await using place = await tempWorkspace({ 'house.yaml': policy({ constraints: limits }) })
-  const config = { policy: { constraints: { grep_search: { max_results_per_call: 1 }, read_file: { max_bytes_per_read: 100 } } } }
+  const config = {
+    policy: { constraints: { grep_search: { max_results_per_call: 1 }, read_file: { max_bytes_per_read: 100 } } },
+  }
   await using vt = await bootKernel({ manifests: [place.root], config, files: { 'a.txt': 'x1\nx2\nx3\n' } })
   const grep = (pattern: string) => vt.call('unified_search', { action: 'grep', pattern, path: 'a.txt' })
   const found = await grep('x')

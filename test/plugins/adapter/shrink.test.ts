@@ -3,14 +3,31 @@ import { expect, it } from 'vitest'
 import type { JsonObject, Result } from 'vtcode'
 import { bootKernel, matches, tempWorkspace } from 'vtcode/test'
 
-async function through(shrink: JsonObject, command: string, more: JsonObject = {}): Promise<{ result: Result; codes: string[] }> {
-  await using place = await tempWorkspace({ 'short.yaml': JSON.stringify({ name: 'short', kind: 'compactor', slots: ['unified_exec/run'], ...more, shrink }) })
+async function through(
+  shrink: JsonObject,
+  command: string,
+  more: JsonObject = {},
+): Promise<{ result: Result; codes: string[] }> {
+  await using place = await tempWorkspace({
+    'short.yaml': JSON.stringify({ name: 'short', kind: 'compactor', slots: ['unified_exec/run'], ...more, shrink }),
+  })
   await using vt = await bootKernel({ manifests: [join(place.root, 'short.yaml')] })
-  return { result: await vt.call('unified_exec', { action: 'run', command }), codes: vt.kernel.diagnostics().map(({ code }) => code) }
+  return {
+    result: await vt.call('unified_exec', { action: 'run', command }),
+    codes: vt.kernel.diagnostics().map(({ code }) => code),
+  }
 }
 
 it('a compactor in data keeps the first and last lines, covers patterns, and leaves members out', async () => {
-  const { result } = await through({ head_lines: 2, tail_lines: 1, redact: [{ pattern: 'key-[0-9]+', replace: '$1' }], drop: ['/duration_ms', '/nothing/here'] }, 'seq 1 9; echo key-42')
+  const { result } = await through(
+    {
+      head_lines: 2,
+      tail_lines: 1,
+      redact: [{ pattern: 'key-[0-9]+', replace: '$1' }],
+      drop: ['/duration_ms', '/nothing/here'],
+    },
+    'seq 1 9; echo key-42',
+  )
   matches(result, { ok: true, output: { stdout: '1\n2\n[7 lines left out]\n$1\n', exit_code: 0 } })
   expect(result.ok && 'duration_ms' in result.output).toBe(false)
   const { result: covered } = await through({ redact: [{ pattern: 'key-[0-9]+', replace: '$1' }] }, 'echo key-42')

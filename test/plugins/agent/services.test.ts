@@ -42,17 +42,51 @@ const actions = {
 }
 
 describe('services of a conversation', () => {
-  it.each(['inline', 'process'])('are five groups of functions over data for an override that is loaded %s, and nothing else', async (isolate) => {
-    await using peer = await startPeer([{ toolCalls: [call('task_tracker', { action: 'list' })] }, { content: 'done' }])
-    await using place = await home(peer, {})
-    await place.write('../home/mine/mine.yaml', manifest)
-    await place.write('../home/mine/mine.js', override)
-    const { out } = await vtcode(place, ['exec', '--json', '--config', `manifests=["builtin","${place.home}/mine"]`, '--config', `plugins.isolate=${isolate}`, '--config', 'policy.deny=["agents/close"]', 'go'])
-    const output = eventsOf(out).flatMap(({ type, item }) => (type === 'item.completed' && item.type === 'tool_output' ? [item.output] : [])).join()
-    expect(output).toContain('"notes"')
-    const seen = JSON.parse(JSON.parse(/"notes":("(?:[^"\\]|\\.)*")/.exec(output)![1]!) as string) as Record<string, unknown>
-    const expected = Object.entries(actions).flatMap(([service, names]) => [service, ...names.map((name) => `${service}.${name}`)])
-    expect([...(seen['found'] as string[])].sort()).toEqual(expected.sort())
-    expect(seen).toMatchObject({ lent: false, changes: 'TypeError', bad: 'VT_INPUT_INVALID', other: 'VT_INPUT_INVALID', strange: 'VT_INPUT_INVALID', denied: 'VT_POLICY_DENIED', unknown: 'VT_AGENT_UNKNOWN', good: 'ok', listed: 'ok' })
-  })
+  it.each(['inline', 'process'])(
+    'are five groups of functions over data for an override that is loaded %s, and nothing else',
+    async (isolate) => {
+      await using peer = await startPeer([
+        { toolCalls: [call('task_tracker', { action: 'list' })] },
+        { content: 'done' },
+      ])
+      await using place = await home(peer, {})
+      await place.write('../home/mine/mine.yaml', manifest)
+      await place.write('../home/mine/mine.js', override)
+      const { out } = await vtcode(place, [
+        'exec',
+        '--json',
+        '--config',
+        `manifests=["builtin","${place.home}/mine"]`,
+        '--config',
+        `plugins.isolate=${isolate}`,
+        '--config',
+        'policy.deny=["agents/close"]',
+        'go',
+      ])
+      const output = eventsOf(out)
+        .flatMap(({ type, item }) => (type === 'item.completed' && item.type === 'tool_output' ? [item.output] : []))
+        .join()
+      expect(output).toContain('"notes"')
+      const seen = JSON.parse(JSON.parse(/"notes":("(?:[^"\\]|\\.)*")/.exec(output)![1]!) as string) as Record<
+        string,
+        unknown
+      >
+      const expected = Object.entries(actions).flatMap(([service, names]) => [
+        service,
+        ...names.map((name) => `${service}.${name}`),
+      ])
+      expect([...(seen['found'] as string[])].sort()).toEqual(expected.sort())
+      expect(seen).toMatchObject({
+        lent: false,
+        changes: 'TypeError',
+        bad: 'VT_INPUT_INVALID',
+        other: 'VT_INPUT_INVALID',
+        strange: 'VT_INPUT_INVALID',
+        denied: 'VT_POLICY_DENIED',
+        unknown: 'VT_AGENT_UNKNOWN',
+        good: 'ok',
+        listed: 'ok',
+      })
+    },
+  )
 })

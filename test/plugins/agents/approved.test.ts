@@ -6,7 +6,8 @@ import { call } from '../../support/peer.js'
 
 const task = 'do the work that was described above.'
 const write = { toolCalls: [call('unified_file', { action: 'write', path: 'src/a.txt', content: 'a\n' })] }
-const writer = (name: string) => spawn(`${name} ${task}`, { label: 'the parser', write_paths: ['src/**'], isolation: 'shared' })
+const writer = (name: string) =>
+  spawn(`${name} ${task}`, { label: 'the parser', write_paths: ['src/**'], isolation: 'shared' })
 const turns = [{ toolCalls: [writer('ONE'), spawn(`TWO ${task}`, { agent: 'explorer' })] }, says('Done.')]
 const answers = { ONE: [write, report('One.')], TWO: [report('Two.')] }
 
@@ -17,7 +18,10 @@ describe('an agent that changes files', () => {
     await s.agent.run('Work.')
     expect(asked.map(({ call: { slot, input } }) => [slot, input.path])).toEqual([['unified_file/write', 'src/a.txt']])
     expect(asked[0].question).toContain('The agent worker (a1, the parser) asks.')
-    expect([s.answers().map((text) => /One\.|Two\./.exec(text)?.[0]), existsSync(join(s.root, 'src/a.txt'))]).toEqual([['One.', 'Two.'], true])
+    expect([s.answers().map((text) => /One\.|Two\./.exec(text)?.[0]), existsSync(join(s.root, 'src/a.txt'))]).toEqual([
+      ['One.', 'Two.'],
+      true,
+    ])
   })
 
   it('changes nothing after a refusal', async () => {
@@ -27,7 +31,10 @@ describe('an agent that changes files', () => {
   })
 
   it('is not asked about where a rule allows the change, or where the mode changes files unasked', async () => {
-    for (const mode of [{ mode: 'ask', config: { policy: { allow: ['unified_file/write'] } } }, { mode: 'auto' }] as const) {
+    for (const mode of [
+      { mode: 'ask', config: { policy: { allow: ['unified_file/write'] } } },
+      { mode: 'auto' },
+    ] as const) {
       const asked: any[] = []
       const s = await delegation(turns, answers, { ...mode, approve: (request) => (asked.push(request), false) })
       await s.agent.run('Work.')

@@ -11,19 +11,24 @@ import { call, type Answer } from '../../support/peer.js'
 const look = 'do the work that was described above.'
 const file = (action: string, input: object) => call('unified_file', { action, ...input })
 const run = (command: string) => call('unified_exec', { action: 'run', command })
-const lines = (...changed: string[]) => `${Array.from({ length: 9 }, (_, at) => changed[at] ?? `line ${at}`).join('\n')}\n`
+const lines = (...changed: string[]) =>
+  `${Array.from({ length: 9 }, (_, at) => changed[at] ?? `line ${at}`).join('\n')}\n`
 const apart = (name: string, more: object = {}) => spawn(`${name} ${look}`, { isolation: 'worktree', ...more })
 
 type Where = Parameters<typeof delegation>[2]
 /** A conversation in a repository with one commit. */
 async function scene(parent: Answer[], parts: Record<string, Answer[]>, where: Where = {}) {
   const s = await delegation(parent, parts, where)
-  const git = (...args: string[]) => execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.c', ...args], { cwd: s.root, encoding: 'utf8' })
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.c', ...args], { cwd: s.root, encoding: 'utf8' })
   git('init', '-q')
   git('add', '-A')
   git('commit', '-qm', 'one')
   const text = (path: string) => readFileSync(join(s.root, path), 'utf8')
-  const worktrees = () => (existsSync(join(s.root, '.vtcode/worktrees')) ? readdirSync(join(s.root, '.vtcode/worktrees')).filter((name) => name !== '.gitignore') : [])
+  const worktrees = () =>
+    existsSync(join(s.root, '.vtcode/worktrees'))
+      ? readdirSync(join(s.root, '.vtcode/worktrees')).filter((name) => name !== '.gitignore')
+      : []
   return { ...s, git, text, worktrees }
 }
 
@@ -33,38 +38,75 @@ describe('an agent in a worktree', () => {
       [
         { toolCalls: [apart('ONE')] },
         { toolCalls: [file('edit', { path: 'a.txt', old_str: 'line 0', new_str: 'HERE' })] },
-        { toolCalls: [call('unified_search', { action: 'grep', pattern: 'THERE', include_hidden: true, respect_ignore: false }), tool('list')] },
+        {
+          toolCalls: [
+            call('unified_search', { action: 'grep', pattern: 'THERE', include_hidden: true, respect_ignore: false }),
+            tool('list'),
+          ],
+        },
         { toolCalls: [tool('close', { id: 'a1', merge: true })] },
         says('Done.'),
       ],
       {
         ONE: [
-          { toolCalls: [file('edit', { path: 'a.txt', old_str: 'line 8', new_str: 'THERE' }), run("printf '\\0new' > bin && chmod +x run.sh && git status --short && cat open.txt")] },
+          {
+            toolCalls: [
+              file('edit', { path: 'a.txt', old_str: 'line 8', new_str: 'THERE' }),
+              run("printf '\\0new' > bin && chmod +x run.sh && git status --short && cat open.txt"),
+            ],
+          },
           { toolCalls: [call('unified_search', { action: 'grep', pattern: 'THERE' })] },
           report('It is done.'),
         ],
       },
-      { files: { 'a.txt': lines(), 'bin': '\0old', 'run.sh': 'echo\n' }, approve: true },
+      { files: { 'a.txt': lines(), bin: '\0old', 'run.sh': 'echo\n' }, approve: true },
     )
     writeFileSync(join(s.root, 'open.txt'), 'not committed\n')
     expect(await s.agent.run('Work.')).toMatchObject({ outcome_code: 'success', text: 'Done.' })
     const [spawned, , found, listed, closed] = s.answers()
     const [{ session_id, status, isolation, changed_files, worktree }] = s.children()
-    expect(spawned).toContain(`In its worktree, .vtcode/worktrees/${session_id}, it changed a.txt, bin, run.sh; close with merge brings that here.`)
+    expect(spawned).toContain(
+      `In its worktree, .vtcode/worktrees/${session_id}, it changed a.txt, bin, run.sh; close with merge brings that here.`,
+    )
     const child = JSON.stringify(s.bodies('ONE').at(-1).messages)
     for (const told of [' M a.txt', 'not committed', 'a.txt:9']) expect(child).toContain(told)
     expect(found).not.toContain('worktrees')
     expect(listed).toContain('a1  worker  completed')
     expect(closed).toBe('a1 (worker) is closed; merged:\nM a.txt (+1 -1)\nM bin (+1 -1)\nM run.sh (+0 -0)')
-    expect([status, isolation, changed_files, worktree]).toEqual(['closed', 'worktree', ['a.txt', 'bin', 'run.sh'], undefined])
-    expect([s.text('a.txt'), s.text('bin'), (statSync(join(s.root, 'run.sh')).mode & 0o111) > 0]).toEqual([lines('HERE', ...Array<string>(7).fill('').map((_, at) => `line ${at + 1}`), 'THERE'), '\0new', true])
-    expect([s.worktrees(), s.git('worktree', 'list').trim().split('\n').length, s.git('status', '--porcelain')]).toEqual([[], 1, ' M a.txt\n M bin\n M run.sh\n?? open.txt\n'])
-    expect(items(s.events, 'file_change').flatMap(({ changes }) => changes.map(({ path }: any) => path))).toEqual(expect.arrayContaining(['bin', 'run.sh']))
+    expect([status, isolation, changed_files, worktree]).toEqual([
+      'closed',
+      'worktree',
+      ['a.txt', 'bin', 'run.sh'],
+      undefined,
+    ])
+    expect([s.text('a.txt'), s.text('bin'), (statSync(join(s.root, 'run.sh')).mode & 0o111) > 0]).toEqual([
+      lines(
+        'HERE',
+        ...Array<string>(7)
+          .fill('')
+          .map((_, at) => `line ${at + 1}`),
+        'THERE',
+      ),
+      '\0new',
+      true,
+    ])
+    expect([
+      s.worktrees(),
+      s.git('worktree', 'list').trim().split('\n').length,
+      s.git('status', '--porcelain'),
+    ]).toEqual([[], 1, ' M a.txt\n M bin\n M run.sh\n?? open.txt\n'])
+    expect(items(s.events, 'file_change').flatMap(({ changes }) => changes.map(({ path }: any) => path))).toEqual(
+      expect.arrayContaining(['bin', 'run.sh']),
+    )
     checkLog(s.events)
     await s.agent.close()
     const { code, err } = await s.program('revert', '--session', s.agent.session_id, '--turn', '1')
     expect([code, err]).toEqual([0, expect.any(String)])
-    expect([s.text('a.txt'), s.text('bin'), s.git('status', '--porcelain')]).toEqual([lines(), '\0old', '?? open.txt\n'])
+    expect([s.text('a.txt'), s.text('bin'), s.git('status', '--porcelain')]).toEqual([
+      lines(),
+      '\0old',
+      '?? open.txt\n',
+    ])
   })
 
   it('whose lines were changed here too is refused with both, and what else it did can be merged', async () => {
@@ -76,12 +118,24 @@ describe('an agent in a worktree', () => {
         { toolCalls: [tool('close', { id: 'a1', merge: ['b.*'] })] },
         says('Done.'),
       ],
-      { ONE: [{ toolCalls: [file('edit', { path: 'a.txt', old_str: 'line 4', new_str: 'there' }), file('write', { path: 'b.txt', content: 'b\n' })] }, report('Done.')] },
+      {
+        ONE: [
+          {
+            toolCalls: [
+              file('edit', { path: 'a.txt', old_str: 'line 4', new_str: 'there' }),
+              file('write', { path: 'b.txt', content: 'b\n' }),
+            ],
+          },
+          report('Done.'),
+        ],
+      },
       { files: { 'a.txt': lines() } },
     )
     await s.agent.run('Work.')
     const [, , refused, closed] = s.answers()
-    expect(refused).toMatch(/VT_AGENT_MERGE_CONFLICT: Nothing was merged: 'a\.txt' was changed on both sides in the same lines\./)
+    expect(refused).toMatch(
+      /VT_AGENT_MERGE_CONFLICT: Nothing was merged: 'a\.txt' was changed on both sides in the same lines\./,
+    )
     expect(closed).toBe('a1 (worker) is closed; merged:\nA b.txt\nIts worktree is removed; this was not merged: a.txt')
     expect([s.text('a.txt').split('\n')[4], s.text('b.txt'), s.worktrees()]).toEqual(['here', 'b\n', []])
     await s.agent.close()
@@ -91,7 +145,18 @@ describe('an agent in a worktree', () => {
     const asked: any[] = []
     const s = await scene(
       [{ toolCalls: [apart('ONE')] }, { toolCalls: [tool('close', { id: 'a1', merge: true })] }, says('Done.')],
-      { ONE: [{ toolCalls: [run("mkdir -p .githooks && echo 'touch x' > .githooks/pre-commit && chmod +x .githooks/pre-commit && echo b >> a.txt")] }, report('Done.')] },
+      {
+        ONE: [
+          {
+            toolCalls: [
+              run(
+                "mkdir -p .githooks && echo 'touch x' > .githooks/pre-commit && chmod +x .githooks/pre-commit && echo b >> a.txt",
+              ),
+            ],
+          },
+          report('Done.'),
+        ],
+      },
       { files: { 'a.txt': 'a\n' }, approve: (request) => (asked.push(request), request.call.slot !== 'agents/merge') },
     )
     await s.agent.run('Work.')
@@ -100,7 +165,14 @@ describe('an agent in a worktree', () => {
     expect(s.answers()[1]).toMatch(/VT_POLICY_/)
     expect([s.text('a.txt'), existsSync(join(s.root, '.githooks')), s.worktrees().length]).toEqual(['a\n', false, 3])
     // Nobody merged it, so it stays and is named.
-    expect(items(s.events, 'error')).toMatchObject([{ code: 'VT_AGENT_UNMERGED', message: expect.stringMatching(/^a1 \(worker\) has 2 files that were not merged: \.githooks\/pre-commit, a\.txt\. It stays in \.vtcode\/worktrees\/ses_/) }])
+    expect(items(s.events, 'error')).toMatchObject([
+      {
+        code: 'VT_AGENT_UNMERGED',
+        message: expect.stringMatching(
+          /^a1 \(worker\) has 2 files that were not merged: \.githooks\/pre-commit, a\.txt\. It stays in \.vtcode\/worktrees\/ses_/,
+        ),
+      },
+    ])
     await s.agent.close()
     expect(s.worktrees()).toHaveLength(3)
     const again = await createAgent(s.kernel, { ...s.options, resume: s.agent.session_id })
@@ -111,14 +183,26 @@ describe('an agent in a worktree', () => {
 
   it('is not started without a repository, has nothing to merge elsewhere, and leaves no worktree in which nothing was done', async () => {
     const s = await delegation(
-      [{ toolCalls: [apart('ONE'), spawn(`ONE ${look}`, { agent: 'explorer' })] }, { toolCalls: [tool('close', { id: 'a2', merge: true }), tool('close', { id: 'a2' })] }, says('Done.'), { toolCalls: [apart('TWO', { agent: 'explorer' })] }, says('Done.')],
+      [
+        { toolCalls: [apart('ONE'), spawn(`ONE ${look}`, { agent: 'explorer' })] },
+        { toolCalls: [tool('close', { id: 'a2', merge: true }), tool('close', { id: 'a2' })] },
+        says('Done.'),
+        { toolCalls: [apart('TWO', { agent: 'explorer' })] },
+        says('Done.'),
+      ],
       { ONE: [report('One.')], TWO: [report('Two.')] },
       { files: { 'a.txt': 'a\n' } },
     )
     await s.agent.run('Work.')
     expect(s.answers()).toEqual([
-      expect.stringMatching(/VT_AGENT_NO_WORKTREE: No worktree can be made here: the workspace is in no git repository\./), expect.stringContaining('One.'),
-      expect.stringMatching(/VT_AGENT_NO_WORKTREE: Nothing of a2 \(explorer\) can be merged: it works on the files of the conversation\./), 'a2 (explorer) is closed.',
+      expect.stringMatching(
+        /VT_AGENT_NO_WORKTREE: No worktree can be made here: the workspace is in no git repository\./,
+      ),
+      expect.stringContaining('One.'),
+      expect.stringMatching(
+        /VT_AGENT_NO_WORKTREE: Nothing of a2 \(explorer\) can be merged: it works on the files of the conversation\./,
+      ),
+      'a2 (explorer) is closed.',
     ])
     execFileSync('git', ['init', '-q'], { cwd: s.root })
     await s.agent.run('More.')

@@ -12,7 +12,10 @@ const lines = async (booted: Booted, session = 'main'): Promise<Record<string, u
   await booted.kernel.endSession(session)
   const text = (await booted.read(`.vtcode/sessions/${session}/calls.jsonl`)) ?? ''
   expect(text === '' || text.endsWith('\n')).toBe(true)
-  return text.split('\n').filter(Boolean).map((line) => JSON.parse(line) as Record<string, unknown>)
+  return text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
 }
 
 describe('the record of calls', () => {
@@ -26,7 +29,9 @@ describe('the record of calls', () => {
       return true
     }
     const began = performance.now()
-    expect((await booted.call('unified_file', { action: 'write', path: 'b.txt', content: 'b' }, { approve })).ok).toBe(true)
+    expect((await booted.call('unified_file', { action: 'write', path: 'b.txt', content: 'b' }, { approve })).ok).toBe(
+      true,
+    )
     const whole = performance.now() - began
     const [entry] = await lines(booted)
     // Where the wait counted, both together would be longer than all of it.
@@ -38,14 +43,31 @@ describe('the record of calls', () => {
     await booted.call('unified_file', { action: 'read', path: 'a.txt' })
     await booted.call('unified_file', { action: 'read', path: 'missing.txt' }, { surface: 'mcp' })
     const [first, second] = await lines(booted)
-    expect(first).toMatchObject({ session: 'main', slot: 'unified_file/read', ok: true, mode: 'plan', surface: 'test', depth: 0, input: { path: 'a.txt' } })
-    expect(second).toMatchObject({ ok: false, code: 'VT_PATH_NOT_FOUND', surface: 'mcp', input: { path: 'missing.txt' } })
+    expect(first).toMatchObject({
+      session: 'main',
+      slot: 'unified_file/read',
+      ok: true,
+      mode: 'plan',
+      surface: 'test',
+      depth: 0,
+      input: { path: 'a.txt' },
+    })
+    expect(second).toMatchObject({
+      ok: false,
+      code: 'VT_PATH_NOT_FOUND',
+      surface: 'mcp',
+      input: { path: 'missing.txt' },
+    })
     expect(Date.parse(first!.time as string)).toBeGreaterThan(Date.now() - 60_000)
     expect(first!.ms).toBeGreaterThanOrEqual(0)
   })
 
   it('says what the policies came to, and how large the answer was', async () => {
-    await using booted = await bootKernel({ files: { 'a.txt': 'x'.repeat(100) }, mode: 'ask', config: { policy: { deny: ['unified_file/delete'] } } as never })
+    await using booted = await bootKernel({
+      files: { 'a.txt': 'x'.repeat(100) },
+      mode: 'ask',
+      config: { policy: { deny: ['unified_file/delete'] } } as never,
+    })
     const write = { action: 'write', path: 'n', content: '' }
     await booted.call('unified_file', { action: 'read', path: 'a.txt', response_format: 'detailed' })
     await booted.call('unified_file', write)
@@ -103,7 +125,9 @@ describe('the record of calls', () => {
   it('of many sessions that end at once is written in time that grows with their number, not with its square', async () => {
     await using booted = await bootKernel({ files: { a: 'x' } })
     const sessions = Array.from({ length: rounds(200, 600) }, (_, index) => `s${index}`)
-    await Promise.all(sessions.map((session) => booted.call('unified_file', { action: 'read', path: 'a' }, { session })))
+    await Promise.all(
+      sessions.map((session) => booted.call('unified_file', { action: 'read', path: 'a' }, { session })),
+    )
     await Promise.all(sessions.map((session) => booted.kernel.endSession(session)))
     expect(await booted.read('.vtcode/sessions/.gitignore')).toBe('*\n')
   })
@@ -154,7 +178,10 @@ describe('the record of calls', () => {
       }
       const workspace = openWorkspace(place.root, { home: homeOf({ home: place.home, env: {} }) })
       const taken = [vi.spyOn(workspace, 'stat'), vi.spyOn(workspace, 'openDirectory'), vi.spyOn(workspace, 'names')]
-      const calls = callsOf({ session: { id: 'main', state: (_: string, make: () => unknown) => make(), onClose: () => {} }, workspace } as never)
+      const calls = callsOf({
+        session: { id: 'main', state: (_: string, make: () => unknown) => make(), onClose: () => {} },
+        workspace,
+      } as never)
       calls.add({ slot: 'a' } as CallRecord)
       await calls.flush()
       workspace.close()
@@ -167,19 +194,38 @@ describe('the record of calls', () => {
   it('is what this program wrote there: lines and folders of a repository are neither shown nor swept, and files of nothing else are put aside and named once', async () => {
     await using booted = await bootKernel({ files: { a: 'x' } })
     const sealed = sealedIn(booted)
-    const entry = { time: '2020-01-01T00:00:00.000Z', session: 'main', call: 'c1', slot: 'planted/tool', ok: false, code: 'VT_PLANTED', message: 'planted', depth: 0 }
+    const entry = {
+      time: '2020-01-01T00:00:00.000Z',
+      session: 'main',
+      call: 'c1',
+      slot: 'planted/tool',
+      ok: false,
+      code: 'VT_PLANTED',
+      message: 'planted',
+      depth: 0,
+    }
     const elsewhere = sealed.call('elsewhere', entry)
     const reworded = sealed.call('main', { ...entry, slot: 'reworded/tool' }).replace('reworded/tool', 'planted/tool!')
     for (const session of ['main', 'theirs', ...Array.from({ length: 60 }, (_, index) => `old${index}`)]) {
-      await booted.write(`.vtcode/sessions/${session}/calls.jsonl`, `${JSON.stringify(entry)}\n${elsewhere}${reworded}{"slot":"planted/null","time":"x","seal":null}\nnull\n`)
+      await booted.write(
+        `.vtcode/sessions/${session}/calls.jsonl`,
+        `${JSON.stringify(entry)}\n${elsewhere}${reworded}{"slot":"planted/null","time":"x","seal":null}\nnull\n`,
+      )
       if (session !== 'main') await utimes(join(booted.root, '.vtcode/sessions', session, 'calls.jsonl'), 1, 1)
     }
     await booted.call('unified_file', { action: 'read', path: 'missing' })
     const told = await booted.call('unified_search', { action: 'errors', scope: 'all' })
     expect(told).toMatchObject({ ok: true, output: { total: 1, errors: [{ code: 'VT_PATH_NOT_FOUND' }] } })
-    expect(await booted.kernel.call('resource/session_log', {}, { session: 'main' })).toMatchObject({ ok: true, text: expect.not.stringContaining('planted') })
+    expect(await booted.kernel.call('resource/session_log', {}, { session: 'main' })).toMatchObject({
+      ok: true,
+      text: expect.not.stringContaining('planted'),
+    })
     await booted.kernel.endSession('main')
-    expect((await readdir(join(booted.root, '.vtcode/sessions'))).filter((name) => name.startsWith('old') || name === 'theirs')).toHaveLength(61)
+    expect(
+      (await readdir(join(booted.root, '.vtcode/sessions'))).filter(
+        (name) => name.startsWith('old') || name === 'theirs',
+      ),
+    ).toHaveLength(61)
     const named = booted.kernel.diagnostics().filter(({ code }) => code === 'VT_STATE_FOREIGN')
     expect(named).toMatchObject([{ message: expect.stringContaining("calls.jsonl' (and 60 more) has no valid seal") }])
     expect(new Set(named[0]!.files).size).toBe(61)

@@ -5,7 +5,8 @@ import { bootKernel, tempWorkspace, type TempWorkspace } from 'vtcode/test'
 let plugins: TempWorkspace
 beforeAll(async () => {
   plugins = await tempWorkspace({
-    'say.yaml': 'name: say\neffects: [read]\ndescription: Says it.\nerrors: { SAY_NO: { message: No. } }\ninput: { properties: { text: { type: string }, fail: { type: boolean } } }\nmodule: ./say.js\n',
+    'say.yaml':
+      'name: say\neffects: [read]\ndescription: Says it.\nerrors: { SAY_NO: { message: No. } }\ninput: { properties: { text: { type: string }, fail: { type: boolean } } }\nmodule: ./say.js\n',
     'say.js': `export default ({ input: { text, fail } }) => fail
   ? { ok: false, error: { code: 'SAY_NO', message: 'No ' + text, details: { deep: [text] } } }
   : { ok: true, output: { deep: [{ text }], same: 'x' }, text }\n`,
@@ -35,14 +36,20 @@ describe('redact', () => {
     await using booted = await bootKernel({ manifests: [plugins.root] })
     const text = `key = "${secret}"; rest`
     const clean = `key = "[redacted:${name}]"; rest`
-    expect(await booted.call('say', { text })).toEqual({ ok: true, output: { deep: [{ text: clean }], same: 'x' }, text: clean })
+    expect(await booted.call('say', { text })).toEqual({
+      ok: true,
+      output: { deep: [{ text: clean }], same: 'x' },
+      text: clean,
+    })
     const failed = await booted.call('say', { text, fail: true })
     expect(JSON.stringify(failed)).not.toContain(secret.slice(0, 20))
   })
 
   it('replaces a key whose end was cut off', async () => {
     await using booted = await bootKernel({ manifests: [plugins.root] })
-    expect(await booted.call('say', { text: `a\n-----BEGIN PRIVATE KEY-----\n${letters(40)}` })).toMatchObject({ text: 'a\n[redacted:private_key]' })
+    expect(await booted.call('say', { text: `a\n-----BEGIN PRIVATE KEY-----\n${letters(40)}` })).toMatchObject({
+      text: 'a\n[redacted:private_key]',
+    })
   })
 
   it('replaces the values of our own environment whose names say that they are secret', async () => {
@@ -56,13 +63,19 @@ describe('redact', () => {
     expect(JSON.parse(printed)).toMatchObject({ ok: true, text: 'the value is [redacted:ACME_PASSWORD].' })
   })
 
-  it.each(['class="sk-loading-container-extra-large"', 'sk-short', 'AKIA', 'npm_config_cache', 'eyJhbGciOi', 'ghp_', 'const task_live_update = 1', '-----BEGIN CERTIFICATE-----\nx'])(
-    'leaves %s alone',
-    async (text) => {
-      await using booted = await bootKernel({ manifests: [plugins.root] })
-      expect(await booted.call('say', { text })).toMatchObject({ text })
-    },
-  )
+  it.each([
+    'class="sk-loading-container-extra-large"',
+    'sk-short',
+    'AKIA',
+    'npm_config_cache',
+    'eyJhbGciOi',
+    'ghp_',
+    'const task_live_update = 1',
+    '-----BEGIN CERTIFICATE-----\nx',
+  ])('leaves %s alone', async (text) => {
+    await using booted = await bootKernel({ manifests: [plugins.root] })
+    expect(await booted.call('say', { text })).toMatchObject({ text })
+  })
 
   it('can be switched off by own settings', async () => {
     await using booted = await bootKernel({ manifests: [plugins.root], config: { output: { redact: false } } })

@@ -15,41 +15,69 @@ module: ./show.js
   output: { top: 1, kept: 2, items: [{ inner: 1, a: 1, deep: { gone: 1, stays: 2 } }, { a: 2 }, 'text', null], map: { one: { x: 1, y: 2 }, two: 3 } },
   text: 'short',
 })\n`,
-    'fail.yaml': 'action: demo/fail\neffects: [read]\ndescription: Fails.\nmodule: ./fail.js\nerrors: { DEMO_FAIL: { message: It fails., hint: Do not call it. } }\n',
-    'fail.js': "export default () => ({ ok: false, error: { code: 'DEMO_FAIL', message: 'It fails.', details: { top: 1 } } })\n",
+    'fail.yaml':
+      'action: demo/fail\neffects: [read]\ndescription: Fails.\nmodule: ./fail.js\nerrors: { DEMO_FAIL: { message: It fails., hint: Do not call it. } }\n',
+    'fail.js':
+      "export default () => ({ ok: false, error: { code: 'DEMO_FAIL', message: 'It fails.', details: { top: 1 } } })\n",
   })
 })
 afterAll(() => plugins[Symbol.asyncDispose]())
 
-const whole = { top: 1, kept: 2, items: [{ inner: 1, a: 1, deep: { gone: 1, stays: 2 } }, { a: 2 }, 'text', null], map: { one: { x: 1, y: 2 }, two: 3 } }
+const whole = {
+  top: 1,
+  kept: 2,
+  items: [{ inner: 1, a: 1, deep: { gone: 1, stays: 2 } }, { a: 2 }, 'text', null],
+  map: { one: { x: 1, y: 2 }, two: 3 },
+}
 const short = { kept: 2, items: [{ a: 1, deep: { stays: 2 } }, { a: 2 }, 'text', null], map: { one: { y: 2 }, two: 3 } }
 
 describe('response_format', () => {
   it('is concise by default: detailed members are gone at any depth, the text stays', async () => {
     await using booted = await bootKernel({ manifests: [plugins.root] })
     expect(await booted.call('demo', { action: 'show' })).toEqual({ ok: true, output: short, text: 'short' })
-    expect(await booted.call('demo', { action: 'show', response_format: 'concise' })).toEqual({ ok: true, output: short, text: 'short' })
+    expect(await booted.call('demo', { action: 'show', response_format: 'concise' })).toEqual({
+      ok: true,
+      output: short,
+      text: 'short',
+    })
   })
 
   it('detailed gives every member and no text', async () => {
     await using booted = await bootKernel({ manifests: [plugins.root] })
-    expect(await booted.call('demo', { action: 'show', response_format: 'detailed' })).toEqual({ ok: true, output: whole })
+    expect(await booted.call('demo', { action: 'show', response_format: 'detailed' })).toEqual({
+      ok: true,
+      output: whole,
+    })
   })
 
   it('follows the settings where the caller says nothing', async () => {
-    await using booted = await bootKernel({ manifests: [plugins.root], config: { output: { response_format: 'detailed' } } })
+    await using booted = await bootKernel({
+      manifests: [plugins.root],
+      config: { output: { response_format: 'detailed' } },
+    })
     expect(await booted.call('demo', { action: 'show' })).toEqual({ ok: true, output: whole })
-    expect(await booted.call('demo', { action: 'show', response_format: 'concise' })).toEqual({ ok: true, output: short, text: 'short' })
+    expect(await booted.call('demo', { action: 'show', response_format: 'concise' })).toEqual({
+      ok: true,
+      output: short,
+      text: 'short',
+    })
   })
 
   it('is a property of every slot, and only its two values are', async () => {
     await using booted = await bootKernel({ manifests: [plugins.root] })
-    for (const { slot, input } of booted.kernel.list()) matches([slot, input], [slot, { properties: { response_format: { enum: ['concise', 'detailed'] } } }])
-    matches(await booted.call('demo', { action: 'show', response_format: 'brief' }), { ok: false, error: { code: 'VT_INPUT_INVALID' } })
+    for (const { slot, input } of booted.kernel.list())
+      matches([slot, input], [slot, { properties: { response_format: { enum: ['concise', 'detailed'] } } }])
+    matches(await booted.call('demo', { action: 'show', response_format: 'brief' }), {
+      ok: false,
+      error: { code: 'VT_INPUT_INVALID' },
+    })
   })
 
   it('leaves failures as they are', async () => {
     await using booted = await bootKernel({ manifests: [plugins.root] })
-    matches(await booted.call('demo', { action: 'fail' }), { ok: false, error: { code: 'DEMO_FAIL', details: { top: 1 } } })
+    matches(await booted.call('demo', { action: 'fail' }), {
+      ok: false,
+      error: { code: 'DEMO_FAIL', details: { top: 1 } },
+    })
   })
 })

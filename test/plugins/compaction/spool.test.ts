@@ -18,9 +18,11 @@ beforeAll(async () => {
 })
 afterAll(() => plugins[Symbol.asyncDispose]())
 
-const boot = (): Promise<Booted> => bootKernel({ manifests: [plugins.root], files: { 'long.txt': 'a line of a page\n'.repeat(1_200) } })
+const boot = (): Promise<Booted> =>
+  bootKernel({ manifests: [plugins.root], files: { 'long.txt': 'a line of a page\n'.repeat(1_200) } })
 const textOf = (result: Result): string => (result.ok ? (result.text ?? '') : JSON.stringify(result.error))
-const spoolOf = async ({ root }: Booted): Promise<string[]> => (await readdir(join(root, '.vtcode/spool'))).filter((name) => name !== '.gitignore')
+const spoolOf = async ({ root }: Booted): Promise<string[]> =>
+  (await readdir(join(root, '.vtcode/spool'))).filter((name) => name !== '.gitignore')
 
 describe('spool', () => {
   it('leaves a text of 8,192 bytes alone and makes no folder for it', async () => {
@@ -45,17 +47,46 @@ describe('spool', () => {
   })
 
   it('cuts a longer one too where nothing can be kept, says so, and leaves nothing behind', async () => {
-    await using made = await tempWorkspace(Object.fromEntries(Array.from({ length: 90 }, (_, index) => [`${`${index}`.padStart(3, '0')}-${'n'.repeat(200)}.txt`, ''])))
+    await using made = await tempWorkspace(
+      Object.fromEntries(
+        Array.from({ length: 90 }, (_, index) => [`${`${index}`.padStart(3, '0')}-${'n'.repeat(200)}.txt`, '']),
+      ),
+    )
     // The disk takes the beginning of a file and no more, as one does that fills up.
-    const call = (...input: string[]) => ['-c', 'ulimit -f 8; exec "$@"', 'sh', process.execPath, bin, '--mode', 'full-auto', '-c', 'policy.allow=["unified_exec/run"]', 'call', ...input]
-    for (const [input, whole] of [[['unified_search', 'list'], 90 * 208], [['unified_exec', 'run', '--command', 'seq 1 20000'], 40_000]] as const) {
-      const said = await new Promise<string>((resolve) => execFile('sh', call(...input), { cwd: made.root, env: surroundings(made), maxBuffer: 1e7 }, (_, stdout) => resolve(stdout)))
+    const call = (...input: string[]) => [
+      '-c',
+      'ulimit -f 8; exec "$@"',
+      'sh',
+      process.execPath,
+      bin,
+      '--mode',
+      'full-auto',
+      '-c',
+      'policy.allow=["unified_exec/run"]',
+      'call',
+      ...input,
+    ]
+    for (const [input, whole] of [
+      [['unified_search', 'list'], 90 * 208],
+      [['unified_exec', 'run', '--command', 'seq 1 20000'], 40_000],
+    ] as const) {
+      const said = await new Promise<string>((resolve) =>
+        execFile('sh', call(...input), { cwd: made.root, env: surroundings(made), maxBuffer: 1e7 }, (_, stdout) =>
+          resolve(stdout),
+        ),
+      )
       const { ok, text } = JSON.parse(said)
       expect(ok, said.slice(0, 500)).toBe(true)
       expect(Buffer.byteLength(text)).toBeLessThanOrEqual(8192)
-      const [, left, all] = /… (\d+) of (\d+) bytes left out; they could not be kept \(EFBIG\); ask for less at a time\n/.exec(text)!
+      const [, left, all] =
+        /… (\d+) of (\d+) bytes left out; they could not be kept \(EFBIG\); ask for less at a time\n/.exec(text)!
       expect([Number(all) >= whole, Number(left) > Number(all) - 8192], text.slice(0, 200)).toEqual([true, true])
-      expect(await readdir(join(made.root, '.vtcode/spool')).then((names) => names.filter((name) => name !== '.gitignore'), () => [])).toEqual([])
+      expect(
+        await readdir(join(made.root, '.vtcode/spool')).then(
+          (names) => names.filter((name) => name !== '.gitignore'),
+          () => [],
+        ),
+      ).toEqual([])
     }
   })
 
@@ -69,7 +100,9 @@ describe('spool', () => {
 
   it('does not cut what is a page already', async () => {
     await using booted = await boot()
-    expect(textOf(await booted.call('unified_file', { action: 'read', path: 'long.txt' }))).toBe('a line of a page\n'.repeat(1_200))
+    expect(textOf(await booted.call('unified_file', { action: 'read', path: 'long.txt' }))).toBe(
+      'a line of a page\n'.repeat(1_200),
+    )
   })
 
   it('writes for this user only, and git ignores it', async () => {
@@ -90,7 +123,9 @@ describe('spool', () => {
       await symlink(target, join(booted.root, '.vtcode/spool'))
       const result = await booted.call('demo', { action: 'say', text: 'x', times: 9000 })
       expect(Buffer.byteLength(textOf(result))).toBeLessThanOrEqual(8192)
-      expect(textOf(result)).toContain("of 9000 bytes left out; they could not be kept (VT_PATH_OUTSIDE); ask for less at a time\n")
+      expect(textOf(result)).toContain(
+        'of 9000 bytes left out; they could not be kept (VT_PATH_OUTSIDE); ask for less at a time\n',
+      )
       expect([...(await readdir(elsewhere.root)), ...(await readdir(join(booted.root, 'src')))]).toEqual([])
       await unlink(join(booted.root, '.vtcode/spool'))
     }
@@ -121,7 +156,8 @@ describe('spool', () => {
     await writeFile(join(booted.root, '.vtcode/sessions/ses_talk/messages.jsonl'), '')
     await mkdir(folder)
     const named = sealedIn(booted).text
-    for (let index = 0; index < 205; index += 1) for (const owner of ['ses_talk', 'ses_gone']) await writeFile(join(folder, named(owner, index)), '')
+    for (let index = 0; index < 205; index += 1)
+      for (const owner of ['ses_talk', 'ses_gone']) await writeFile(join(folder, named(owner, index)), '')
     const old = new Date(Date.now() - 3 * 86_400_000)
     for (const owner of ['ses_talk', 'ses_gone']) await utimes(join(folder, named(owner, 7)), old, old)
     await booted.call('demo', { action: 'say', text: 'mine', times: 9000 })
@@ -132,8 +168,16 @@ describe('spool', () => {
   })
 
   it('cuts earlier where the settings of the context say so, and never later', async () => {
-    for (const [threshold, longest, enabled = true] of [[4096, 4096], [100_000, 8192], [0, 8192], [4096, 8192, false]] as const) {
-      await using booted = await bootKernel({ manifests: [plugins.root], config: { context: { dynamic: { enabled, tool_output_threshold: threshold } } } as never })
+    for (const [threshold, longest, enabled = true] of [
+      [4096, 4096],
+      [100_000, 8192],
+      [0, 8192],
+      [4096, 8192, false],
+    ] as const) {
+      await using booted = await bootKernel({
+        manifests: [plugins.root],
+        config: { context: { dynamic: { enabled, tool_output_threshold: threshold } } } as never,
+      })
       const text = textOf(await booted.call('demo', { action: 'say', text: 'x', times: 20_000 }))
       expect(text.length).toBeLessThanOrEqual(longest)
       expect(text.length).toBeGreaterThan(longest - 500)
@@ -143,20 +187,27 @@ describe('spool', () => {
 
 describe('the long output of a command', () => {
   const sized = (bytes: number): string => `yes 0123456789abcde | head -c ${bytes}; echo; echo the very end`
-  it.each([9_000, 60_000, 549_000, 3_000_000])('of %i bytes lies whole in the one file that is named, with its sizes, and its end is what is shown', async (bytes) => {
-    await using booted = await bootKernel({ mode: 'full-auto', config: { sandbox: { mode: 'off' } } as never })
-    const result = await booted.call('unified_exec', { action: 'run', command: sized(bytes), max_output_tokens: 10_000 })
-    const text = textOf(result)
-    const names = [...new Set(text.match(/\.vtcode\/spool\/[\w.-]+/g))]
-    expect([names.length, (await spoolOf(booted)).length]).toEqual([1, 1])
-    const whole = (await booted.read(names[0]!))!
-    const printed = bytes + '\nthe very end\n'.length
-    expect(Buffer.byteLength(whole)).toBeGreaterThanOrEqual(printed)
-    expect(Buffer.byteLength(whole)).toBeLessThan(printed + 200)
-    expect(text).toContain(`of ${Buffer.byteLength(whole)} bytes`)
-    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(8192)
-    const [head, tail] = text.split(/\n…[\s\S]*\n…/)
-    expect(tail).toContain('the very end\n')
-    expect(tail!.length).toBeGreaterThan(2 * head!.length)
-  })
+  it.each([9_000, 60_000, 549_000, 3_000_000])(
+    'of %i bytes lies whole in the one file that is named, with its sizes, and its end is what is shown',
+    async (bytes) => {
+      await using booted = await bootKernel({ mode: 'full-auto', config: { sandbox: { mode: 'off' } } as never })
+      const result = await booted.call('unified_exec', {
+        action: 'run',
+        command: sized(bytes),
+        max_output_tokens: 10_000,
+      })
+      const text = textOf(result)
+      const names = [...new Set(text.match(/\.vtcode\/spool\/[\w.-]+/g))]
+      expect([names.length, (await spoolOf(booted)).length]).toEqual([1, 1])
+      const whole = (await booted.read(names[0]!))!
+      const printed = bytes + '\nthe very end\n'.length
+      expect(Buffer.byteLength(whole)).toBeGreaterThanOrEqual(printed)
+      expect(Buffer.byteLength(whole)).toBeLessThan(printed + 200)
+      expect(text).toContain(`of ${Buffer.byteLength(whole)} bytes`)
+      expect(Buffer.byteLength(text)).toBeLessThanOrEqual(8192)
+      const [head, tail] = text.split(/\n…[\s\S]*\n…/)
+      expect(tail).toContain('the very end\n')
+      expect(tail!.length).toBeGreaterThan(2 * head!.length)
+    },
+  )
 })

@@ -20,24 +20,38 @@ describe('a fuzzy search', () => {
       ['a.ts', 1, 0.84],
       ['a.ts', 3, 0.84],
     ])
-    expect(text).toBe('a.ts:1: export function createSourceFile(name) {} (0.84)\na.ts:3: createSourceFile (0.84)\n2 matches')
+    expect(text).toBe(
+      'a.ts:1: export function createSourceFile(name) {} (0.84)\na.ts:3: createSourceFile (0.84)\n2 matches',
+    )
   })
   it('scores the span, adjacent characters and starts of words', async () => {
     await using ws = await bootKernel({ files: { 'a.txt': 'abcd\na_b_c_d\nxabcdx\nab__cd\na....b....c....d\n' } })
-    const scores = (await fuzzy(ws, { pattern: 'abcd', fuzzy_threshold: 0.1 })).matches.map(({ line_number, score }: any) => [line_number, score])
+    const scores = (await fuzzy(ws, { pattern: 'abcd', fuzzy_threshold: 0.1 })).matches.map(
+      ({ line_number, score }: any) => [line_number, score],
+    )
     // 0.6 · 4/4 + 0.2 · 3/3 + 0.2 · 1/4; inside a word without its start; 0.6 · 4/6 + 0.2 · 2/3 + 0.2 · 2/4; 0.6 · 4/7 + 0.2; 0.6 · 4/16 + 0.2.
-    expect(scores).toEqual([[1, 0.85], [3, 0.8], [4, 0.633], [2, 0.543], [5, 0.35]])
+    expect(scores).toEqual([
+      [1, 0.85],
+      [3, 0.8],
+      [4, 0.633],
+      [2, 0.543],
+      [5, 0.35],
+    ])
   })
   it('keeps to the threshold, the case and the path', async () => {
     await using ws = await bootKernel({ files })
     expect((await fuzzy(ws, { pattern: 'crsrcfile' })).matches).toEqual([])
-    expect((await fuzzy(ws, { pattern: 'crsrcfile', fuzzy_threshold: 0.5 })).matches.map(({ file }: any) => file)).toEqual(['a.ts', 'a.ts'])
+    expect(
+      (await fuzzy(ws, { pattern: 'crsrcfile', fuzzy_threshold: 0.5 })).matches.map(({ file }: any) => file),
+    ).toEqual(['a.ts', 'a.ts'])
     expect((await fuzzy(ws, { pattern: 'SourceFile', case_sensitive: true })).total_matches).toBe(2)
     expect((await fuzzy(ws, { pattern: 'sourceFile', case_sensitive: true })).total_matches).toBe(0)
     expect((await fuzzy(ws, { pattern: 'sourcefile', path: 'b.ts' })).text).toBe('No matches in b.ts (1 file searched)')
   })
   it('pages without loss and is stable', async () => {
-    await using ws = await bootKernel({ files: { 'a.txt': Array.from({ length: 50 }, (_, index) => `alpha beta ${index}`).join('\n') } })
+    await using ws = await bootKernel({
+      files: { 'a.txt': Array.from({ length: 50 }, (_, index) => `alpha beta ${index}`).join('\n') },
+    })
     const seen: number[] = []
     let input: object | undefined = { pattern: 'alpha', max_results: 20 }
     while (input) {
@@ -52,7 +66,10 @@ describe('a fuzzy search', () => {
     for (const pattern of ['(x)', '[0]', ' \\', '😀é', '.*']) {
       expect((await fuzzy(ws, { pattern, fuzzy_threshold: 0.5 })).total_matches).toBe(pattern === '.*' ? 0 : 1)
     }
-    expect(await ws.call('grep_search', { action: 'fuzzy', pattern: 'x' })).toMatchObject({ ok: false, error: { code: 'VT_INPUT_INVALID' } })
+    expect(await ws.call('grep_search', { action: 'fuzzy', pattern: 'x' })).toMatchObject({
+      ok: false,
+      error: { code: 'VT_INPUT_INVALID' },
+    })
   })
   it('of one endless line answers in bounded time', async () => {
     await using ws = await bootKernel({ files: { 'a.txt': 'ab'.repeat(2_000_000) } })
@@ -63,6 +80,12 @@ describe('a fuzzy search', () => {
 it('stands beside the tool of another vocabulary that has its name', async () => {
   await using ws = await bootKernel({ files })
   const found = await ws.call('grep_search', { pattern: 'sourcefile', mode: 'fuzzy' })
-  expect(found).toMatchObject({ ok: true, output: { matches: [{ path: expect.any(String), line_number: expect.any(Number) }, {}] } })
-  expect(await ws.call('grep_search', { pattern: 'createFile' })).toMatchObject({ ok: true, output: { matches: [{ path: 'b.ts' }] } })
+  expect(found).toMatchObject({
+    ok: true,
+    output: { matches: [{ path: expect.any(String), line_number: expect.any(Number) }, {}] },
+  })
+  expect(await ws.call('grep_search', { pattern: 'createFile' })).toMatchObject({
+    ok: true,
+    output: { matches: [{ path: 'b.ts' }] },
+  })
 })

@@ -3,7 +3,8 @@ import { expect, it } from 'vitest'
 import { asked } from '../../support/asked.js'
 
 const files: Files = {
-  'src/ref.ts': "import { join } from 'node:path'\nexport class Greeter {\n  greet() { return join('a') }\n}\nexport function salute() {}\ninterface Shape {}\n",
+  'src/ref.ts':
+    "import { join } from 'node:path'\nexport class Greeter {\n  greet() { return join('a') }\n}\nexport function salute() {}\ninterface Shape {}\n",
   'src/near.ts': 'const one = new Greeter()\none.greet()\nsalute()\none.greet()\n',
   'src/far.ts': 'salute()\n// Greeters are not meant\n',
   'src/none.ts': 'nothing\n',
@@ -29,7 +30,8 @@ it('ranks files by the names they share, and shows where', async () => {
 })
 it('takes types, imports, or all of them', async () => {
   await using ws = await bootKernel({ files })
-  const paths = async (content_type: string) => (await similar(ws, { reference_file: 'src/ref.ts', content_type })).files.map(({ path }: any) => path)
+  const paths = async (content_type: string) =>
+    (await similar(ws, { reference_file: 'src/ref.ts', content_type })).files.map(({ path }: any) => path)
   expect(await paths('structure')).toEqual(['src/near.ts'])
   expect(await paths('imports')).toEqual([])
   expect(await paths('all')).toEqual(['src/near.ts', 'src/far.ts'])

@@ -5,18 +5,35 @@ import { describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { vtcode } from '../../support/program.js'
 
-const guard = (more = '') => `import json, sys\nsys.path.insert(0, __import__('os').environ['CLAUDE_PLUGIN_ROOT'])\nimport words\n${more}\ncall = json.load(sys.stdin)\nif words.bad in json.dumps(call):\n    print('refused', file=sys.stderr)\n    sys.exit(2)\n`
+const guard = (more = '') =>
+  `import json, sys\nsys.path.insert(0, __import__('os').environ['CLAUDE_PLUGIN_ROOT'])\nimport words\n${more}\ncall = json.load(sys.stdin)\nif words.bad in json.dumps(call):\n    print('refused', file=sys.stderr)\n    sys.exit(2)\n`
 const plugin = (more = '') => ({
   'a.txt': 'a\n',
   'src/guard/.claude-plugin/plugin.json': '{ "name": "guard" }',
-  'src/guard/hooks/hooks.json': JSON.stringify({ hooks: { PreToolUse: [{ matcher: 'Write', hooks: [{ type: 'command', command: 'python3 ${CLAUDE_PLUGIN_ROOT}/hooks/guard.py' }] }] } }),
+  'src/guard/hooks/hooks.json': JSON.stringify({
+    hooks: {
+      PreToolUse: [
+        { matcher: 'Write', hooks: [{ type: 'command', command: 'python3 ${CLAUDE_PLUGIN_ROOT}/hooks/guard.py' }] },
+      ],
+    },
+  }),
   'src/guard/hooks/guard.py': guard(more),
   'src/guard/words.py': "bad = 'forbidden'\n",
 })
 const root = (made: TempWorkspace) => join(made.home, '.vtcode/plugins/guard')
 const write = async (made: TempWorkspace, content: string, path = 'w.txt') => {
   rmSync(join(made.root, path), { force: true })
-  const { stdout, stderr } = await vtcode(made, ['--mode', 'auto', 'call', 'unified_file', 'write', '--path', path, '--content', content])
+  const { stdout, stderr } = await vtcode(made, [
+    '--mode',
+    'auto',
+    'call',
+    'unified_file',
+    'write',
+    '--path',
+    path,
+    '--content',
+    content,
+  ])
   const answer = JSON.parse(stdout) as { ok: boolean; error?: { code: string; message: string } }
   return { word: answer.ok ? 'run' : answer.error!.code, message: answer.error?.message ?? '', stderr }
 }
@@ -42,7 +59,10 @@ describe('a guard of an installed plugin', () => {
     expect((await write(made, 'forbidden')).word).toBe('VT_POLICY_DENIED')
     writeFileSync(join(root(made), 'json.py'), 'raise SystemExit(0)\n')
     const asked = await write(made, 'forbidden')
-    expect(asked).toMatchObject({ word: 'VT_POLICY_NEEDS_APPROVAL', message: expect.stringContaining('json.py is new') })
+    expect(asked).toMatchObject({
+      word: 'VT_POLICY_NEEDS_APPROVAL',
+      message: expect.stringContaining('json.py is new'),
+    })
   })
   it('that changed itself is left out with its files named, what it covered is asked about, every surface says so, and one command agrees again', async () => {
     await using made = await tempWorkspace(plugin())
@@ -50,7 +70,10 @@ describe('a guard of an installed plugin', () => {
     appendFileSync(join(root(made), 'words.py'), '# newer\n')
     const command = `vtcode plugins add --in-place ${root(made)}`
     const asked = await write(made, 'fine')
-    expect(asked).toMatchObject({ word: 'VT_POLICY_NEEDS_APPROVAL', message: expect.stringContaining('words.py was changed') })
+    expect(asked).toMatchObject({
+      word: 'VT_POLICY_NEEDS_APPROVAL',
+      message: expect.stringContaining('words.py was changed'),
+    })
     expect([asked.message, asked.stderr]).toEqual([expect.stringContaining(command), expect.stringContaining(command)])
     const read = await vtcode(made, ['call', 'unified_file', 'read', '--path', 'a.txt'])
     expect(JSON.parse(read.stdout)).toMatchObject({ ok: true })
@@ -78,12 +101,21 @@ describe('a guard of an installed plugin', () => {
     expect((await write(made, 'forbidden')).word).toBe('VT_POLICY_DENIED')
   })
   it('that rewrites itself at every start is said each time, and nothing is lost', async () => {
-    await using made = await tempWorkspace(plugin("open(os.environ['CLAUDE_PLUGIN_ROOT'] + '/runs', 'a').write('x')\n").valueOf() as Record<string, string>)
-    await made.write('src/guard/hooks/guard.py', guard("import os\nopen(os.environ['CLAUDE_PLUGIN_ROOT'] + '/runs', 'a').write('x')"))
+    await using made = await tempWorkspace(
+      plugin("open(os.environ['CLAUDE_PLUGIN_ROOT'] + '/runs', 'a').write('x')\n").valueOf() as Record<string, string>,
+    )
+    await made.write(
+      'src/guard/hooks/guard.py',
+      guard("import os\nopen(os.environ['CLAUDE_PLUGIN_ROOT'] + '/runs', 'a').write('x')"),
+    )
     await vtcode(made, ['plugins', 'add', 'src/guard', '--yes'])
     for (let round = 0; round < 2; round++) {
       expect((await write(made, 'forbidden')).word).toBe('VT_POLICY_DENIED')
-      for (let later = 0; later < 2; later++) expect(await write(made, 'forbidden')).toMatchObject({ word: 'VT_POLICY_NEEDS_APPROVAL', message: expect.stringMatching(/runs (?:is new|was changed)/) })
+      for (let later = 0; later < 2; later++)
+        expect(await write(made, 'forbidden')).toMatchObject({
+          word: 'VT_POLICY_NEEDS_APPROVAL',
+          message: expect.stringMatching(/runs (?:is new|was changed)/),
+        })
       expect((await vtcode(made, ['plugins', 'add', '--in-place', root(made), '--yes'])).code).toBe(0)
     }
     expect(existsSync(join(root(made), 'runs'))).toBe(true)

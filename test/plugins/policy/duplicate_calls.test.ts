@@ -18,7 +18,13 @@ beforeAll(async () => {
 afterAll(() => plugins[Symbol.asyncDispose]())
 afterEach(() => void vi.useRealTimers())
 
-const boot = (how: Boot = {}): Promise<Booted> => bootKernel({ manifests: [plugins.root], waits: { reading: 50 }, ...how, config: { tools: { max_repeated_tool_calls: 2 }, ...how.config } })
+const boot = (how: Boot = {}): Promise<Booted> =>
+  bootKernel({
+    manifests: [plugins.root],
+    waits: { reading: 50 },
+    ...how,
+    config: { tools: { max_repeated_tool_calls: 2 }, ...how.config },
+  })
 const codeOf = (result: Result): string => (result.ok ? (result.notices?.[0]?.code ?? 'ok') : result.error.code)
 /** Calls as slowly as one who reads the answers. */
 async function slowly(booted: Booted, times: number, ...call: [string, object?]): Promise<string[]> {
@@ -35,7 +41,10 @@ describe('the guard against circles', () => {
   it('remarks on the third same answer and does not run the sixth call', async () => {
     await using booted = await boot()
     expect(await slowly(booted, 6, 'same', { text: 'x' })).toEqual(['ok', 'ok', remark, remark, remark, remark])
-    matches(await booted.call('same', { text: 'x' }), { ok: false, error: { code: remark, message: 're:.*5 times.*', hint: 're:Nothing was done.*' } })
+    matches(await booted.call('same', { text: 'x' }), {
+      ok: false,
+      error: { code: remark, message: 're:.*5 times.*', hint: 're:Nothing was done.*' },
+    })
     expect(codeOf(await booted.call('same', { text: 'y' }))).toBe('ok')
   })
 
@@ -71,18 +80,35 @@ describe('the guard against circles', () => {
 
   it('knows a refused call again under another name of the tool, and when only the form of its answer is another', async () => {
     const direct = { action: 'run', command: 'rm x', tty: true }
-    for (const [tool, input] of [['run_terminal_cmd', { command: 'rm x' }], ['exec_command', { cmd: 'rm x', tty: true, yield_time_ms: 500 }], ['unified_exec', { ...direct, timeout_secs: 9, rows: 40, session_id: 'mine' }]] as const) {
+    for (const [tool, input] of [
+      ['run_terminal_cmd', { command: 'rm x' }],
+      ['exec_command', { cmd: 'rm x', tty: true, yield_time_ms: 500 }],
+      ['unified_exec', { ...direct, timeout_secs: 9, rows: 40, session_id: 'mine' }],
+    ] as const) {
       await using denied = await boot({ mode: 'auto', config: { policy: { deny: ['Bash(rm *)'] } } })
-      expect([tool, codeOf(await denied.call(tool, input)), codeOf(await denied.call('unified_exec', direct)), codeOf(await denied.call(tool, input))]).toEqual([tool, 'VT_POLICY_DENIED', 'VT_POLICY_REPEATED', 'VT_POLICY_REPEATED'])
+      expect([
+        tool,
+        codeOf(await denied.call(tool, input)),
+        codeOf(await denied.call('unified_exec', direct)),
+        codeOf(await denied.call(tool, input)),
+      ]).toEqual([tool, 'VT_POLICY_DENIED', 'VT_POLICY_REPEATED', 'VT_POLICY_REPEATED'])
       await using asked = await boot({ mode: 'auto' })
-      expect([tool, codeOf(await asked.call(tool, input, { approve: () => false })), codeOf(await asked.call('unified_exec', direct, { approve: () => true }))]).toEqual([tool, 'VT_POLICY_NEEDS_APPROVAL', 'VT_POLICY_REPEATED'])
-      expect(codeOf(await asked.call('unified_exec', { ...direct, command: 'true' }, { approve: () => true }))).toBe('ok')
+      expect([
+        tool,
+        codeOf(await asked.call(tool, input, { approve: () => false })),
+        codeOf(await asked.call('unified_exec', direct, { approve: () => true })),
+      ]).toEqual([tool, 'VT_POLICY_NEEDS_APPROVAL', 'VT_POLICY_REPEATED'])
+      expect(codeOf(await asked.call('unified_exec', { ...direct, command: 'true' }, { approve: () => true }))).toBe(
+        'ok',
+      )
     }
   })
 
   it('takes a denial back when something has changed that the one who denied may have looked at', async () => {
     const guard = 'test -e allowed || { echo not yet >&2; exit 2; }'
-    await using booted = await boot({ config: { hooks: { PreToolUse: [{ matcher: 'same', hooks: [{ command: guard }] }] } } })
+    await using booted = await boot({
+      config: { hooks: { PreToolUse: [{ matcher: 'same', hooks: [{ command: guard }] }] } },
+    })
     const codes = []
     for (const call of ['same', 'same']) codes.push(codeOf(await booted.call(call)))
     await booted.call('unified_file', { action: 'write', path: 'allowed', content: '' })
@@ -94,7 +120,10 @@ describe('the guard against circles', () => {
     await using booted = await boot({ mode: 'auto' })
     await booted.write('.vtcode/config.yaml', 'policy: { deny: [same] }')
     await booted.kernel.reload()
-    expect([codeOf(await booted.call('same')), codeOf(await booted.call('same'))]).toEqual(['VT_POLICY_DENIED', 'VT_POLICY_REPEATED'])
+    expect([codeOf(await booted.call('same')), codeOf(await booted.call('same'))]).toEqual([
+      'VT_POLICY_DENIED',
+      'VT_POLICY_REPEATED',
+    ])
     await booted.write('.vtcode/config.yaml', '{}')
     await booted.kernel.reload()
     expect(codeOf(await booted.call('same'))).toBe('ok')
@@ -104,7 +133,8 @@ describe('the guard against circles', () => {
     await using booted = await boot({ mode: 'ask' })
     let asked = 0
     const approve = (): boolean => (asked += 1) < 0
-    for (let round = 0; round < 5; round += 1) expect(codeOf(await booted.call('change'))).toBe('VT_POLICY_NEEDS_APPROVAL')
+    for (let round = 0; round < 5; round += 1)
+      expect(codeOf(await booted.call('change'))).toBe('VT_POLICY_NEEDS_APPROVAL')
     expect(codeOf(await booted.call('change', { text: 'x' }, { approve }))).toBe('VT_POLICY_NEEDS_APPROVAL')
     expect(codeOf(await booted.call('change', { text: 'x' }, { approve }))).toBe('VT_POLICY_REPEATED')
     expect(asked).toBe(1)
@@ -132,8 +162,10 @@ describe('the guard against circles', () => {
 
   it('counts no hop of a redirect, nor what another call makes in its turn', async () => {
     await using hops = await tempWorkspace({
-      'hop.yaml': 'name: hop\neffects: [read]\ndescription: Leads elsewhere.\ninput: { properties: { from: { type: string } } }\nmodule: ./hop.js\n',
-      'hop.js': "export default async ({ input }, { call }) => (input.from === 'end' ? { ok: true, output: { end: true } } : call('hop', { from: 'end' }))\n",
+      'hop.yaml':
+        'name: hop\neffects: [read]\ndescription: Leads elsewhere.\ninput: { properties: { from: { type: string } } }\nmodule: ./hop.js\n',
+      'hop.js':
+        "export default async ({ input }, { call }) => (input.from === 'end' ? { ok: true, output: { end: true } } : call('hop', { from: 'end' }))\n",
     })
     await using booted = await boot({ manifests: [plugins.root, hops.root] })
     for (let round = 0; round < 8; round += 1) {
@@ -147,6 +179,7 @@ describe('the guard against circles', () => {
     await using booted = await boot({ config: { tools: { max_repeated_tool_calls: 0 } } })
     expect(await slowly(booted, 4, 'same')).toEqual(['ok', 'ok', 'ok', 'ok'])
     await using plan = await boot({ mode: 'plan' })
-    for (const session of ['one', 'two']) expect(codeOf(await plan.call('change', {}, { session }))).toBe('VT_POLICY_DENIED')
+    for (const session of ['one', 'two'])
+      expect(codeOf(await plan.call('change', {}, { session }))).toBe('VT_POLICY_DENIED')
   })
 })

@@ -7,7 +7,11 @@ it('a command outside the sandbox is asked for with its justification, even wher
   await using booted = await bootKernel()
   expect(await booted.call('unified_exec', outside)).toMatchObject({
     ok: false,
-    error: { code: 'VT_POLICY_NEEDS_APPROVAL', message: expect.stringContaining('it needs the network'), details: { not_applied: true } },
+    error: {
+      code: 'VT_POLICY_NEEDS_APPROVAL',
+      message: expect.stringContaining('it needs the network'),
+      details: { not_applied: true },
+    },
   })
   expect(await booted.call('unified_exec', { command: ['true'] })).toMatchObject({ ok: true })
 })

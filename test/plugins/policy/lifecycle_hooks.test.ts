@@ -3,16 +3,46 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createKernel, homeOf, openTrust, consentItems, type Approval, type Config, type JsonObject, type Result } from 'vtcode'
+import {
+  createKernel,
+  homeOf,
+  openTrust,
+  consentItems,
+  type Approval,
+  type Config,
+  type JsonObject,
+  type Result,
+} from 'vtcode'
 import { bootKernel, tempWorkspace, type Booted } from 'vtcode/test'
 
 type Entry = Record<string, unknown>
 const say = (json: object): string => `cat > seen; printf %s '${JSON.stringify(json)}'`
-const decide = (decision: string, more: object = {}): string => say({ hookSpecificOutput: { hookEventName: 'PreToolUse', permissionDecision: decision, permissionDecisionReason: `Because ${decision}.`, ...more } })
-const boot = (entries: Entry[], matcher: string | undefined = undefined, config: Config = {}, env: Record<string, string> = {}): Promise<Booted> =>
-  bootKernel({ mode: 'auto', env, config: { hooks: { PreToolUse: [{ ...(matcher !== undefined && { matcher }), hooks: entries }] }, ...config }, files: { 'a.txt': 'one\n', 'b.txt': 'two\n' } })
+const decide = (decision: string, more: object = {}): string =>
+  say({
+    hookSpecificOutput: {
+      hookEventName: 'PreToolUse',
+      permissionDecision: decision,
+      permissionDecisionReason: `Because ${decision}.`,
+      ...more,
+    },
+  })
+const boot = (
+  entries: Entry[],
+  matcher: string | undefined = undefined,
+  config: Config = {},
+  env: Record<string, string> = {},
+): Promise<Booted> =>
+  bootKernel({
+    mode: 'auto',
+    env,
+    config: { hooks: { PreToolUse: [{ ...(matcher !== undefined && { matcher }), hooks: entries }] }, ...config },
+    files: { 'a.txt': 'one\n', 'b.txt': 'two\n' },
+  })
 const read = (booted: Booted, path = 'a.txt'): Promise<Result> => booted.call('unified_file', { action: 'read', path })
-const word = (result: Result): string => (result.ok ? 'run' : ({ VT_POLICY_DENIED: 'deny', VT_POLICY_NEEDS_APPROVAL: 'ask' }[result.error.code] ?? result.error.code))
+const word = (result: Result): string =>
+  result.ok
+    ? 'run'
+    : ({ VT_POLICY_DENIED: 'deny', VT_POLICY_NEEDS_APPROVAL: 'ask' }[result.error.code] ?? result.error.code)
 /** A process that has ended and whom nobody has asked for its exit code is not running. */
 const isRunning = (pid: number): boolean => {
   try {
@@ -25,10 +55,19 @@ const codes = (result: Result): string[] => (result.notices ?? []).map(({ code }
 
 describe('a PreToolUse hook', () => {
   it('gets the event as Claude Code writes it, and our environment under both names', async () => {
-    await using booted = await boot([{ command: 'cat > seen; printf "%s %s" "$CLAUDE_PROJECT_DIR" "$VTCODE_HOOK_EVENT" > env' }])
+    await using booted = await boot([
+      { command: 'cat > seen; printf "%s %s" "$CLAUDE_PROJECT_DIR" "$VTCODE_HOOK_EVENT" > env' },
+    ])
     expect(word(await read(booted))).toBe('run')
     expect(JSON.parse((await booted.read('seen'))!)).toMatchObject({
-      session_id: 'main', cwd: booted.root, hook_event_name: 'PreToolUse', permission_mode: 'acceptEdits', tool_name: 'unified_file/read', tool_input: { path: 'a.txt' }, tool_use_id: expect.any(String), transcript_path: join(booted.root, '.vtcode/sessions/main/transcript.jsonl'),
+      session_id: 'main',
+      cwd: booted.root,
+      hook_event_name: 'PreToolUse',
+      permission_mode: 'acceptEdits',
+      tool_name: 'unified_file/read',
+      tool_input: { path: 'a.txt' },
+      tool_use_id: expect.any(String),
+      transcript_path: join(booted.root, '.vtcode/sessions/main/transcript.jsonl'),
     })
     expect(await booted.read('env')).toBe(`${booted.root} PreToolUse`)
   })
@@ -57,7 +96,10 @@ describe('a PreToolUse hook', () => {
   ])('that %s', async (_, entry, expected, reason) => {
     await using booted = await boot([entry])
     const result = await read(booted)
-    expect([word(result), result.ok ? '' : result.error.message]).toEqual([expected, reason ? expect.stringContaining(reason) : expect.anything()])
+    expect([word(result), result.ok ? '' : result.error.message]).toEqual([
+      expected,
+      reason ? expect.stringContaining(reason) : expect.anything(),
+    ])
   })
 
   // They wait for a limit, so all wait at once.
@@ -78,15 +120,29 @@ describe('a PreToolUse hook', () => {
   })
 
   it.each<[string | undefined, string]>([
-    [undefined, 'deny'], ['*', 'deny'], ['', 'deny'], ['Read', 'deny'], ['Edit|Read', 'deny'], ['Edit, Read', 'deny'], ['unified_file/read', 'deny'], ['unified_file', 'deny'],
-    ['Edit|Write', 'run'], ['read', 'run'], ['unified_.*/re', 'deny'], ['^Re.d$', 'deny'], ['(unclosed', 'deny'], ['Bash', 'run'],
+    [undefined, 'deny'],
+    ['*', 'deny'],
+    ['', 'deny'],
+    ['Read', 'deny'],
+    ['Edit|Read', 'deny'],
+    ['Edit, Read', 'deny'],
+    ['unified_file/read', 'deny'],
+    ['unified_file', 'deny'],
+    ['Edit|Write', 'run'],
+    ['read', 'run'],
+    ['unified_.*/re', 'deny'],
+    ['^Re.d$', 'deny'],
+    ['(unclosed', 'deny'],
+    ['Bash', 'run'],
   ])('with the matcher %j', async (matcher, expected) => {
     await using booted = await boot([{ command: 'exit 2' }], matcher)
     expect(word(await read(booted))).toBe(expected)
   })
 
   it('changes the input: the call is issued once more and judged by every policy anew', async () => {
-    const swap = (path: string): Entry => ({ command: decide('', { permissionDecision: undefined, updatedInput: { path } }) })
+    const swap = (path: string): Entry => ({
+      command: decide('', { permissionDecision: undefined, updatedInput: { path } }),
+    })
     await using booted = await boot([swap('b.txt')], 'Read', { policy: { deny: ['Read(secret)'] } })
     const result = await read(booted)
     expect(result).toMatchObject({ ok: true, output: { content: 'two\n' } })
@@ -100,19 +156,30 @@ describe('a PreToolUse hook', () => {
   })
 
   it('tells the model what it has to say, and the worst of several decides', async () => {
-    await using booted = await boot([{ command: decide('ask') }, { command: decide('deny') }, { command: say({ systemMessage: 'Mind the gap.', hookSpecificOutput: { additionalContext: 'It is late.' } }) }])
+    await using booted = await boot([
+      { command: decide('ask') },
+      { command: decide('deny') },
+      { command: say({ systemMessage: 'Mind the gap.', hookSpecificOutput: { additionalContext: 'It is late.' } }) },
+    ])
     const result = await read(booted)
     expect(word(result)).toBe('deny')
-    expect(result.notices).toMatchObject([{ code: 'VT_HOOK_CONTEXT', message: 'It is late.' }, { code: 'VT_HOOK_CONTEXT', message: 'Mind the gap.' }])
+    expect(result.notices).toMatchObject([
+      { code: 'VT_HOOK_CONTEXT', message: 'It is late.' },
+      { code: 'VT_HOOK_CONTEXT', message: 'Mind the gap.' },
+    ])
   })
 
   it('opens nothing that another policy shut, and starts nothing when a call is only explained', async () => {
-    await using booted = await boot([{ command: decide('allow') }], undefined, { policy: { deny: ['unified_file/delete'], ask: ['unified_file/write'] } })
+    await using booted = await boot([{ command: decide('allow') }], undefined, {
+      policy: { deny: ['unified_file/delete'], ask: ['unified_file/write'] },
+    })
     expect(word(await booted.call('unified_file', { action: 'delete', path: 'a.txt' }))).toBe('deny')
     expect(word(await booted.call('unified_file', { action: 'write', path: 'n', content: '' }))).toBe('ask')
     await using other = await boot([{ command: 'touch started' }])
     const told = await other.kernel.explain('unified_file', { action: 'read', path: 'a.txt' })
-    expect(told.chain.find(({ policy }) => policy.endsWith('lifecycle_hooks'))).toMatchObject({ notes: [{ hooks: ['touch started'] }] })
+    expect(told.chain.find(({ policy }) => policy.endsWith('lifecycle_hooks'))).toMatchObject({
+      notes: [{ hooks: ['touch started'] }],
+    })
     expect(await other.read('started')).toBeUndefined()
   })
 })
@@ -131,94 +198,217 @@ describe('the `if` of a hook', () => {
     ['Edit', 'unified_file', { action: 'read', path: 'a.txt' }, 'run'],
     ['no rule at all (', 'unified_file', { action: 'read', path: 'a.txt' }, 'deny'],
   ])('%s before %s %j: %s', async (rule, tool, input, expected) => {
-    await using booted = await boot([{ command: 'exit 2', if: rule }], undefined, { automation: { full_auto: { enabled: true, allowed_tools: ['exec'] } }, policy: { allow: ['exec'] }, sandbox: { mode: 'off' } } as Config)
+    await using booted = await boot([{ command: 'exit 2', if: rule }], undefined, {
+      automation: { full_auto: { enabled: true, allowed_tools: ['exec'] } },
+      policy: { allow: ['exec'] },
+      sandbox: { mode: 'off' },
+    } as Config)
     expect(word(await booted.call(tool, input))).toBe(expected)
   })
 })
 
 describe('a hook for another program', () => {
-  const told = async (tool: string, input: JsonObject, dialect = 'claude', event = 'PreToolUse'): Promise<JsonObject[]> => {
+  const told = async (
+    tool: string,
+    input: JsonObject,
+    dialect = 'claude',
+    event = 'PreToolUse',
+  ): Promise<JsonObject[]> => {
     const hooks = { [event]: [{ dialect, hooks: [{ command: 'cat >> seen' }] }] }
     await using booted = await bootKernel({ config: { hooks } as Config, files: { 'a.txt': 'one\ntwo\n', 'd/x': '' } })
     await booted.call(tool, input)
-    const lines = ((await booted.read('seen')) ?? '').split('\n').filter(Boolean).map((line) => JSON.parse(line.replaceAll(booted.root, '/ws')) as JsonObject)
-    return lines.map(({ tool_name, tool_input }) => ({ tool_name, tool_input })).sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
+    const lines = ((await booted.read('seen')) ?? '')
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line.replaceAll(booted.root, '/ws')) as JsonObject)
+    return lines
+      .map(({ tool_name, tool_input }) => ({ tool_name, tool_input }))
+      .sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
   }
   it.each<[tool: string, input: JsonObject, ...JsonObject[]]>([
-    ['unified_exec', { action: 'run', command: 'true', timeout_secs: 3, background: false }, { tool_name: 'Bash', tool_input: { command: 'true', timeout: 3000, run_in_background: false } }],
-    ['unified_exec', { action: 'run', command: ['echo', 'a b'] }, { tool_name: 'Bash', tool_input: { command: 'echo a b' } }],
-    ['unified_file', { action: 'read', path: 'a.txt', offset_lines: 2, page_size_lines: 1 }, { tool_name: 'Read', tool_input: { file_path: '/ws/a.txt', offset: 2, limit: 1 } }],
-    ['unified_file', { action: 'write', path: 'n', content: 'x' }, { tool_name: 'Write', tool_input: { file_path: '/ws/n', content: 'x' } }],
-    ['unified_file', { action: 'edit', path: 'a.txt', old_str: 'one', new_str: '1' }, { tool_name: 'Edit', tool_input: { file_path: '/ws/a.txt', old_string: 'one', new_string: '1' } }],
-    ['unified_file', { action: 'edit', path: 'a.txt', edits: [{ old_str: 'one', new_str: '1' }, { old_str: 'two', new_str: '2' }] },
-      { tool_name: 'Edit', tool_input: { file_path: '/ws/a.txt', old_string: 'one', new_string: '1', replace_all: false } }, { tool_name: 'Edit', tool_input: { file_path: '/ws/a.txt', old_string: 'two', new_string: '2', replace_all: false } }],
-    ['apply_patch', { input: '*** Begin Patch\n*** Add File: n\n+x\n*** Update File: a.txt\n@@\n-one\n+1\n*** Delete File: d/x\n*** End Patch' },
-      { tool_name: 'Edit', tool_input: { file_path: '/ws/a.txt' } }, { tool_name: 'Edit', tool_input: { file_path: '/ws/d/x' } }, { tool_name: 'Write', tool_input: { file_path: '/ws/n' } }],
-    ['unified_file', { action: 'move', path: 'a.txt', destination: 'b.txt' }, { tool_name: 'Edit', tool_input: { file_path: '/ws/a.txt' } }, { tool_name: 'Write', tool_input: { file_path: '/ws/b.txt' } }],
-    ['unified_file', { action: 'copy', path: 'a.txt', destination: 'b.txt' }, { tool_name: 'Write', tool_input: { file_path: '/ws/b.txt' } }],
-    ['unified_file', { action: 'delete', path: 'a.txt' }, { tool_name: 'Edit', tool_input: { file_path: '/ws/a.txt' } }],
-    ['unified_search', { action: 'grep', pattern: 'x', path: 'd' }, { tool_name: 'Grep', tool_input: { pattern: 'x', path: 'd' } }],
-    ['unified_search', { action: 'tools', keyword: 'x' }, { tool_name: 'unified_search/tools', tool_input: { keyword: 'x' } }],
+    [
+      'unified_exec',
+      { action: 'run', command: 'true', timeout_secs: 3, background: false },
+      { tool_name: 'Bash', tool_input: { command: 'true', timeout: 3000, run_in_background: false } },
+    ],
+    [
+      'unified_exec',
+      { action: 'run', command: ['echo', 'a b'] },
+      { tool_name: 'Bash', tool_input: { command: 'echo a b' } },
+    ],
+    [
+      'unified_file',
+      { action: 'read', path: 'a.txt', offset_lines: 2, page_size_lines: 1 },
+      { tool_name: 'Read', tool_input: { file_path: '/ws/a.txt', offset: 2, limit: 1 } },
+    ],
+    [
+      'unified_file',
+      { action: 'write', path: 'n', content: 'x' },
+      { tool_name: 'Write', tool_input: { file_path: '/ws/n', content: 'x' } },
+    ],
+    [
+      'unified_file',
+      { action: 'edit', path: 'a.txt', old_str: 'one', new_str: '1' },
+      { tool_name: 'Edit', tool_input: { file_path: '/ws/a.txt', old_string: 'one', new_string: '1' } },
+    ],
+    [
+      'unified_file',
+      {
+        action: 'edit',
+        path: 'a.txt',
+        edits: [
+          { old_str: 'one', new_str: '1' },
+          { old_str: 'two', new_str: '2' },
+        ],
+      },
+      {
+        tool_name: 'Edit',
+        tool_input: { file_path: '/ws/a.txt', old_string: 'one', new_string: '1', replace_all: false },
+      },
+      {
+        tool_name: 'Edit',
+        tool_input: { file_path: '/ws/a.txt', old_string: 'two', new_string: '2', replace_all: false },
+      },
+    ],
+    [
+      'apply_patch',
+      {
+        input:
+          '*** Begin Patch\n*** Add File: n\n+x\n*** Update File: a.txt\n@@\n-one\n+1\n*** Delete File: d/x\n*** End Patch',
+      },
+      { tool_name: 'Edit', tool_input: { file_path: '/ws/a.txt' } },
+      { tool_name: 'Edit', tool_input: { file_path: '/ws/d/x' } },
+      { tool_name: 'Write', tool_input: { file_path: '/ws/n' } },
+    ],
+    [
+      'unified_file',
+      { action: 'move', path: 'a.txt', destination: 'b.txt' },
+      { tool_name: 'Edit', tool_input: { file_path: '/ws/a.txt' } },
+      { tool_name: 'Write', tool_input: { file_path: '/ws/b.txt' } },
+    ],
+    [
+      'unified_file',
+      { action: 'copy', path: 'a.txt', destination: 'b.txt' },
+      { tool_name: 'Write', tool_input: { file_path: '/ws/b.txt' } },
+    ],
+    [
+      'unified_file',
+      { action: 'delete', path: 'a.txt' },
+      { tool_name: 'Edit', tool_input: { file_path: '/ws/a.txt' } },
+    ],
+    [
+      'unified_search',
+      { action: 'grep', pattern: 'x', path: 'd' },
+      { tool_name: 'Grep', tool_input: { pattern: 'x', path: 'd' } },
+    ],
+    [
+      'unified_search',
+      { action: 'tools', keyword: 'x' },
+      { tool_name: 'unified_search/tools', tool_input: { keyword: 'x' } },
+    ],
   ])('is told of %s %j in its words', async (tool, input, ...expected) => {
     expect(await told(tool, input)).toEqual(expected)
   })
 
   it('gets the names of Gemini under the events of Gemini', async () => {
-    expect(await told('unified_file', { action: 'read', path: 'a.txt' }, 'gemini', 'BeforeTool')).toEqual([{ tool_name: 'read_file', tool_input: { file_path: '/ws/a.txt' } }])
+    expect(await told('unified_file', { action: 'read', path: 'a.txt' }, 'gemini', 'BeforeTool')).toEqual([
+      { tool_name: 'read_file', tool_input: { file_path: '/ws/a.txt' } },
+    ])
   })
 
   it('fails as its users expect: another exit code stops nothing, a broken answer asks; what it wants instead is read in its words', async () => {
     const run = async (command: string, input: JsonObject = { action: 'read', path: 'a.txt' }): Promise<Result> => {
-      await using booted = await bootKernel({ mode: 'auto', config: { hooks: { PreToolUse: [{ dialect: 'claude', hooks: [{ command }] }] } } as Config, files: { 'a.txt': 'one\n', 'b.txt': 'two\n' } })
+      await using booted = await bootKernel({
+        mode: 'auto',
+        config: { hooks: { PreToolUse: [{ dialect: 'claude', hooks: [{ command }] }] } } as Config,
+        files: { 'a.txt': 'one\n', 'b.txt': 'two\n' },
+      })
       return await booted.call('unified_file', input)
     }
     expect(word(await run('exit 1'))).toBe('run')
     expect(word(await run("echo '{'"))).toBe('ask')
     expect(word(await run('exit 2'))).toBe('deny')
-    const wants = (input: JsonObject): string => `printf %s '${JSON.stringify({ hookSpecificOutput: { updatedInput: input } })}'`
+    const wants = (input: JsonObject): string =>
+      `printf %s '${JSON.stringify({ hookSpecificOutput: { updatedInput: input } })}'`
     expect(await run(wants({ file_path: 'b.txt' }))).toMatchObject({ ok: true, output: { content: 'two\n' } })
     expect(word(await run(wants({ file_path: '../out' })))).toBe('VT_PATH_OUTSIDE')
-    expect(word(await run(wants({ file_path: 'x' }), { action: 'move', path: 'a.txt', destination: 'c.txt' }))).toBe('deny')
+    expect(word(await run(wants({ file_path: 'x' }), { action: 'move', path: 'a.txt', destination: 'c.txt' }))).toBe(
+      'deny',
+    )
   })
 })
 
 describe('a PermissionRequest hook', () => {
-  const decides = (decision: object): string => say({ hookSpecificOutput: { hookEventName: 'PermissionRequest', decision } })
+  const decides = (decision: object): string =>
+    say({ hookSpecificOutput: { hookEventName: 'PermissionRequest', decision } })
   const ask = async (command: string, files: Record<string, string> = {}, more: Config = {}) => {
-    const booted = await bootKernel({ mode: 'ask', files, config: { hooks: { PermissionRequest: [{ matcher: 'Write', hooks: [{ command }] }] }, ...more } as Config })
+    const booted = await bootKernel({
+      mode: 'ask',
+      files,
+      config: { hooks: { PermissionRequest: [{ matcher: 'Write', hooks: [{ command }] }] }, ...more } as Config,
+    })
     const asked: Approval[] = []
-    const call = (path: string, approved = false) => booted.call('unified_file', { action: 'write', path, content: '' }, { approve: (request) => (asked.push(request), approved) })
+    const call = (path: string, approved = false) =>
+      booted.call(
+        'unified_file',
+        { action: 'write', path, content: '' },
+        { approve: (request) => (asked.push(request), approved) },
+      )
     return { booted, asked, call, [Symbol.asyncDispose]: booted[Symbol.asyncDispose] }
   }
   it('answers in the place of a person: by no, by yes, or not at all', async () => {
     await using no = await ask(decides({ behavior: 'deny', message: 'Not on a Sunday.' }))
-    expect([await no.call('n', true), no.asked]).toMatchObject([{ ok: false, error: { code: 'VT_POLICY_DENIED', message: 'Not on a Sunday.', details: { not_applied: true } } }, []])
+    expect([await no.call('n', true), no.asked]).toMatchObject([
+      { ok: false, error: { code: 'VT_POLICY_DENIED', message: 'Not on a Sunday.', details: { not_applied: true } } },
+      [],
+    ])
     await using yes = await ask(decides({ behavior: 'allow' }))
     expect([(await yes.call('n')).ok, yes.asked]).toEqual([true, []])
-    expect(JSON.parse((await yes.booted.read('seen'))!)).toMatchObject({ hook_event_name: 'PermissionRequest', tool_name: 'unified_file/write', tool_input: { path: 'n' }, permission_suggestions: [{ behavior: 'allow' }] })
-    for (const command of ['true', 'exit 1', 'echo {', decides({ behavior: 'allow', updatedInput: { path: 'other' } }), decides({ behavior: 'perhaps' })]) {
+    expect(JSON.parse((await yes.booted.read('seen'))!)).toMatchObject({
+      hook_event_name: 'PermissionRequest',
+      tool_name: 'unified_file/write',
+      tool_input: { path: 'n' },
+      permission_suggestions: [{ behavior: 'allow' }],
+    })
+    for (const command of [
+      'true',
+      'exit 1',
+      'echo {',
+      decides({ behavior: 'allow', updatedInput: { path: 'other' } }),
+      decides({ behavior: 'perhaps' }),
+    ]) {
       await using none = await ask(command)
       expect([command, (await none.call('n', true)).ok, none.asked.length]).toEqual([command, true, 1])
     }
   })
   it('is not asked where nobody would be, nor where a policy denies', async () => {
-    await using scene = await ask(decides({ behavior: 'allow' }), {}, { policy: { deny: ['Edit(/kept/**)'], allow: ['Edit(/free/**)'] } } as Config)
+    await using scene = await ask(decides({ behavior: 'allow' }), {}, {
+      policy: { deny: ['Edit(/kept/**)'], allow: ['Edit(/free/**)'] },
+    } as Config)
     expect((await scene.call('free/n')).ok).toBe(true)
     expect(word(await scene.call('kept/n'))).toBe('deny')
     expect(word(await scene.call('.git/config'))).toBe('deny')
     expect(await scene.booted.read('seen')).toBeUndefined()
   })
   it('of the user may allow for longer, one of the workspace may only say no', async () => {
-    await using workspace = await tempWorkspace({ '.vtcode/config.yaml': `hooks: { PermissionRequest: [{ hooks: [{ command: ${JSON.stringify(decides({ behavior: 'allow' }))} }] }] }` })
+    await using workspace = await tempWorkspace({
+      '.vtcode/config.yaml': `hooks: { PermissionRequest: [{ hooks: [{ command: ${JSON.stringify(decides({ behavior: 'allow' }))} }] }] }`,
+    })
     const env = { HOME: workspace.home, PATH: process.env.PATH }
     const home = homeOf({ env })
     const trust = openTrust({ home, workspace: workspace.root, env })
     trust.add(await consentItems({ workspace: workspace.root, home, user: workspace.home, env, trust }))
     const kernel = await createKernel({ workspace: workspace.root, home: workspace.home, env, mode: 'ask' })
     const result = await kernel.call('unified_file', { action: 'write', path: 'n', content: '' })
-    expect([word(result), codes(result), await workspace.read('seen')]).toEqual(['ask', ['VT_HOOK_IGNORED'], expect.any(String)])
+    expect([word(result), codes(result), await workspace.read('seen')]).toEqual([
+      'ask',
+      ['VT_HOOK_IGNORED'],
+      expect.any(String),
+    ])
     await kernel.close()
-    await using scene = await ask(decides({ behavior: 'allow', updatedPermissions: [{ type: 'addRules', destination: 'session' }] }))
+    await using scene = await ask(
+      decides({ behavior: 'allow', updatedPermissions: [{ type: 'addRules', destination: 'session' }] }),
+    )
     await scene.call('n')
     await scene.booted.write('seen', 'asked no more')
     await scene.call('n')
@@ -231,24 +421,61 @@ describe('a hook that is a service', () => {
     const requests: { headers: IncomingMessage['headers']; body: string }[] = []
     const server = createServer((request, response) => {
       let body = ''
-      request.on('data', (chunk) => (body += String(chunk))).on('end', () => {
-        requests.push({ headers: request.headers, body })
-        const [status, text] = answer(request, body)
-        response.writeHead(status, { 'content-type': 'application/json', ...(status === 302 && { location: '/elsewhere' }) }).end(text)
-      })
+      request
+        .on('data', (chunk) => (body += String(chunk)))
+        .on('end', () => {
+          requests.push({ headers: request.headers, body })
+          const [status, text] = answer(request, body)
+          response
+            .writeHead(status, {
+              'content-type': 'application/json',
+              ...(status === 302 && { location: '/elsewhere' }),
+            })
+            .end(text)
+        })
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`
-    return { url, requests, [Symbol.asyncDispose]: () => new Promise<void>((resolve) => (server.closeAllConnections(), server.close(() => resolve()))) }
+    return {
+      url,
+      requests,
+      [Symbol.asyncDispose]: () =>
+        new Promise<void>((resolve) => (server.closeAllConnections(), server.close(() => resolve()))),
+    }
   }
   const local = { web: { private_hosts: ['127.0.0.1'] } } as unknown as Config
 
   it('is posted the event through the one fetcher, with the variables it may have, and decides like any other', async () => {
-    await using service = await serve(() => [200, JSON.stringify({ hookSpecificOutput: { permissionDecision: 'deny', permissionDecisionReason: 'The service objects.' } })])
-    await using booted = await boot([{ type: 'http', url: service.url, headers: { Authorization: 'Bearer $HOOK_TEST_TOKEN', 'X-Home': '${HOME}' }, allowedEnvVars: ['HOOK_TEST_TOKEN'] }], undefined, local, { HOOK_TEST_TOKEN: 'hook-canary-1234567890' })
-    expect(await read(booted)).toMatchObject({ ok: false, error: { code: 'VT_POLICY_DENIED', message: 'The service objects.' } })
-    expect(service.requests).toMatchObject([{ headers: { authorization: 'Bearer hook-canary-1234567890', 'x-home': '', 'content-type': 'application/json' } }])
-    expect(JSON.parse(service.requests[0]!.body)).toMatchObject({ hook_event_name: 'PreToolUse', tool_name: 'unified_file/read' })
+    await using service = await serve(() => [
+      200,
+      JSON.stringify({
+        hookSpecificOutput: { permissionDecision: 'deny', permissionDecisionReason: 'The service objects.' },
+      }),
+    ])
+    await using booted = await boot(
+      [
+        {
+          type: 'http',
+          url: service.url,
+          headers: { Authorization: 'Bearer $HOOK_TEST_TOKEN', 'X-Home': '${HOME}' },
+          allowedEnvVars: ['HOOK_TEST_TOKEN'],
+        },
+      ],
+      undefined,
+      local,
+      { HOOK_TEST_TOKEN: 'hook-canary-1234567890' },
+    )
+    expect(await read(booted)).toMatchObject({
+      ok: false,
+      error: { code: 'VT_POLICY_DENIED', message: 'The service objects.' },
+    })
+    expect(service.requests).toMatchObject([
+      { headers: { authorization: 'Bearer hook-canary-1234567890', 'x-home': '', 'content-type': 'application/json' } },
+    ])
+    expect(JSON.parse(service.requests[0]!.body)).toMatchObject({
+      hook_event_name: 'PreToolUse',
+      tool_name: 'unified_file/read',
+    })
   })
   it.each<[string, [number, string], string]>([
     ['says nothing', [200, ''], 'run'],
@@ -275,16 +502,32 @@ describe('a hook that is a service', () => {
 
 describe('hooks for what never happens', () => {
   it('are remarked on with the nearest event, also where other programs know it', async () => {
-    await using booted = await bootKernel({ config: { hooks: { PreToolUs: [], pre_tool_use: [], BeforeTool: [], InstructionsLoaded: [{ hooks: [{ command: 'true' }] }] } } as Config })
+    await using booted = await bootKernel({
+      config: {
+        hooks: {
+          PreToolUs: [],
+          pre_tool_use: [],
+          BeforeTool: [],
+          InstructionsLoaded: [{ hooks: [{ command: 'true' }] }],
+        },
+      } as Config,
+    })
     const said = booted.kernel.diagnostics()
     expect(said.map(({ code }) => code)).toEqual(['VT_HOOK_NEVER', 'VT_HOOK_NEVER'])
-    expect(said.map(({ message }) => message)).toEqual([expect.stringMatching(/PreToolUs,.*PreToolUse/), expect.stringContaining('InstructionsLoaded')])
+    expect(said.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/PreToolUs,.*PreToolUse/),
+      expect.stringContaining('InstructionsLoaded'),
+    ])
   })
 })
 
 describe('the hooks of a workspace', () => {
   it('are off until its user agrees to their digest, and off again when a file that they name changes', async () => {
-    await using workspace = await tempWorkspace({ 'a.txt': '', 'guard.sh': 'exit 2\n', '.vtcode/config.yaml': 'hooks: { PreToolUse: [{ hooks: [{ command: sh, args: [guard.sh] }] }] }\n' })
+    await using workspace = await tempWorkspace({
+      'a.txt': '',
+      'guard.sh': 'exit 2\n',
+      '.vtcode/config.yaml': 'hooks: { PreToolUse: [{ hooks: [{ command: sh, args: [guard.sh] }] }] }\n',
+    })
     const env = { HOME: workspace.home, PATH: process.env.PATH }
     const attempt = async (): Promise<string> => {
       const kernel = await createKernel({ workspace: workspace.root, home: workspace.home, env, mode: 'auto' })
@@ -306,11 +549,24 @@ describe('the hooks of a workspace', () => {
 
   it('and what decides about them no tool of the agent can edit', async () => {
     await using booted = await bootKernel({ mode: 'auto' })
-    for (const path of ['.vtcode/config.yaml', '.vtcode/tool-policy.json', '.vtcode/approvals/x.json', '.vtcode/plugins/x/plugin.yaml', '.git/hooks/pre-commit', '.VTCODE/config.yaml']) {
-      expect([path, word(await booted.call('unified_file', { action: 'write', path, content: 'x' }))]).toEqual([path, 'deny'])
+    for (const path of [
+      '.vtcode/config.yaml',
+      '.vtcode/tool-policy.json',
+      '.vtcode/approvals/x.json',
+      '.vtcode/plugins/x/plugin.yaml',
+      '.git/hooks/pre-commit',
+      '.VTCODE/config.yaml',
+    ]) {
+      expect([path, word(await booted.call('unified_file', { action: 'write', path, content: 'x' }))]).toEqual([
+        path,
+        'deny',
+      ])
     }
     for (const path of ['vtcode.config.yaml', '.mcp.json', '.claude/settings.json', '.husky/pre-push']) {
-      expect([path, word(await booted.call('unified_file', { action: 'write', path, content: 'x' }))]).toEqual([path, 'ask'])
+      expect([path, word(await booted.call('unified_file', { action: 'write', path, content: 'x' }))]).toEqual([
+        path,
+        'ask',
+      ])
     }
   })
 })

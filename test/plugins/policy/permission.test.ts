@@ -14,7 +14,11 @@ beforeAll(async () => {
     'done.js': done,
     'look.yaml': slot('look', 'read', path),
     'put.yaml': slot('put', 'write', `${path}, patch: { type: string }`),
-    'run.yaml': slot('run', 'exec', 'command: { anyOf: [{ type: string }, { type: array, items: { type: string } }], format: command }'),
+    'run.yaml': slot(
+      'run',
+      'exec',
+      'command: { anyOf: [{ type: string }, { type: array, items: { type: string } }], format: command }',
+    ),
     'fetch.yaml': slot('fetch', 'net', 'url: { type: string }'),
     'both.yaml': slot('both', 'write, net', path),
     'nothing.yaml': slot('nothing', '', ''),
@@ -23,10 +27,17 @@ beforeAll(async () => {
 afterAll(() => plugins[Symbol.asyncDispose]())
 
 const boot = (mode: Mode, config: Config = {}, how: Boot = {}): Promise<Booted> =>
-  bootKernel({ ...how, mode, config: { automation: { full_auto: { enabled: true, allowed_tools: [] } }, ...config }, manifests: [plugins.root] })
+  bootKernel({
+    ...how,
+    mode,
+    config: { automation: { full_auto: { enabled: true, allowed_tools: [] } }, ...config },
+    manifests: [plugins.root],
+  })
 
 const verdict = (result: Result): string =>
-  result.ok ? 'run' : { VT_POLICY_DENIED: 'deny', VT_POLICY_NEEDS_APPROVAL: 'ask' }[result.error.code] ?? result.error.code
+  result.ok
+    ? 'run'
+    : ({ VT_POLICY_DENIED: 'deny', VT_POLICY_NEEDS_APPROVAL: 'ask' }[result.error.code] ?? result.error.code)
 
 async function ask(booted: Booted, action: string, input: object = {}, options?: CallOptions): Promise<string> {
   return verdict(await booted.call('demo', { action, ...input }, options))
@@ -57,7 +68,9 @@ describe('modes', () => {
   })
 
   it('full-auto runs what is listed, by slot, family or effect', async () => {
-    await using booted = await boot('full-auto', { automation: { full_auto: { enabled: true, allowed_tools: ['demo/put', 'net'] } } })
+    await using booted = await boot('full-auto', {
+      automation: { full_auto: { enabled: true, allowed_tools: ['demo/put', 'net'] } },
+    })
     expect(await ask(booted, 'put')).toBe('run')
     expect(await ask(booted, 'fetch')).toBe('run')
     expect(await ask(booted, 'both')).toBe('ask')
@@ -84,12 +97,18 @@ describe('refusals teach', () => {
         code: 'VT_POLICY_DENIED',
         retryable: false,
         hint: 're:Nothing was done\\..*unified_search.*unified_file.*request_user_input.*--mode auto.*',
-        next: { tool: 'unified_file', input: { action: 'read', path: 'README.md', offset_lines: 2, page_size_lines: 4 } },
+        next: {
+          tool: 'unified_file',
+          input: { action: 'read', path: 'README.md', offset_lines: 2, page_size_lines: 4 },
+        },
         details: { not_applied: true, say: 're:Not applied\\..*next action:.*' },
       },
     })
     const inChat = await booted.call('demo', { action: 'put', path: 'x' }, { surface: 'chat' })
-    matches(inChat, { ok: false, error: { hint: 're:.*/mode auto.*', details: { say: 're:Not applied\\..*/mode auto.*' } } })
+    matches(inChat, {
+      ok: false,
+      error: { hint: 're:.*/mode auto.*', details: { say: 're:Not applied\\..*/mode auto.*' } },
+    })
   })
 
   it.each([
@@ -99,7 +118,10 @@ describe('refusals teach', () => {
     ['rg TODO', { action: 'grep', pattern: 'TODO', path: '.' }],
   ])('and name the search that answers `%s`', async (command, input) => {
     await using booted = await boot('plan')
-    matches(await booted.call('demo', { action: 'run', command }), { ok: false, error: { next: { tool: 'unified_search', input } } })
+    matches(await booted.call('demo', { action: 'run', command }), {
+      ok: false,
+      error: { next: { tool: 'unified_search', input } },
+    })
   })
 
   it.each([
@@ -107,16 +129,26 @@ describe('refusals teach', () => {
     ['git diff && rm -rf x', 'rm -rf x', []],
     ['git status; npm install', 'git status', ['Bash(npm install)']],
     ['git commit -m x && git status', 'git commit -m x', []],
-  ])('and name the command that may change something, not git that looks beside it: %s', async (command, named, allow) => {
-    await using booted = await boot('ask', { policy: { allow } })
-    const result = await booted.call('unified_exec', { action: 'run', command })
-    matches(result, { ok: false, error: { code: 'VT_POLICY_NEEDS_APPROVAL', message: `re:.*\`${named}\` is not known to only read.*` } })
-  })
+  ])(
+    'and name the command that may change something, not git that looks beside it: %s',
+    async (command, named, allow) => {
+      await using booted = await boot('ask', { policy: { allow } })
+      const result = await booted.call('unified_exec', { action: 'run', command })
+      matches(result, {
+        ok: false,
+        error: { code: 'VT_POLICY_NEEDS_APPROVAL', message: `re:.*\`${named}\` is not known to only read.*` },
+      })
+    },
+  )
 })
 
 describe('rules', () => {
   it('decide deny > ask > allow, whatever order and mode', async () => {
-    const policy = { deny: ['demo/look'], ask: ['demo/look', { rule: 'demo/put', reason: 'Because.' }], allow: ['demo/look', 'demo/put', 'demo/fetch'] }
+    const policy = {
+      deny: ['demo/look'],
+      ask: ['demo/look', { rule: 'demo/put', reason: 'Because.' }],
+      allow: ['demo/look', 'demo/put', 'demo/fetch'],
+    }
     await using booted = await boot('auto', { policy })
     expect(await ask(booted, 'look')).toBe('deny')
     expect(await ask(booted, 'put')).toBe('ask')
@@ -125,7 +157,10 @@ describe('rules', () => {
   })
 
   it('a denial holds in full-auto although the slot is listed', async () => {
-    await using booted = await boot('full-auto', { policy: { deny: ['demo/put'] }, automation: { full_auto: { enabled: true, allowed_tools: ['demo/put'] } } })
+    await using booted = await boot('full-auto', {
+      policy: { deny: ['demo/put'] },
+      automation: { full_auto: { enabled: true, allowed_tools: ['demo/put'] } },
+    })
     expect(await ask(booted, 'put')).toBe('deny')
   })
 
@@ -157,12 +192,18 @@ describe('rules', () => {
   })
 
   it('match a path as given or as resolved, either end of a move, and the files of a patch', async () => {
-    await using booted = await boot('auto', { policy: { deny: ['Edit(/secrets/**)', 'Read(/secrets/**)'] } }, { files: { 'secrets/a': '' } })
+    await using booted = await boot(
+      'auto',
+      { policy: { deny: ['Edit(/secrets/**)', 'Read(/secrets/**)'] } },
+      { files: { 'secrets/a': '' } },
+    )
     await symlink('secrets', `${booted.root}/innocent`)
     expect(await ask(booted, 'put', { path: 'innocent/a' })).toBe('deny')
     expect(await ask(booted, 'look', { path: 'innocent/a' })).toBe('deny')
     expect(await ask(booted, 'put', { path: 'a', destination: 'secrets/b' })).toBe('deny')
-    expect(await ask(booted, 'put', { patch: '*** Begin Patch\n*** Update File: secrets/a\n*** End Patch' })).toBe('deny')
+    expect(await ask(booted, 'put', { patch: '*** Begin Patch\n*** Update File: secrets/a\n*** End Patch' })).toBe(
+      'deny',
+    )
     expect(await ask(booted, 'put', { patch: '--- a/x\n+++ b/secrets/a\n@@ -1 +1 @@\n' })).toBe('deny')
     expect(await ask(booted, 'put', { path: 'a' })).toBe('run')
   })
@@ -176,7 +217,10 @@ describe('rules', () => {
 
   it('are not lost when they cannot be read: every call is refused and the rule is named', async () => {
     await using booted = await boot('auto', { policy: { deny: ['Edit(unclosed'] } })
-    matches(await booted.call('demo', { action: 'look' }), { ok: false, error: { code: 'VT_POLICY_DENIED', message: 're:.*Edit\\(unclosed.*' } })
+    matches(await booted.call('demo', { action: 'look' }), {
+      ok: false,
+      error: { code: 'VT_POLICY_DENIED', message: 're:.*Edit\\(unclosed.*' },
+    })
   })
 
   it('do not allow by a glob in the name', async () => {

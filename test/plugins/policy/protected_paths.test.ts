@@ -12,11 +12,16 @@ let plugins: TempWorkspace
 beforeAll(async () => {
   const slot = (name: string, effect: string): string =>
     `name: ${name}\neffects: [${effect}]\ndescription: Does nothing.\nmodule: ./done.js\ninput: { properties: { path: { type: string, format: workspace-path }, destination: { type: string, format: workspace-path }, patch: { type: string } } }\n`
-  plugins = await tempWorkspace({ 'done.js': 'export default () => ({ ok: true, output: {} })\n', 'put.yaml': slot('put', 'write'), 'look.yaml': slot('look', 'read') })
+  plugins = await tempWorkspace({
+    'done.js': 'export default () => ({ ok: true, output: {} })\n',
+    'put.yaml': slot('put', 'write'),
+    'look.yaml': slot('look', 'read'),
+  })
 })
 afterAll(() => plugins[Symbol.asyncDispose]())
 
-const boot = (mode: Mode, files: Record<string, string> = {}): Promise<Booted> => bootKernel({ mode, files, manifests: [plugins.root] })
+const boot = (mode: Mode, files: Record<string, string> = {}): Promise<Booted> =>
+  bootKernel({ mode, files, manifests: [plugins.root] })
 /** Returns the kernel of this file that has the name; its calls change nothing. */
 const kernels = new Map<string, Promise<Booted>>()
 function shared(name: string, open: () => Promise<Booted>): Promise<Booted> {
@@ -25,20 +30,109 @@ function shared(name: string, open: () => Promise<Booted>): Promise<Booted> {
 }
 const kernelOf = (mode: Mode): Promise<Booted> => shared(mode, () => boot(mode))
 const word = (result: Result): string =>
-  result.ok ? 'run' : { VT_POLICY_DENIED: 'deny', VT_POLICY_NEEDS_APPROVAL: 'ask' }[result.error.code] ?? result.error.code
+  result.ok
+    ? 'run'
+    : ({ VT_POLICY_DENIED: 'deny', VT_POLICY_NEEDS_APPROVAL: 'ask' }[result.error.code] ?? result.error.code)
 const put = async (booted: Booted, input: JsonObject): Promise<string> => word(await booted.call('put', input))
 
 describe('protected paths', () => {
-  const sealed = ['.git/config', '.git/hooks/pre-commit', 'sub/module/.git/hooks/x', '.GIT/config', '.Git', '.git', '.vtcode/tool-policy.json', '.vtcode', '.VTCODE/config.yaml', '.vtcode/plans', 'a/../.git/x', '.vtcode/plans/.git/config', '.vtcode/plans/a/.GIT/hooks/x', '.vtcode/plans/../config.yaml']
-  it.each(sealed)('%s is denied in every mode, whether it exists or not, and no approver changes that', async (path) => {
-    for (const mode of ['plan', 'ask', 'auto', 'full-auto'] as const) {
-      const booted = await kernelOf(mode)
-      expect([mode, word(await booted.call('put', { path }, { approve: () => true }))]).toEqual([mode, 'deny'])
-    }
-  })
+  const sealed = [
+    '.git/config',
+    '.git/hooks/pre-commit',
+    'sub/module/.git/hooks/x',
+    '.GIT/config',
+    '.Git',
+    '.git',
+    '.vtcode/tool-policy.json',
+    '.vtcode',
+    '.VTCODE/config.yaml',
+    '.vtcode/plans',
+    'a/../.git/x',
+    '.vtcode/plans/.git/config',
+    '.vtcode/plans/a/.GIT/hooks/x',
+    '.vtcode/plans/../config.yaml',
+  ]
+  it.each(sealed)(
+    '%s is denied in every mode, whether it exists or not, and no approver changes that',
+    async (path) => {
+      for (const mode of ['plan', 'ask', 'auto', 'full-auto'] as const) {
+        const booted = await kernelOf(mode)
+        expect([mode, word(await booted.call('put', { path }, { approve: () => true }))]).toEqual([mode, 'deny'])
+      }
+    },
+  )
 
-  const guarded = ['.vscode/tasks.json', '.VSCode/settings.json', 'sub/.vscode/launch.json', 'app.code-workspace', '.cursor/mcp.json', '.gemini/settings.json', '.codex/config.toml', '.zed/tasks.json', '.devcontainer/devcontainer.json', '.devcontainer.json', '.idea/workspace.xml', 'opencode.json', '.opencode/plugin/a.ts', '.githooks/pre-push', '.envrc', '.gitmodules', 'sub/.vtcode/config.yaml', '.h\u200busky/pre-commit', 'vtcode.config.ts', 'vtcode.config.yaml', '.mcp.json', '.agents/skills/x/SKILL.md', '.claude/settings.json', '.husky/pre-commit', '.bashrc', 'home/.zshrc', '.Profile', 'sub/.mcp.json', '.vtcode/plans/.envrc', '.vtcode/plans/a/.vscode/tasks.json', '.vtcode/plans/vtcode.config.json',
-    '.pre-commit-config.yaml', 'sub/lefthook.yml', '.lefthook.yaml', 'lefthook-local.yml', '.overcommit.yml', 'lefthook.toml', '.git-hooks/pre_commit/a.rb', '.hg/hgrc', 'sub/.jj/repo/config.toml', '.github/hooks/a.json', '.pi/extensions/a.ts', '.helix/languages.toml', '.kilocode/mcp.json', 'mise.toml', 'mise.local.toml', '.mise.toml', '.config/mise/conf.d/a.toml', 'mise/config.toml', '.vimrc', '.exrc', '.nvim.lua', '.kiro/settings/mcp.json', '.windsurf/hooks.json', '.roo/mcp.json', '.amazonq/mcp.json', '.continue/mcpServers/a.yaml', '.junie/mcp/mcp.json', 'crush.json', '.vs/mcp.json', '.Rprofile', 'sub/.pdbrc', '.aider.conf.yml', '.openhands/setup.sh', '.gitpod.yml', 'devbox.json', '.vs/tasks.vs.json', 'a.sublime-project', '.run/a.run.xml']
+  const guarded = [
+    '.vscode/tasks.json',
+    '.VSCode/settings.json',
+    'sub/.vscode/launch.json',
+    'app.code-workspace',
+    '.cursor/mcp.json',
+    '.gemini/settings.json',
+    '.codex/config.toml',
+    '.zed/tasks.json',
+    '.devcontainer/devcontainer.json',
+    '.devcontainer.json',
+    '.idea/workspace.xml',
+    'opencode.json',
+    '.opencode/plugin/a.ts',
+    '.githooks/pre-push',
+    '.envrc',
+    '.gitmodules',
+    'sub/.vtcode/config.yaml',
+    '.h\u200busky/pre-commit',
+    'vtcode.config.ts',
+    'vtcode.config.yaml',
+    '.mcp.json',
+    '.agents/skills/x/SKILL.md',
+    '.claude/settings.json',
+    '.husky/pre-commit',
+    '.bashrc',
+    'home/.zshrc',
+    '.Profile',
+    'sub/.mcp.json',
+    '.vtcode/plans/.envrc',
+    '.vtcode/plans/a/.vscode/tasks.json',
+    '.vtcode/plans/vtcode.config.json',
+    '.pre-commit-config.yaml',
+    'sub/lefthook.yml',
+    '.lefthook.yaml',
+    'lefthook-local.yml',
+    '.overcommit.yml',
+    'lefthook.toml',
+    '.git-hooks/pre_commit/a.rb',
+    '.hg/hgrc',
+    'sub/.jj/repo/config.toml',
+    '.github/hooks/a.json',
+    '.pi/extensions/a.ts',
+    '.helix/languages.toml',
+    '.kilocode/mcp.json',
+    'mise.toml',
+    'mise.local.toml',
+    '.mise.toml',
+    '.config/mise/conf.d/a.toml',
+    'mise/config.toml',
+    '.vimrc',
+    '.exrc',
+    '.nvim.lua',
+    '.kiro/settings/mcp.json',
+    '.windsurf/hooks.json',
+    '.roo/mcp.json',
+    '.amazonq/mcp.json',
+    '.continue/mcpServers/a.yaml',
+    '.junie/mcp/mcp.json',
+    'crush.json',
+    '.vs/mcp.json',
+    '.Rprofile',
+    'sub/.pdbrc',
+    '.aider.conf.yml',
+    '.openhands/setup.sh',
+    '.gitpod.yml',
+    'devbox.json',
+    '.vs/tasks.vs.json',
+    'a.sublime-project',
+    '.run/a.run.xml',
+  ]
   it.each(guarded)('%s is asked for, in full-auto too', async (path) => {
     const auto = await kernelOf('auto')
     const full = await kernelOf('full-auto')
@@ -47,7 +141,28 @@ describe('protected paths', () => {
     expect(await put(full, { path })).toBe('ask')
   })
 
-  it.each(['.gitignore', '.github/workflows/ci.yml', 'git/config', '.vtcode/plans/next.md', 'src/.vtcodex', 'docs/.git.md', 'vtcode.configs', '.env', 'package.json', '.npmrc', '.gitattributes', '.tool-versions', '.nvmrc', 'Makefile', 'mise/tasks/build', 'src/mise.ts', '.vs/slnx.sqlite', 'lefthook/README.md', '.gdbinit', '.dir-locals.el'])('%s is an ordinary path', async (path) => {
+  it.each([
+    '.gitignore',
+    '.github/workflows/ci.yml',
+    'git/config',
+    '.vtcode/plans/next.md',
+    'src/.vtcodex',
+    'docs/.git.md',
+    'vtcode.configs',
+    '.env',
+    'package.json',
+    '.npmrc',
+    '.gitattributes',
+    '.tool-versions',
+    '.nvmrc',
+    'Makefile',
+    'mise/tasks/build',
+    'src/mise.ts',
+    '.vs/slnx.sqlite',
+    'lefthook/README.md',
+    '.gdbinit',
+    '.dir-locals.el',
+  ])('%s is an ordinary path', async (path) => {
     const booted = await kernelOf('auto')
     expect(await put(booted, { path })).toBe('run')
   })
@@ -63,7 +178,9 @@ describe('protected paths', () => {
     expect(await put(booted, { path: 'src/later' })).toBe('deny')
     expect(await put(booted, { path: 'src/a', destination: '.git/hooks/post-merge' })).toBe('deny')
     expect(await put(booted, { patch: '*** Begin Patch\n*** Add File: .git/hooks/x\n+x\n*** End Patch' })).toBe('deny')
-    expect(await put(booted, { patch: '*** Begin Patch\n*** Update File: src/a\n*** Move to: .mcp.json\n*** End Patch' })).toBe('ask')
+    expect(
+      await put(booted, { patch: '*** Begin Patch\n*** Update File: src/a\n*** Move to: .mcp.json\n*** End Patch' }),
+    ).toBe('ask')
     expect(await put(booted, { patch: 'diff --git a/x b/x\n--- a/x\n+++ b/.git/config\n@@ -1 +1 @@\n' })).toBe('deny')
     expect(await put(booted, { patch: 'rename from x\nrename to .vtcode/config.yaml\n' })).toBe('deny')
   })
@@ -77,17 +194,31 @@ describe('protected paths', () => {
 
   it('cover every repository, wherever it lies: bare beside its worktrees, a submodule, the folder that any `.git` names', async () => {
     await using booted = await boot('auto', { 'plain/a': '', 'git.txt': '' })
-    const git = (...args: string[]): void => void execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.c', '-c', 'protocol.file.allow=always', ...args], { cwd: booted.root, stdio: 'pipe' })
+    const git = (...args: string[]): void =>
+      void execFileSync(
+        'git',
+        ['-c', 'user.name=a', '-c', 'user.email=a@b.c', '-c', 'protocol.file.allow=always', ...args],
+        { cwd: booted.root, stdio: 'pipe' },
+      )
     git('init', '-q', 'plain')
     git('-C', 'plain', 'commit', '-q', '--allow-empty', '-m', 'one')
     git('clone', '-q', '--bare', 'plain', 'store')
     git('-C', 'store', 'worktree', 'add', '-q', '../tree', '-b', 'x')
     git('init', '-q', 'outer')
     git('-C', 'outer', 'submodule', '--quiet', 'add', join(booted.root, 'plain'), 'lib')
-    for (const path of ['store/config', 'store/hooks/post-checkout', 'store/worktrees/tree/commondir', 'store/info/attributes', 'tree/.git', 'outer/.git/modules/lib/config', 'outer/lib/.git']) {
+    for (const path of [
+      'store/config',
+      'store/hooks/post-checkout',
+      'store/worktrees/tree/commondir',
+      'store/info/attributes',
+      'tree/.git',
+      'outer/.git/modules/lib/config',
+      'outer/lib/.git',
+    ]) {
       expect([path, await put(booted, { path })]).toEqual([path, 'deny'])
     }
-    for (const path of ['tree/config', 'outer/lib/new', 'plain/hooks/a', 'store.txt']) expect([path, await put(booted, { path })]).toEqual([path, 'run'])
+    for (const path of ['tree/config', 'outer/lib/new', 'plain/hooks/a', 'store.txt'])
+      expect([path, await put(booted, { path })]).toEqual([path, 'run'])
   })
 
   it('are what the settings of git name: the folder of hooks, files that are included', async () => {
@@ -98,24 +229,35 @@ describe('protected paths', () => {
     git('config', 'core.hooksPath', 'tools/hooks')
     await booted.write('shared.gitconfig', '[user]\n\tname = a\n')
     git('config', 'include.path', '../shared.gitconfig')
-    for (const path of ['tools/hooks/pre-push', 'tools/hooks', 'shared.gitconfig']) expect([path, await put(booted, { path })]).toEqual([path, 'ask'])
+    for (const path of ['tools/hooks/pre-push', 'tools/hooks', 'shared.gitconfig'])
+      expect([path, await put(booted, { path })]).toEqual([path, 'ask'])
     expect(word(await booted.call('unified_file', { action: 'move', path: 'tools', destination: 'moved' }))).toBe('ask')
     for (const path of ['tools/other', 'src/a']) expect([path, await put(booted, { path })]).toEqual([path, 'run'])
   })
 
   it('leave a worktree inside of its bare repository to be worked in', async () => {
     await using booted = await boot('auto')
-    const git = (...args: string[]): void => void execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.c', ...args], { cwd: booted.root, stdio: 'pipe' })
+    const git = (...args: string[]): void =>
+      void execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.c', ...args], {
+        cwd: booted.root,
+        stdio: 'pipe',
+      })
     git('init', '-q', '--bare', '.')
     await mkdir(join(booted.root, 'main'))
     await booted.write('main/.git', 'gitdir: ../worktrees/main\n')
-    for (const path of ['config', 'hooks/pre-push', 'config.worktree', 'worktrees/main/gitdir', 'main/.git']) expect([path, await put(booted, { path })]).toEqual([path, 'deny'])
-    for (const path of ['main/src/a.ts', 'main/config', 'notes.md']) expect([path, await put(booted, { path })]).toEqual([path, 'run'])
+    for (const path of ['config', 'hooks/pre-push', 'config.worktree', 'worktrees/main/gitdir', 'main/.git'])
+      expect([path, await put(booted, { path })]).toEqual([path, 'deny'])
+    for (const path of ['main/src/a.ts', 'main/config', 'notes.md'])
+      expect([path, await put(booted, { path })]).toEqual([path, 'run'])
   })
 
   it('cover a repository that is put together: the last of its parts is denied, and so are all of them at once', async () => {
     await using booted = await boot('auto')
-    for (const [folder, order] of [['x', ['HEAD', 'config', 'objects/a', 'refs/heads/b']], ['y/deep', ['refs/a', 'objects/info/b', 'hooks/post-checkout', 'HEAD']], ['z', ['config', 'HEAD', 'commondir']]] as const) {
+    for (const [folder, order] of [
+      ['x', ['HEAD', 'config', 'objects/a', 'refs/heads/b']],
+      ['y/deep', ['refs/a', 'objects/info/b', 'hooks/post-checkout', 'HEAD']],
+      ['z', ['config', 'HEAD', 'commondir']],
+    ] as const) {
       for (const name of order.slice(0, -1)) {
         expect([folder, name, await put(booted, { path: `${folder}/${name}` })]).toEqual([folder, name, 'run'])
         await booted.write(`${folder}/${name}`, 'x')
@@ -123,9 +265,14 @@ describe('protected paths', () => {
       expect([folder, await put(booted, { path: `${folder}/${order.at(-1)}` })]).toEqual([folder, 'deny'])
     }
     const input = `*** Begin Patch\n${['HEAD', 'config', 'objects/a', 'refs/b'].map((name) => `*** Add File: all/${name}\n+x\n`).join('')}*** End Patch\n`
-    expect(await booted.call('apply_patch', { input })).toMatchObject({ ok: false, error: { code: 'VT_POLICY_DENIED' } })
+    expect(await booted.call('apply_patch', { input })).toMatchObject({
+      ok: false,
+      error: { code: 'VT_POLICY_DENIED' },
+    })
     await booted.write('parts/refs/a', '')
-    expect(await booted.call('unified_file', { action: 'move', path: 'parts/refs', destination: 'x/refs' })).toMatchObject({ ok: false, error: { code: 'VT_POLICY_DENIED' } })
+    expect(
+      await booted.call('unified_file', { action: 'move', path: 'parts/refs', destination: 'x/refs' }),
+    ).toMatchObject({ ok: false, error: { code: 'VT_POLICY_DENIED' } })
   })
 
   it('are the files of every client that setup knows, where it enters itself', async () => {
@@ -140,7 +287,14 @@ describe('protected paths', () => {
   })
 
   it('are looked for below a folder that is moved, copied or deleted, and where it is put', async () => {
-    const files = { 'kit/.vscode/tasks.json': '{}', 'kit/a': '', 'vendor/lib/.git/config': '', 'plain/deep/a': '', 'dot/zed/settings.json': '', 'node_modules/x/.vscode/a': '' }
+    const files = {
+      'kit/.vscode/tasks.json': '{}',
+      'kit/a': '',
+      'vendor/lib/.git/config': '',
+      'plain/deep/a': '',
+      'dot/zed/settings.json': '',
+      'node_modules/x/.vscode/a': '',
+    }
     const moves: [JsonObject, string][] = [
       [{ action: 'move', path: 'kit', destination: 'other' }, 'ask'],
       [{ action: 'delete', path: 'kit', recursive: true }, 'ask'],
@@ -161,41 +315,73 @@ describe('protected paths', () => {
         // A move that runs changes what the next one finds.
         const booted = expected === 'run' ? hold(await open()) : await shared(`moves ${mode}`, open)
         expect([mode, input, word(await booted.call('unified_file', input))]).toEqual([mode, input, expected])
-        if (expected !== 'run') for (const [path, text] of Object.entries(files)) expect(await booted.read(path)).toBe(text)
+        if (expected !== 'run')
+          for (const [path, text] of Object.entries(files)) expect(await booted.read(path)).toBe(text)
       }
     }
   })
 
   it('are each named in the question, wherever in a long patch they stand, with what other policies ask', async () => {
-    await using booted = await bootKernel({ mode: 'auto', config: { policy: { ask: [{ rule: 'Edit(src/**)', reason: 'it is generated' }] } } })
+    await using booted = await bootKernel({
+      mode: 'auto',
+      config: { policy: { ask: [{ rule: 'Edit(src/**)', reason: 'it is generated' }] } },
+    })
     const added = (name: string) => `*** Add File: ${name}\n+x\n`
     const many = (from: number) => Array.from({ length: 60 }, (_, index) => added(`src/f${from + index}`)).join('')
     const input = `*** Begin Patch\n${added('.vscode/settings.json')}${many(0)}${added('.envrc')}${added('sub/.husky/pre-commit')}${many(100)}*** End Patch`
     const asked: Approval[] = []
     await booted.kernel.call('apply_patch', { input }, { approve: (request) => (asked.push(request), false) })
     expect(asked).toHaveLength(1)
-    for (const name of ['.vscode/settings.json', '.envrc', 'sub/.husky/pre-commit']) expect(asked[0]!.question).toContain(`\n  '${name}' `)
+    for (const name of ['.vscode/settings.json', '.envrc', 'sub/.husky/pre-commit'])
+      expect(asked[0]!.question).toContain(`\n  '${name}' `)
     expect(asked[0]!.question).toContain('your policy says: it is generated')
   })
   it('hold at the command line too', async () => {
     await using workspace = await tempWorkspace({ 'kit/.idea/a.xml': '' })
     for (const mode of ['auto', 'full-auto'] as const) {
-      for (const words of [['write', '--path', '.Cursor/mcp.json', '--content', '{}'], ['move', '--path', 'kit', '--destination', 'x'], ['write', '--path', '.envrc', '--content', 'x']]) {
+      for (const words of [
+        ['write', '--path', '.Cursor/mcp.json', '--content', '{}'],
+        ['move', '--path', 'kit', '--destination', 'x'],
+        ['write', '--path', '.envrc', '--content', 'x'],
+      ]) {
         const { stdout, code: exit } = await vtcode(workspace, ['call', '--mode', mode, 'unified_file', ...words])
-        expect([mode, words, exit, (JSON.parse(stdout) as { error: { code: string } }).error.code]).toEqual([mode, words, 1, 'VT_POLICY_NEEDS_APPROVAL'])
+        expect([mode, words, exit, (JSON.parse(stdout) as { error: { code: string } }).error.code]).toEqual([
+          mode,
+          words,
+          1,
+          'VT_POLICY_NEEDS_APPROVAL',
+        ])
       }
     }
   })
 
   it('cover the home of this program where VTCODE_HOME puts it into the workspace: no tool writes there, no sandboxed command sees it', async () => {
     await using workspace = await tempWorkspace({ 'state/login.json': 'k', 'a.txt': '' })
-    const call = async (...words: string[]) => (await vtcode(workspace, ['call', '--mode', 'full-auto', ...words], { env: { VTCODE_HOME: join(workspace.root, 'state') } })).stdout
-    const written = [['write', '--path', 'state/cache/compiled/x', '--content', 'x'], ['move', '--path', 'state', '--destination', 'b'], ['delete', '--path', 'state/login.json']]
+    const call = async (...words: string[]) =>
+      (
+        await vtcode(workspace, ['call', '--mode', 'full-auto', ...words], {
+          env: { VTCODE_HOME: join(workspace.root, 'state') },
+        })
+      ).stdout
+    const written = [
+      ['write', '--path', 'state/cache/compiled/x', '--content', 'x'],
+      ['move', '--path', 'state', '--destination', 'b'],
+      ['delete', '--path', 'state/login.json'],
+    ]
     for (const words of written) expect(await call('unified_file', ...words)).toContain('VT_POLICY_DENIED')
     // What it writes nobody can tell from its words.
-    const output = await call('unified_exec', 'run', '--command', 'p=sta; echo x > ${p}te/y; cat ${p}te/login.json; mv ${p}te b')
+    const output = await call(
+      'unified_exec',
+      'run',
+      '--command',
+      'p=sta; echo x > ${p}te/y; cat ${p}te/login.json; mv ${p}te b',
+    )
     expect(output).not.toMatch(/"stdout":"k/)
-    expect([await workspace.read('state/login.json'), existsSync(join(workspace.root, 'state/y')), existsSync(join(workspace.root, 'b'))]).toEqual(['k', false, false])
+    expect([
+      await workspace.read('state/login.json'),
+      existsSync(join(workspace.root, 'state/y')),
+      existsSync(join(workspace.root, 'b')),
+    ]).toEqual(['k', false, false])
   })
 
   it('may be read', async () => {
@@ -207,39 +393,133 @@ describe('protected paths', () => {
     const booted = await kernelOf('auto')
     matches(await booted.call('put', { path: '.git/config' }), {
       ok: false,
-      error: { code: 'VT_POLICY_DENIED', message: "re:'.git/config'.*", hint: 're:Nothing was done.*', details: { not_applied: true, say: 're:Not applied\\..*' } },
+      error: {
+        code: 'VT_POLICY_DENIED',
+        message: "re:'.git/config'.*",
+        hint: 're:Nothing was done.*',
+        details: { not_applied: true, say: 're:Not applied\\..*' },
+      },
     })
   })
 })
 
 describe('a command', () => {
   const policy = { allow: ['unified_exec/run'] }
-  const files = { '.git/config': '', '.vtcode/tool-policy.json': '{ "version": 1, "policies": {} }', 'a.txt': 'a\n', 'src/b': '' }
-  const open = (mode: Mode): Promise<Booted> => bootKernel({ mode, files, config: { sandbox: { mode: 'off' }, policy } })
+  const files = {
+    '.git/config': '',
+    '.vtcode/tool-policy.json': '{ "version": 1, "policies": {} }',
+    'a.txt': 'a\n',
+    'src/b': '',
+  }
+  const open = (mode: Mode): Promise<Booted> =>
+    bootKernel({ mode, files, config: { sandbox: { mode: 'off' }, policy } })
 
   it.each([
-    'echo {} > .vtcode/tool-policy.json', 'echo x >> .git/config', 'echo x >| ./.git/config', 'echo x &> .git/hooks/post-commit', 'echo x | tee .git/config', 'echo x | tee -a src/b .git/config', 'cp a.txt .git/config', 'cp a.txt .git/', 'cp -t .git a.txt', 'cp --target-directory=.git/hooks a.txt', 'mv a.txt .git/config', 'mv .git/config a.txt', 'install -m 755 a.txt .git/hooks/pre-commit', 'ln -s /bin/true .git/hooks/pre-commit',
-    'dd if=a.txt of=.git/config', 'sed -i s/a/b/ .git/config', 'sed -i.bak -e s/a/b/ .git/config', 'perl -pi -e s/a/b/ .git/config', 'touch .git/config', 'truncate -s 0 .git/config', 'rm -rf .git', 'rm .vtcode/tool-policy.json', 'chmod +x .git/hooks/x', 'rsync -a src/ .git/', 'curl -s -o .git/config http://localhost', 'curl --output=.git/config http://localhost', 'wget -O .git/config http://localhost', 'git config --file .git/config core.pager x', 'git config -f .git/config core.pager x',
-    'cd .git && echo x > config', 'cd .git; touch config', "sh -c 'echo x > .git/config'", 'env tee .git/config', 'sudo tee .git/config', 'find . -name a.txt -exec cp {} .git/config \\;', 'echo .git/config | xargs touch .git/config', "eval 'echo x > .git/config'", 'echo x > src/../.git/config', 'echo x > "$(true)" > .git/config', 'echo x > .GIT/config', 'mkdir -p .vtcode/plugins/x', 'tar -xf a.tar -C .git', 'sort -o .git/config a.txt', 'bash <<E\necho x > .git/config\nE',
+    'echo {} > .vtcode/tool-policy.json',
+    'echo x >> .git/config',
+    'echo x >| ./.git/config',
+    'echo x &> .git/hooks/post-commit',
+    'echo x | tee .git/config',
+    'echo x | tee -a src/b .git/config',
+    'cp a.txt .git/config',
+    'cp a.txt .git/',
+    'cp -t .git a.txt',
+    'cp --target-directory=.git/hooks a.txt',
+    'mv a.txt .git/config',
+    'mv .git/config a.txt',
+    'install -m 755 a.txt .git/hooks/pre-commit',
+    'ln -s /bin/true .git/hooks/pre-commit',
+    'dd if=a.txt of=.git/config',
+    'sed -i s/a/b/ .git/config',
+    'sed -i.bak -e s/a/b/ .git/config',
+    'perl -pi -e s/a/b/ .git/config',
+    'touch .git/config',
+    'truncate -s 0 .git/config',
+    'rm -rf .git',
+    'rm .vtcode/tool-policy.json',
+    'chmod +x .git/hooks/x',
+    'rsync -a src/ .git/',
+    'curl -s -o .git/config http://localhost',
+    'curl --output=.git/config http://localhost',
+    'wget -O .git/config http://localhost',
+    'git config --file .git/config core.pager x',
+    'git config -f .git/config core.pager x',
+    'cd .git && echo x > config',
+    'cd .git; touch config',
+    "sh -c 'echo x > .git/config'",
+    'env tee .git/config',
+    'sudo tee .git/config',
+    'find . -name a.txt -exec cp {} .git/config \\;',
+    'echo .git/config | xargs touch .git/config',
+    "eval 'echo x > .git/config'",
+    'echo x > src/../.git/config',
+    'echo x > "$(true)" > .git/config',
+    'echo x > .GIT/config',
+    'mkdir -p .vtcode/plugins/x',
+    'tar -xf a.tar -C .git',
+    'sort -o .git/config a.txt',
+    'bash <<E\necho x > .git/config\nE',
   ])('that writes a protected file by its words is denied where the slot is allowed: %s', async (command) => {
     const made = await shared('commands', () => open('auto'))
     const before = await made.read('.git/config')
     expect(word(await made.call('unified_exec', { action: 'run', command }, { approve: () => true }))).toBe('deny')
-    expect([await made.read('.git/config'), await made.read('.vtcode/tool-policy.json')]).toEqual([before, files['.vtcode/tool-policy.json']])
+    expect([await made.read('.git/config'), await made.read('.vtcode/tool-policy.json')]).toEqual([
+      before,
+      files['.vtcode/tool-policy.json'],
+    ])
   })
 
   it('that writes what other programs are steered by is asked for, in full-auto too', async () => {
     await using auto = await open('auto')
-    await using full = await bootKernel({ mode: 'full-auto', config: { sandbox: { mode: 'off' }, policy, automation: { full_auto: { enabled: true, allowed_tools: ['unified_exec/run'] } } }, files })
-    for (const command of ['echo x > .mcp.json', 'cp a.txt .husky/pre-commit', 'touch vtcode.config.yaml', 'cp src/.mcp.json .', 'echo x >> ~/.bashrc']) {
-      expect([command, word(await auto.call('unified_exec', { action: 'run', command })), word(await full.call('unified_exec', { action: 'run', command }))]).toEqual([command, 'ask', 'ask'])
+    await using full = await bootKernel({
+      mode: 'full-auto',
+      config: {
+        sandbox: { mode: 'off' },
+        policy,
+        automation: { full_auto: { enabled: true, allowed_tools: ['unified_exec/run'] } },
+      },
+      files,
+    })
+    for (const command of [
+      'echo x > .mcp.json',
+      'cp a.txt .husky/pre-commit',
+      'touch vtcode.config.yaml',
+      'cp src/.mcp.json .',
+      'echo x >> ~/.bashrc',
+    ]) {
+      expect([
+        command,
+        word(await auto.call('unified_exec', { action: 'run', command })),
+        word(await full.call('unified_exec', { action: 'run', command })),
+      ]).toEqual([command, 'ask', 'ask'])
     }
   })
 
   it.each([
-    'touch ~+/.git/config', 'echo x > $PWD/.git/config', 'echo x > "$(pwd)/.git/config"',
-    'git -C .git config -f config a.b c', 'env -C .git tee config', 'env --chdir=.git touch config', 'pushd .git; echo x > config', 'cd -P .git; touch config', 'cd src/../.git && touch config', 'find a.txt -fprint .git/config', 'find .git -name config -delete', 'find .git -name config -exec touch {} +', 'tar cf .git/config a.txt', 'split a.txt .git/config', 'time -o .git/config ls',
-    `python3 -c 'open(".git/config","w")'`, `awk 'BEGIN{print > ".git/config"}'`, "sed -n 'w .git/config' a.txt", "ex -sc 'w! .git/config|q' a.txt", 'mktemp .git/XXXX', 'set -- .git/config; echo x > $1', 'printf -v F .git/config; echo x > $F', 'npm install --prefix .git', 'setfacl -m u:x:r .git/config',
+    'touch ~+/.git/config',
+    'echo x > $PWD/.git/config',
+    'echo x > "$(pwd)/.git/config"',
+    'git -C .git config -f config a.b c',
+    'env -C .git tee config',
+    'env --chdir=.git touch config',
+    'pushd .git; echo x > config',
+    'cd -P .git; touch config',
+    'cd src/../.git && touch config',
+    'find a.txt -fprint .git/config',
+    'find .git -name config -delete',
+    'find .git -name config -exec touch {} +',
+    'tar cf .git/config a.txt',
+    'split a.txt .git/config',
+    'time -o .git/config ls',
+    `python3 -c 'open(".git/config","w")'`,
+    `awk 'BEGIN{print > ".git/config"}'`,
+    "sed -n 'w .git/config' a.txt",
+    "ex -sc 'w! .git/config|q' a.txt",
+    'mktemp .git/XXXX',
+    'set -- .git/config; echo x > $1',
+    'printf -v F .git/config; echo x > $F',
+    'npm install --prefix .git',
+    'setfacl -m u:x:r .git/config',
   ])('that may write a protected file, by a folder or a program of unknown use, is denied: %s', async (command) => {
     const made = await shared('commands', () => open('auto'))
     const before = await made.read('.git/config')
@@ -249,25 +529,101 @@ describe('a command', () => {
 
   it('that does not tell what it writes is asked for where no sandbox holds, in full-auto denied', async () => {
     await using auto = await open('auto')
-    await using full = await bootKernel({ mode: 'full-auto', config: { sandbox: { mode: 'off' }, policy, automation: { full_auto: { enabled: true, allowed_tools: ['unified_exec/run'] } } }, files })
-    const lines = ['HOME=.git; echo x > $HOME/config', 'HOME=.git; echo x > ~/config', 'F=.git/config; echo x > $F', 'F=.git/config; cp a.txt "$F"', 'for f in .git/config; do echo x > "$f"; done', 'echo x > .g?t/config', 'tee .gi*/config < a.txt', 'cp a.txt .[g]it/config', 'sed -i s/a/b/ .g?t/config', 'dd of=.g?t/config', 'mv .gi? x', 'rm -rf .g*', 'echo x > {.git/config,}', 'touch .g{i,}t/config', 'tee {a,.git/config}', 'cp {src,.git}/config',
-      'F=b.txt; echo x > $F', 'for f in a b; do echo x > $f.txt; done',
-      'cd "$X" && echo x > config', 'D=$(echo .git); echo x > $D/config', 'echo x > `echo .git/config`', 'read f < a.txt; echo x > $f', 'A=(.git/config); echo x > ${A[0]}', "bash -c 'touch $0' .git/config", 'xargs touch < a.txt', "git config core.fsmonitor 'touch m'", "git config set alias.x '!touch m'", 'git config --edit']
+    await using full = await bootKernel({
+      mode: 'full-auto',
+      config: {
+        sandbox: { mode: 'off' },
+        policy,
+        automation: { full_auto: { enabled: true, allowed_tools: ['unified_exec/run'] } },
+      },
+      files,
+    })
+    const lines = [
+      'HOME=.git; echo x > $HOME/config',
+      'HOME=.git; echo x > ~/config',
+      'F=.git/config; echo x > $F',
+      'F=.git/config; cp a.txt "$F"',
+      'for f in .git/config; do echo x > "$f"; done',
+      'echo x > .g?t/config',
+      'tee .gi*/config < a.txt',
+      'cp a.txt .[g]it/config',
+      'sed -i s/a/b/ .g?t/config',
+      'dd of=.g?t/config',
+      'mv .gi? x',
+      'rm -rf .g*',
+      'echo x > {.git/config,}',
+      'touch .g{i,}t/config',
+      'tee {a,.git/config}',
+      'cp {src,.git}/config',
+      'F=b.txt; echo x > $F',
+      'for f in a b; do echo x > $f.txt; done',
+      'cd "$X" && echo x > config',
+      'D=$(echo .git); echo x > $D/config',
+      'echo x > `echo .git/config`',
+      'read f < a.txt; echo x > $f',
+      'A=(.git/config); echo x > ${A[0]}',
+      "bash -c 'touch $0' .git/config",
+      'xargs touch < a.txt',
+      "git config core.fsmonitor 'touch m'",
+      "git config set alias.x '!touch m'",
+      'git config --edit',
+    ]
     for (const command of lines) {
-      expect([command, word(await auto.call('unified_exec', { action: 'run', command })), word(await full.call('unified_exec', { action: 'run', command }))]).toEqual([command, 'ask', 'deny'])
+      expect([
+        command,
+        word(await auto.call('unified_exec', { action: 'run', command })),
+        word(await full.call('unified_exec', { action: 'run', command })),
+      ]).toEqual([command, 'ask', 'deny'])
     }
-    for (const command of ['git config user.name x', 'echo x > out-$(date +%s).txt', 'echo x > "/tmp/$$.vtcode-test"', 'touch *.txt', 'rm -f src/*.js', 'cp {a,b}.txt src', 'python3 -c "print(1)"', 'here="$(cd "$(dirname "$0")" && pwd)"; mv b.txt c.txt', 'cd "$X"; make > out.log']) expect([command, word(await auto.call('unified_exec', { action: 'run', command }))]).toEqual([command, 'run'])
+    for (const command of [
+      'git config user.name x',
+      'echo x > out-$(date +%s).txt',
+      'echo x > "/tmp/$$.vtcode-test"',
+      'touch *.txt',
+      'rm -f src/*.js',
+      'cp {a,b}.txt src',
+      'python3 -c "print(1)"',
+      'here="$(cd "$(dirname "$0")" && pwd)"; mv b.txt c.txt',
+      'cd "$X"; make > out.log',
+    ])
+      expect([command, word(await auto.call('unified_exec', { action: 'run', command }))]).toEqual([command, 'run'])
   })
 
   it('meets a rule of the user on what it writes by its words', async () => {
-    await using made = await bootKernel({ mode: 'auto', files: { ...files, 'secrets/key': 'k' }, config: { sandbox: { mode: 'off' }, policy: { ...policy, deny: ['Edit(/secrets/**)'] } } })
-    for (const command of ['cp a.txt secrets/key', 'echo x | tee secrets/new', 'rm secrets/key', 'sed -i s/a/b/ secrets/key']) expect([command, word(await made.call('unified_exec', { action: 'run', command }))]).toEqual([command, 'deny'])
-    for (const command of ['F=secrets/key; echo x > $F', 'touch "$F"']) expect([command, word(await made.call('unified_exec', { action: 'run', command }))]).toEqual([command, 'ask'])
+    await using made = await bootKernel({
+      mode: 'auto',
+      files: { ...files, 'secrets/key': 'k' },
+      config: { sandbox: { mode: 'off' }, policy: { ...policy, deny: ['Edit(/secrets/**)'] } },
+    })
+    for (const command of [
+      'cp a.txt secrets/key',
+      'echo x | tee secrets/new',
+      'rm secrets/key',
+      'sed -i s/a/b/ secrets/key',
+    ])
+      expect([command, word(await made.call('unified_exec', { action: 'run', command }))]).toEqual([command, 'deny'])
+    for (const command of ['F=secrets/key; echo x > $F', 'touch "$F"'])
+      expect([command, word(await made.call('unified_exec', { action: 'run', command }))]).toEqual([command, 'ask'])
     expect(await made.read('secrets/key')).toBe('k')
   })
 
   it('that reads them, or writes beside them, runs', async () => {
     await using made = await open('auto')
-    for (const command of ['cat .git/config', 'cp .git/config a.txt', 'grep -r x .git', 'echo .git/config > a.txt', 'touch .gitignore', 'git config --list', 'sed -n 1p .git/config', 'mkdir -p .github/workflows', 'tar -cf x.tar .git', 'dd if=.git/config of=b.txt', 'echo x > .vtcode/plans/next.md || true', 'find .git -name x', 'ls > out.txt 2>&1']) expect([command, word(await made.call('unified_exec', { action: 'run', command }))]).toEqual([command, 'run'])
+    for (const command of [
+      'cat .git/config',
+      'cp .git/config a.txt',
+      'grep -r x .git',
+      'echo .git/config > a.txt',
+      'touch .gitignore',
+      'git config --list',
+      'sed -n 1p .git/config',
+      'mkdir -p .github/workflows',
+      'tar -cf x.tar .git',
+      'dd if=.git/config of=b.txt',
+      'echo x > .vtcode/plans/next.md || true',
+      'find .git -name x',
+      'ls > out.txt 2>&1',
+    ])
+      expect([command, word(await made.call('unified_exec', { action: 'run', command }))]).toEqual([command, 'run'])
   })
 })

@@ -5,7 +5,8 @@ import type { JsonObject, Result } from 'vtcode'
 afterEach(() => void vi.useRealTimers())
 
 const codeOf = (result: Result): string => (result.ok ? 'ok' : result.error.code)
-const limited = (constraints: JsonObject) => bootKernel({ files: { 'a.txt': 'x' }, config: { policy: { constraints } } as never })
+const limited = (constraints: JsonObject) =>
+  bootKernel({ files: { 'a.txt': 'x' }, config: { policy: { constraints } } as never })
 
 describe('a limit of calls a minute', () => {
   it('is kept over all sessions, says how long to wait, and begins anew', async () => {
@@ -16,7 +17,13 @@ describe('a limit of calls a minute', () => {
     vi.setSystemTime(1_800_000_020_000)
     expect(await read('three')).toMatchObject({
       ok: false,
-      error: { code: 'VT_POLICY_RATE', retryable: true, message: 'unified_file/read is limited to 3 calls a minute.', hint: expect.stringMatching(/^Nothing was done\. Wait 40 s/), details: { retry_after_secs: 40 } },
+      error: {
+        code: 'VT_POLICY_RATE',
+        retryable: true,
+        message: 'unified_file/read is limited to 3 calls a minute.',
+        hint: expect.stringMatching(/^Nothing was done\. Wait 40 s/),
+        details: { retry_after_secs: 40 },
+      },
     })
     // What was refused does not count, and is no denial that the guard against circles remembers.
     vi.setSystemTime(1_800_000_060_001)
@@ -24,25 +31,46 @@ describe('a limit of calls a minute', () => {
   })
 
   it('counts by tool, slot or classic name, and the strictest holds; other slots are free', async () => {
-    await using booted = await limited({ unified_file: { max_calls_per_minute: 3 }, read_file: { max_calls_per_minute: 1 } })
+    await using booted = await limited({
+      unified_file: { max_calls_per_minute: 3 },
+      read_file: { max_calls_per_minute: 1 },
+    })
     const codes = []
-    for (const action of ['read', 'read', 'write', 'copy', 'delete']) codes.push(codeOf(await booted.call('unified_file', { action, path: action === 'write' ? 'b.txt' : 'a.txt', ...(action === 'write' && { content: '' }), ...(action === 'copy' && { destination: 'c.txt' }) })))
+    for (const action of ['read', 'read', 'write', 'copy', 'delete'])
+      codes.push(
+        codeOf(
+          await booted.call('unified_file', {
+            action,
+            path: action === 'write' ? 'b.txt' : 'a.txt',
+            ...(action === 'write' && { content: '' }),
+            ...(action === 'copy' && { destination: 'c.txt' }),
+          }),
+        ),
+      )
     expect(codes).toEqual(['ok', 'VT_POLICY_RATE', 'ok', 'ok', 'VT_POLICY_RATE'])
     expect(codeOf(await booted.call('unified_search', { action: 'list' }))).toBe('ok')
   })
 
   it('may come from the tool policy of a workspace, and of two the smaller counts', async () => {
     await using booted = await bootKernel({
-      files: { '.vtcode/tool-policy.json': '{"version":1,"constraints":{"list_files":{"max_calls_per_minute":1}}}', '../home/.vtcode/vtcode.config.yaml': 'policy: { constraints: { list_files: { max_calls_per_minute: 5 } } }' },
+      files: {
+        '.vtcode/tool-policy.json': '{"version":1,"constraints":{"list_files":{"max_calls_per_minute":1}}}',
+        '../home/.vtcode/vtcode.config.yaml': 'policy: { constraints: { list_files: { max_calls_per_minute: 5 } } }',
+      },
     })
-    expect([codeOf(await booted.call('unified_search', { action: 'list' })), codeOf(await booted.call('unified_search', { action: 'list' }))]).toEqual(['ok', 'VT_POLICY_RATE'])
+    expect([
+      codeOf(await booted.call('unified_search', { action: 'list' })),
+      codeOf(await booted.call('unified_search', { action: 'list' })),
+    ]).toEqual(['ok', 'VT_POLICY_RATE'])
   })
 
   it('is not used up by what is only explained, or refused before', async () => {
     await using booted = await limited({ 'unified_file/delete': { max_calls_per_minute: 1 } })
     for (let round = 0; round < 3; round += 1) {
       expect((await booted.kernel.explain('unified_file', { action: 'delete', path: 'a.txt' })).verdict).toBe('run')
-      expect(codeOf(await booted.call('unified_file', { action: 'delete', path: '.git/config' }))).toMatch(/DENIED|REPEATED/)
+      expect(codeOf(await booted.call('unified_file', { action: 'delete', path: '.git/config' }))).toMatch(
+        /DENIED|REPEATED/,
+      )
     }
     expect(codeOf(await booted.call('unified_file', { action: 'delete', path: 'a.txt' }))).toBe('ok')
   })

@@ -2,8 +2,18 @@ import { expect, it } from 'vitest'
 import { bootKernel } from 'vtcode/test'
 
 it('shows a skill as load_skill gives it, completes its name, and what is no skill is not there', async () => {
-  await using booted = await bootKernel({ files: { '.agents/skills/demo/SKILL.md': '---\nname: demo\ndescription: Use for demos.\n---\nRead ref.md.\n' } })
-  expect(await booted.call('resource/skill', { name: 'demo' })).toMatchObject({ ok: true, text: expect.stringContaining('Read ref.md.') })
-  expect(await booted.call('resource/skill', { name: 'nothing' })).toMatchObject({ ok: false, error: { code: 'VT_PATH_NOT_FOUND' } })
-  expect(await booted.kernel.inspection.complete('resource/skill', 'name', 'de')).toEqual(expect.arrayContaining(['demo', 'debugging']))
+  await using booted = await bootKernel({
+    files: { '.agents/skills/demo/SKILL.md': '---\nname: demo\ndescription: Use for demos.\n---\nRead ref.md.\n' },
+  })
+  expect(await booted.call('resource/skill', { name: 'demo' })).toMatchObject({
+    ok: true,
+    text: expect.stringContaining('Read ref.md.'),
+  })
+  expect(await booted.call('resource/skill', { name: 'nothing' })).toMatchObject({
+    ok: false,
+    error: { code: 'VT_PATH_NOT_FOUND' },
+  })
+  expect(await booted.kernel.inspection.complete('resource/skill', 'name', 'de')).toEqual(
+    expect.arrayContaining(['demo', 'debugging']),
+  )
 })

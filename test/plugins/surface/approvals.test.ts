@@ -10,11 +10,16 @@ afterEach(async () => {
 const step = { toolCalls: [call('unified_exec', { action: 'run', command: 'echo ran >> log.txt' })] }
 async function scene(script: Parameters<typeof startPeer>[0], async_approval: object = {}): Promise<Home> {
   const peer = await startPeer(script)
-  const place = await home(peer, {}, { settings: { agent: { model: 'peer/m', harness: { async_approval: { enabled: true, ...async_approval } } } } })
+  const place = await home(
+    peer,
+    {},
+    { settings: { agent: { model: 'peer/m', harness: { async_approval: { enabled: true, ...async_approval } } } } },
+  )
   held.push(peer, place)
   return place
 }
-const waiting = async (place: Home): Promise<any[]> => JSON.parse((await vtcode(place, ['approvals', 'list', '--json'])).out)
+const waiting = async (place: Home): Promise<any[]> =>
+  JSON.parse((await vtcode(place, ['approvals', 'list', '--json'])).out)
 /** The first question, when it is there. */
 async function question(place: Home): Promise<any> {
   await expect.poll(() => waiting(place), { interval: 200 }).toHaveLength(1)
@@ -25,9 +30,18 @@ it('a call waits for a yes that is given elsewhere, and runs once', async () => 
   const place = await scene([step, { content: 'done' }], { notify_command: ['/bin/sh', '-c', 'cat > told.json'] })
   const run = vtcode(place, ['exec', '--mode', 'ask', 'go'], { process: true })
   const asked = await question(place)
-  expect(asked).toMatchObject({ tool: 'unified_exec', call_id: 'c1-0', input: { command: 'echo ran >> log.txt' }, reason: expect.any(String), token: expect.stringMatching(/^[0-9a-f]{32}$/) })
+  expect(asked).toMatchObject({
+    tool: 'unified_exec',
+    call_id: 'c1-0',
+    input: { command: 'echo ran >> log.txt' },
+    reason: expect.any(String),
+    token: expect.stringMatching(/^[0-9a-f]{32}$/),
+  })
   expect((await vtcode(place, ['approvals'])).out).toMatch(new RegExp(`^${asked.token}  until \\S+  unified_exec  `))
-  expect(await vtcode(place, ['approvals', 'approve', asked.token], { env: { VTCODE: '1' } })).toMatchObject({ code: 1, err: expect.stringContaining('An agent cannot answer') })
+  expect(await vtcode(place, ['approvals', 'approve', asked.token], { env: { VTCODE: '1' } })).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('An agent cannot answer'),
+  })
   expect(existsSync(join(place.root, 'log.txt'))).toBe(false)
   expect((await vtcode(place, ['approvals', 'approve', asked.token])).code).toBe(0)
   expect(await run).toMatchObject({ code: 0, out: 'done\n' })
@@ -44,7 +58,10 @@ it('a run that is killed while it waits goes on waiting when it is resumed, and 
   child!.kill('SIGKILL')
   await run
   expect((await vtcode(place, ['approvals', 'approve', token])).code).toBe(0)
-  expect(await vtcode(place, ['--mode', 'ask', 'resume', '--last', '--continue-turn'])).toMatchObject({ code: 0, out: 'done\n' })
+  expect(await vtcode(place, ['--mode', 'ask', 'resume', '--last', '--continue-turn'])).toMatchObject({
+    code: 0,
+    out: 'done\n',
+  })
   expect(readFileSync(join(place.root, 'log.txt'), 'utf8')).toBe('ran\n')
   expect(await waiting(place)).toEqual([])
 })
@@ -61,12 +78,23 @@ it('a no is told to the model with its reason', async () => {
 it('that nobody answered is told to the model, and what is no question is said', async () => {
   const place = await scene([step, { content: 'done' }, { content: 'nobody there' }], { timeout_secs: 1 })
   const late = await vtcode(place, ['exec', '--mode', 'ask', '--json', 'go'])
-  expect([late.code, late.out.includes('Nobody answered within 1 s.'), late.out.includes('The user says')]).toEqual([1, true, false])
+  expect([late.code, late.out.includes('Nobody answered within 1 s.'), late.out.includes('The user says')]).toEqual([
+    1,
+    true,
+    false,
+  ])
   // It counts as a no, not as something that somebody said.
-  const events = late.out.trim().split('\n').map((line) => JSON.parse(line) as { type: string; decision?: string; outcome?: string })
+  const events = late.out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { type: string; decision?: string; outcome?: string })
   expect(events.filter(({ type }) => type === 'permission.resolved').map(({ decision }) => decision)).toEqual(['deny'])
   expect(late.out).toContain('"outcome":"permission_rejected"')
-  for (const name of ['x', '../../x', 'f'.repeat(32)]) expect(await vtcode(place, ['approvals', 'approve', name])).toMatchObject({ code: 1, err: expect.stringContaining('Nothing is pending') })
+  for (const name of ['x', '../../x', 'f'.repeat(32)])
+    expect(await vtcode(place, ['approvals', 'approve', name])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('Nothing is pending'),
+    })
   writeFileSync(join(place.root, '.vtcode/approvals', `${'a'.repeat(32)}.json`), '{"token":')
   expect(await waiting(place)).toEqual([])
 })

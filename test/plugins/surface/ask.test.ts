@@ -11,33 +11,61 @@ afterEach(async () => {
 
 it('vtcode ask answers, changes nothing, and prints the answer alone, as JSON or its code', async () => {
   const answer = 'Like this:\n```ts\nconst a = 1\n```\nThat is all.'
-  const peer = await startPeer([{ toolCalls: [call('unified_file', { action: 'write', path: 'a.txt', content: 'x' })] }, { content: 'Done, I created a.txt.' }, { content: 'I may not.' }, { content: answer }, { content: answer }, { content: 'no tools' }])
+  const peer = await startPeer([
+    { toolCalls: [call('unified_file', { action: 'write', path: 'a.txt', content: 'x' })] },
+    { content: 'Done, I created a.txt.' },
+    { content: 'I may not.' },
+    { content: answer },
+    { content: answer },
+    { content: 'no tools' },
+  ])
   const place = await home(peer)
   held.push(peer, place)
   expect(await vtcode(place, ['ask', 'write', 'a', 'file'])).toEqual({
-    code: 1, out: 'I may not.\n',
-    err: expect.stringMatching(/^Not applied: unified_file a.txt \(VT_POLICY_DENIED\)\nvtcode: error: A change was refused, and none was made after it.\n {2}Allow it by a rule or another mode, then `vtcode resume ses_\w+` continues.\n$/),
+    code: 1,
+    out: 'I may not.\n',
+    err: expect.stringMatching(
+      /^Not applied: unified_file a.txt \(VT_POLICY_DENIED\)\nvtcode: error: A change was refused, and none was made after it.\n {2}Allow it by a rule or another mode, then `vtcode resume ses_\w+` continues.\n$/,
+    ),
   })
   expect(await place.read('a.txt')).toBeUndefined()
   expect(await vtcode(place, ['ask', '--code', 'how?'])).toEqual({ code: 0, out: 'const a = 1\n', err: '' })
   const { out } = await vtcode(place, ['ask', '--output-format', 'json', 'how?'])
-  expect(JSON.parse(out)).toMatchObject({ response: answer, provider: 'peer', model: 'm', cost_usd: null, session_id: expect.stringMatching(/^ses_/) })
+  expect(JSON.parse(out)).toMatchObject({
+    response: answer,
+    provider: 'peer',
+    model: 'm',
+    cost_usd: null,
+    session_id: expect.stringMatching(/^ses_/),
+  })
   await vtcode(place, ['ask', '--no-tools', 'x'])
   expect(peer.bodies.map(({ tools }) => tools !== undefined)).toEqual([true, true, true, true, true, false])
   expect((await vtcode(place, ['ask'])).code).toBe(2)
 })
 
 it('vtcode ask refuses every mode that could change something, and names the verb for that', async () => {
-  const peer = await startPeer([{ toolCalls: [call('unified_file', { action: 'write', path: 'a.txt', content: 'x' })] }, { content: 'done' }, { content: 'not done' }])
+  const peer = await startPeer([
+    { toolCalls: [call('unified_file', { action: 'write', path: 'a.txt', content: 'x' })] },
+    { content: 'done' },
+    { content: 'not done' },
+  ])
   const place = await home(peer)
   held.push(peer, place)
   for (const mode of ['ask', 'auto', 'full-auto']) {
     const { code, err, out } = await vtcode(place, ['ask', '--mode', mode, 'write', 'a', 'file'])
-    expect([mode, code, out, err]).toEqual([mode, 2, '', expect.stringMatching(new RegExp(`--mode ${mode}[\\s\\S]*vtcode exec --mode ${mode}`))])
+    expect([mode, code, out, err]).toEqual([
+      mode,
+      2,
+      '',
+      expect.stringMatching(new RegExp(`--mode ${mode}[\\s\\S]*vtcode exec --mode ${mode}`)),
+    ])
   }
   expect(peer.bodies).toEqual([])
   expect(await place.read('a.txt')).toBeUndefined()
-  expect(await vtcode(place, ['ask', '--mode', 'plan', 'write', 'a', 'file'])).toMatchObject({ code: 1, out: 'not done\n' })
+  expect(await vtcode(place, ['ask', '--mode', 'plan', 'write', 'a', 'file'])).toMatchObject({
+    code: 1,
+    out: 'not done\n',
+  })
   expect(await place.read('a.txt')).toBeUndefined()
 })
 
@@ -45,10 +73,18 @@ it('vtcode ask reads what came over a socket beside the words, waits for none th
   const peer = await startPeer([{ content: 'one' }, { content: 'two' }, { content: 'three', how: { latency: 600 } }])
   const place = await home(peer)
   held.push(peer, place)
-  expect(await vtcode(place, ['ask', 'what is this?'], { input: 'text of the socket' })).toMatchObject({ code: 0, out: 'one\n', err: '' })
+  expect(await vtcode(place, ['ask', 'what is this?'], { input: 'text of the socket' })).toMatchObject({
+    code: 0,
+    out: 'one\n',
+    err: '',
+  })
   expect(peer.bodies[0].messages.at(-1).content).toBe('what is this?\n\n<stdin>\ntext of the socket\n</stdin>')
   const open = (late?: string) => {
-    const child = spawn(process.execPath, [bin, 'ask', 'what is this?'], { cwd: place.root, env: place.env, stdio: 'pipe' })
+    const child = spawn(process.execPath, [bin, 'ask', 'what is this?'], {
+      cwd: place.root,
+      env: place.env,
+      stdio: 'pipe',
+    })
     const said = { err: '' }
     child.stderr.on('data', (chunk: Buffer) => (said.err += String(chunk)))
     if (late !== undefined) void eventually(() => peer.bodies.length === 3).then(() => child.stdin.write(late))

@@ -26,7 +26,10 @@ async function workspace() {
   const made = await tempWorkspace({ 'a.txt': 'hello\n' })
   await made.write('../home/echo/echo.yaml', echo)
   await made.write('../home/echo/echo.js', code)
-  await made.write('../home/.vtcode/vtcode.config.yaml', `manifests: [builtin, '${made.home}/echo']\nsandbox: { plugins: off }\n`)
+  await made.write(
+    '../home/.vtcode/vtcode.config.yaml',
+    `manifests: [builtin, '${made.home}/echo']\nsandbox: { plugins: off }\n`,
+  )
   return made
 }
 const inputOf = (stdout: string) => JSON.parse(stdout).output.input
@@ -49,8 +52,12 @@ describe('vtcode call', () => {
   it('takes the whole input as JSON from an argument or from stdin, and a field called input as a field', async () => {
     await using made = await workspace()
     expect(inputOf((await vtcode(made, ['call', 'echo_input', '--input', '{"count":1}'])).stdout)).toEqual({ count: 1 })
-    expect(inputOf((await vtcode(made, ['call', 'echo_input', '--input', '-'], { stdin: '{"count":2}' })).stdout)).toEqual({ count: 2 })
-    expect(inputOf((await vtcode(made, ['call', 'echo_input', '--input', '*** Begin Patch'])).stdout)).toEqual({ input: '*** Begin Patch' })
+    expect(
+      inputOf((await vtcode(made, ['call', 'echo_input', '--input', '-'], { stdin: '{"count":2}' })).stdout),
+    ).toEqual({ count: 2 })
+    expect(inputOf((await vtcode(made, ['call', 'echo_input', '--input', '*** Begin Patch'])).stdout)).toEqual({
+      input: '*** Begin Patch',
+    })
   })
 
   it('ends with 1 when the tool fails', async () => {
@@ -88,21 +95,33 @@ describe('vtcode call', () => {
 
   it('says in one line how much of a workspace waits for consent', async () => {
     await using made = await workspace()
-    await made.write('vtcode.config.yaml', 'use: { unified_file/read: false }\nmanifests: [builtin]\nhooks: { Stop: [{ hooks: [{ command: "true" }] }] }\n')
+    await made.write(
+      'vtcode.config.yaml',
+      'use: { unified_file/read: false }\nmanifests: [builtin]\nhooks: { Stop: [{ hooks: [{ command: "true" }] }] }\n',
+    )
     const { stderr } = await vtcode(made, ['call', 'unified_file', 'read', '--path', 'a.txt'])
     expect(stderr.match(/vtcode trust/g)).toHaveLength(1)
-    expect(stderr).toMatch(/^vtcode: warning: Left out until you agree: \d of what this workspace brings; `vtcode trust` shows it and asks\.$/m)
+    expect(stderr).toMatch(
+      /^vtcode: warning: Left out until you agree: \d of what this workspace brings; `vtcode trust` shows it and asks\.$/m,
+    )
   })
 
   it('ends with 3 when a settings file is wrong', async () => {
     await using made = await workspace()
     await made.write('vtcode.config.yaml', 'policy: { mode: wild }\n')
-    expect(await vtcode(made, ['call', 'echo_input'])).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining('vtcode.config.yaml') })
+    expect(await vtcode(made, ['call', 'echo_input'])).toMatchObject({
+      code: 3,
+      stdout: '',
+      stderr: expect.stringContaining('vtcode.config.yaml'),
+    })
   })
 
   it('ends with 130 when it is interrupted, after the call has been told', async () => {
     await using made = await workspace()
-    const child = spawn(process.execPath, [bin, 'call', 'echo_input', '--flag'], { cwd: made.root, env: surroundings(made) })
+    const child = spawn(process.execPath, [bin, 'call', 'echo_input', '--flag'], {
+      cwd: made.root,
+      env: surroundings(made),
+    })
     const closed = new Promise((resolve) => child.on('close', resolve))
     await expect.poll(() => existsSync(`${made.root}/running`)).toBe(true)
     child.kill('SIGINT')
@@ -112,8 +131,13 @@ describe('vtcode call', () => {
   it('takes flags of the program before the verb, behind it, and only before the name of the tool', async () => {
     await using made = await workspace()
     const elsewhere = made.home
-    for (const argv of [['--workspace', made.root, 'call'], ['call', `--workspace=${made.root}`]]) {
-      expect((await vtcode(made, [...argv, 'unified_file', 'read', '--path', 'a.txt'], { cwd: elsewhere })).code).toBe(0)
+    for (const argv of [
+      ['--workspace', made.root, 'call'],
+      ['call', `--workspace=${made.root}`],
+    ]) {
+      expect((await vtcode(made, [...argv, 'unified_file', 'read', '--path', 'a.txt'], { cwd: elsewhere })).code).toBe(
+        0,
+      )
     }
     const behind = await vtcode(made, ['call', 'echo_input', '--workspace', 'x'])
     expect(JSON.parse(behind.stdout).error.code).toBe('VT_INPUT_UNKNOWN')
@@ -121,7 +145,15 @@ describe('vtcode call', () => {
 
   it('refuses what would have to be asked when nobody can be asked', async () => {
     await using made = await workspace()
-    const ran = await vtcode(made, ['-c', 'policy.ask=["Read(a.txt)"]', 'call', 'unified_file', 'read', '--path', 'a.txt'])
+    const ran = await vtcode(made, [
+      '-c',
+      'policy.ask=["Read(a.txt)"]',
+      'call',
+      'unified_file',
+      'read',
+      '--path',
+      'a.txt',
+    ])
     expect(JSON.parse(ran.stdout)).toMatchObject({ ok: false, error: { code: 'VT_POLICY_NEEDS_APPROVAL' } })
   })
 })

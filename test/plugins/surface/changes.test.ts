@@ -28,7 +28,11 @@ describe('the hostile changes', () => {
     const { found, expected } = leftIn(one, folder)
     try {
       expect(answer.ok ? 'ok' : answer.error?.code).toBe(one.answer)
-      if (!answer.ok) matches(answer.error, { ...one.error, details: { ...(one.error as Answer['error'])?.details, not_applied: true } })
+      if (!answer.ok)
+        matches(answer.error, {
+          ...one.error,
+          details: { ...(one.error as Answer['error'])?.details, not_applied: true },
+        })
       expect(found).toEqual(expected)
       return []
     } catch (error) {

@@ -14,7 +14,11 @@ afterEach(async () => {
 
 const slow = { content: 'slow '.repeat(2000), how: { latency: 20, chunkSize: 5 } }
 /** A person at a terminal, with a model that answers by the script. */
-async function atTerminal(script: Parameters<typeof startPeer>[0], words = ['chat', '--plain'], how?: Parameters<typeof typing>[2]) {
+async function atTerminal(
+  script: Parameters<typeof startPeer>[0],
+  words = ['chat', '--plain'],
+  how?: Parameters<typeof typing>[2],
+) {
   const peer = await startPeer(script)
   held.push(peer)
   return { peer, ...(await atServer(peer, words, how)) }
@@ -27,7 +31,10 @@ async function atServer(server: { url: string }, words = ['chat', '--plain'], ho
 /** A second press of Ctrl-C within this time ends the program. */
 const SECOND_PRESS_MS = 1100
 /** Stops what is under way with Ctrl-C, and has something quick said after it; returns when Ctrl-C was pressed. */
-async function stopAndGoOn({ terminal, until }: Pick<Awaited<ReturnType<typeof typing>>, 'terminal' | 'until'>): Promise<number> {
+async function stopAndGoOn({
+  terminal,
+  until,
+}: Pick<Awaited<ReturnType<typeof typing>>, 'terminal' | 'until'>): Promise<number> {
   const pressed = performance.now()
   terminal.write('\x03')
   await until('cancelled')
@@ -44,12 +51,22 @@ it('vtcode chat answers line by line in one session, which can be gone on with',
   const peer = await startPeer([{ content: 'first' }, { content: 'second' }, { content: 'third' }])
   const place = await home(peer)
   held.push(peer, place)
-  const { code, out, err } = await vtcode(place, ['chat', '--quiet'], { input: 'hello\n\n/mode\n/nonsense\nand more\n/quit\nnever\n' })
+  const { code, out, err } = await vtcode(place, ['chat', '--quiet'], {
+    input: 'hello\n\n/mode\n/nonsense\nand more\n/quit\nnever\n',
+  })
   expect([code, out]).toEqual([0, 'first\nsecond\n'])
-  expect(err).toMatch(/^ask\nvtcode: error: Unknown command \/nonsense; \/help shows what there is\. Nothing was sent to the model\.\n/)
+  expect(err).toMatch(
+    /^ask\nvtcode: error: Unknown command \/nonsense; \/help shows what there is\. Nothing was sent to the model\.\n/,
+  )
   expect(peer.bodies[1].messages.slice(1).map(({ content }: any) => content)).toEqual(['hello', 'first', 'and more'])
   expect((await vtcode(place, ['chat', '--resume', 'last'], { input: 'still there?\n' })).out).toBe('third\n')
-  expect(peer.bodies[2].messages.slice(1).map(({ content }: any) => content)).toEqual(['hello', 'first', 'and more', 'second', 'still there?'])
+  expect(peer.bodies[2].messages.slice(1).map(({ content }: any) => content)).toEqual([
+    'hello',
+    'first',
+    'and more',
+    'second',
+    'still there?',
+  ])
 })
 
 it('Ctrl-C stops what is under way and the prompt comes back; at an empty prompt the second one ends the chat', async () => {
@@ -94,7 +111,11 @@ it('what is pasted sends nothing by its line ends, and is one message with what 
 })
 
 it('Ctrl-C stops a shortening too, and the chat goes on', async () => {
-  const { peer, terminal, until, end } = await atTerminal([...Array.from({ length: 5 }, (_, index) => ({ content: `${'word '.repeat(4000)}answer ${index}` })), slow, { content: 'quick' }])
+  const { peer, terminal, until, end } = await atTerminal([
+    ...Array.from({ length: 5 }, (_, index) => ({ content: `${'word '.repeat(4000)}answer ${index}` })),
+    slow,
+    { content: 'quick' },
+  ])
   for (let index = 0; index < 5; index++) {
     await until('> ')
     terminal.write(`question ${index}\r`)
@@ -109,7 +130,14 @@ it('Ctrl-C stops a shortening too, and the chat goes on', async () => {
 })
 
 it('what is typed while an answer is under way waits for its end, one turn each; /steer ends it and comes first; Ctrl-C gives back what waits', async () => {
-  const { peer, terminal, until, end } = await atTerminal([slow, { content: 'steered' }, { content: 'one' }, { content: 'two' }, slow, { content: 'both' }])
+  const { peer, terminal, until, end } = await atTerminal([
+    slow,
+    { content: 'steered' },
+    { content: 'one' },
+    { content: 'two' },
+    slow,
+    { content: 'both' },
+  ])
   await until('> ')
   terminal.write('tell me\r')
   await expect.poll(() => peer.asked.length).toBe(1)
@@ -120,7 +148,8 @@ it('what is typed while an answer is under way waits for its end, one turn each;
   terminal.write('/nonsense\r')
   await until('Unknown command /nonsense')
   terminal.write('/steer no, this\r')
-  for (const text of ['next comes: no, this', '> no, this', 'steered', '> first', 'one', '> second', 'two', '> ']) await until(text)
+  for (const text of ['next comes: no, this', '> no, this', 'steered', '> first', 'one', '> second', 'two', '> '])
+    await until(text)
   terminal.write('more\r')
   await expect.poll(() => peer.asked.length).toBe(5)
   terminal.write('again\r')
@@ -136,7 +165,13 @@ it('what is typed while an answer is under way waits for its end, one turn each;
 })
 
 it('a line goes to the question that is open; what was typed before is there again; a no may say what to do instead', async () => {
-  const { peer, place, terminal, until, end } = await atTerminal([write('a.txt'), { content: 'written' }, write('b.txt'), { content: 'another way' }, { content: 'not b.txt' }])
+  const { peer, place, terminal, until, end } = await atTerminal([
+    write('a.txt'),
+    { content: 'written' },
+    write('b.txt'),
+    { content: 'another way' },
+    { content: 'not b.txt' },
+  ])
   await until('> ')
   terminal.write('write\rnext half')
   await until('[y/N/s/a] ')
@@ -156,7 +191,11 @@ it('a line goes to the question that is open; what was typed before is there aga
 })
 
 it('a second Ctrl-C within a second ends the program at once, and the terminal is as it was', async () => {
-  const { peer, terminal, until, end } = await atTerminal([slow], ['-c', `stty -g; "${process.execPath}" "${bin}" chat --plain; echo left $?; stty -g`], { program: '/bin/sh' })
+  const { peer, terminal, until, end } = await atTerminal(
+    [slow],
+    ['-c', `stty -g; "${process.execPath}" "${bin}" chat --plain; echo left $?; stty -g`],
+    { program: '/bin/sh' },
+  )
   const before = (await until('\n')).trim()
   await until('> ')
   terminal.write('tell me\r')
@@ -169,7 +208,9 @@ it('a second Ctrl-C within a second ends the program at once, and the terminal i
 })
 
 it('Ctrl-Z gives the terminal back to the shell, and the line is there again with fg', async () => {
-  const { peer, terminal, until, end } = await atTerminal([{ content: 'as before' }], ['--norc', '-i'], { program: '/bin/bash' })
+  const { peer, terminal, until, end } = await atTerminal([{ content: 'as before' }], ['--norc', '-i'], {
+    program: '/bin/bash',
+  })
   terminal.write(`stty -a | tr ' ' _; '${process.execPath}' '${bin}' chat --plain\r`)
   await until('_icanon_')
   await until('> ')
@@ -201,15 +242,21 @@ async function inParts(...answers: string[][]) {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     const parts = answers.shift()!
     for (const [index, part] of parts.entries()) {
-      if (index > 0) await new Promise<void>((resolve) => (check = () => void (released > 0 && (released--, resolve())))())
+      if (index > 0)
+        await new Promise<void>((resolve) => (check = () => void (released > 0 && (released--, resolve())))())
       response.write(framesOf('openai-chat', { text: part.match(/\S+ ?/g)! }).body)
     }
     response.end(framesOf('openai-chat', { text: '' }).end)
   })
   held.push(server)
-  return { url: server.url, bodies: () => server.seen.map(({ body }) => JSON.parse(body)), next: () => (released++, check()) }
+  return {
+    url: server.url,
+    bodies: () => server.seen.map(({ body }) => JSON.parse(body)),
+    next: () => (released++, check()),
+  }
 }
-const words = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => `w${String(from + index).padStart(3, '0')} `).join('')
+const words = (from: number, to: number) =>
+  Array.from({ length: to - from }, (_, index) => `w${String(from + index).padStart(3, '0')} `).join('')
 const counted = (shown: string, word: string) => shown.split(word).length - 1
 
 it('words stand on the terminal when the model says them, each once; what is typed among them has a line of its own, and Ctrl-C leaves what was said, marked', async () => {
@@ -228,7 +275,8 @@ it('words stand on the terminal when the model says them, each once; what is typ
   shown += await until('waits for the end of the turn: and then')
   model.next()
   for (const text of ['w059', '> and then', 'w003']) shown += await until(text)
-  for (let index = 0; index < 60; index++) expect([index, counted(shown, `w${String(index).padStart(3, '0')} `)]).toEqual([index, index < 3 ? 2 : 1])
+  for (let index = 0; index < 60; index++)
+    expect([index, counted(shown, `w${String(index).padStart(3, '0')} `)]).toEqual([index, index < 3 ? 2 : 1])
   terminal.write('\x03')
   const rest = await until('cancelled')
   expect(rest).toContain('… (stopped)')
@@ -238,11 +286,19 @@ it('words stand on the terminal when the model says them, each once; what is typ
   await until('quick')
   terminal.write('/quit\r')
   expect((await end()).code).toBe(0)
-  expect(model.bodies()[2].messages.slice(-3).map(({ content }: any) => content)).toEqual([expect.stringMatching(/^w000 [w\d ]*w003/), 'The user stopped your answer here.', 'again'])
+  expect(
+    model
+      .bodies()[2]
+      .messages.slice(-3)
+      .map(({ content }: any) => content),
+  ).toEqual([expect.stringMatching(/^w000 [w\d ]*w003/), 'The user stopped your answer here.', 'again'])
 })
 
 it('an answer that breaks off stays on the terminal, marked, and the whole one comes below it', async () => {
-  const { terminal, until, end } = await atTerminal([{ content: 'half of a long answer '.repeat(20), how: { latency: 50, chunkSize: 20, truncateAfterChunks: 4 } }, { content: 'whole' }])
+  const { terminal, until, end } = await atTerminal([
+    { content: 'half of a long answer '.repeat(20), how: { latency: 50, chunkSize: 20, truncateAfterChunks: 4 } },
+    { content: 'whole' },
+  ])
   await until('> ')
   terminal.write('go\r')
   expect(await until('whole')).toMatch(/half of a long answer [^…]*… \(broken off\)[\s\S]*whole$/)
@@ -261,8 +317,17 @@ it('vtcode ask prints words as they come at a terminal, each once', async () => 
 })
 
 it('/plan asks for a plan before anything is changed, and /tasks shows the steps that it became', async () => {
-  const plan = { title: 'Greet', summary: 'A greeting.', steps: [{ action: 'Write greet.mjs' }], tests: 'none', assumptions: [] }
-  const { until, terminal, end, place } = await atTerminal([{ toolCalls: [call('propose_plan', plan)] }, { content: 'I begin.' }])
+  const plan = {
+    title: 'Greet',
+    summary: 'A greeting.',
+    steps: [{ action: 'Write greet.mjs' }],
+    tests: 'none',
+    assumptions: [],
+  }
+  const { until, terminal, end, place } = await atTerminal([
+    { toolCalls: [call('propose_plan', plan)] },
+    { content: 'I begin.' },
+  ])
   await until('> ')
   terminal.write('/tasks\r')
   await until('There are no steps.')

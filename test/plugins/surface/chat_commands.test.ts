@@ -14,14 +14,22 @@ async function chat(script: Parameters<typeof chatOn>[0], { words, ...how }: Cha
 }
 const said = (peer: { bodies: any[] }) => peer.bodies.map(({ messages }) => messages.at(-1).content)
 const count = (text: string, part: string): number => text.split(part).length - 1
-const write = (path: string, content: string) => ({ toolCalls: [call('unified_file', { action: 'write', path, content })] })
+const write = (path: string, content: string) => ({
+  toolCalls: [call('unified_file', { action: 'write', path, content })],
+})
 /** The last rows, where the part is that changes. */
 const below = (text: string): string => text.split('\n').slice(-24).join('\n')
 
 describe('the commands of the screen', () => {
   it('show what there is: rules, tools, skills, servers, status, cost, changes; what is none goes to no model', async () => {
     const skill = '---\nname: greet\ndescription: Greets somebody.\nargument-hint: "[name]"\n---\nGreet $ARGUMENTS.\n'
-    const { type, until, gone, end, peer, text, raw, place } = await chat([{ content: 'hello there' }, { content: 'greeted' }], { files: { 'a.txt': 'one\n', '.agents/skills/greet/SKILL.md': skill, 'docs/deep/guide.md': '' }, extra: { settings: { policy: { allow: ['Bash(git *)'] }, sandbox: { mode: 'off' } } } })
+    const { type, until, gone, end, peer, text, raw, place } = await chat(
+      [{ content: 'hello there' }, { content: 'greeted' }],
+      {
+        files: { 'a.txt': 'one\n', '.agents/skills/greet/SKILL.md': skill, 'docs/deep/guide.md': '' },
+        extra: { settings: { policy: { allow: ['Bash(git *)'] }, sandbox: { mode: 'off' } } },
+      },
+    )
     const paged = async (command: string, wanted: RegExp) => {
       type(`${command}\r`)
       await until(wanted)
@@ -80,7 +88,15 @@ describe('the commands of the screen', () => {
 
   it('go back to a turn, fork, begin anew, resume, and change the model', async () => {
     const { type, until, gone, end, peer, place, text } = await chat(
-      [write('a.txt', 'new\n'), { content: 'written.' }, { content: 'second answer' }, { content: 'after the rewind' }, { content: 'in the fork' }, { content: 'as new' }, { content: 'from the other model' }],
+      [
+        write('a.txt', 'new\n'),
+        { content: 'written.' },
+        { content: 'second answer' },
+        { content: 'after the rewind' },
+        { content: 'in the fork' },
+        { content: 'as new' },
+        { content: 'from the other model' },
+      ],
       { extra: { provider: { models: ['m', 'other'] } }, words: ['--mode', 'auto', 'chat'] },
     )
     type('first message\r')
@@ -148,8 +164,15 @@ describe('the commands of the screen', () => {
   })
 
   it('give the message to the editor of the person, and images that it names to the model', async () => {
-    const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64')
-    const { type, until, end, peer, place } = await chat([{ content: 'seen' }], { extra: { provider: { profiles: { m: { supports_vision: true } } } }, env: { EDITOR: './edit.sh' }, files: { 'edit.sh': '#!/bin/sh\nprintf "%s and more" "$(cat "$1")" > "$1.new"\nmv "$1.new" "$1"\n' } })
+    const png = Buffer.from(
+      'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+      'base64',
+    )
+    const { type, until, end, peer, place } = await chat([{ content: 'seen' }], {
+      extra: { provider: { profiles: { m: { supports_vision: true } } } },
+      env: { EDITOR: './edit.sh' },
+      files: { 'edit.sh': '#!/bin/sh\nprintf "%s and more" "$(cat "$1")" > "$1.new"\nmv "$1.new" "$1"\n' },
+    })
     chmodSync(join(place.root, 'edit.sh'), 0o755)
     writeFileSync(join(place.root, 'my shot.png'), png)
     type('what is')
@@ -169,7 +192,20 @@ describe('the commands of the screen', () => {
 describe('an approval', () => {
   it('names the rule that asks, and may be given for always as a rule that the person changes; it has to allow the call', async () => {
     const run = (command: string) => ({ toolCalls: [call('unified_exec', { action: 'run', command })] })
-    const { type, until, answer, end, text } = await chat([run('touch one'), { content: 'ran one' }, run('touch two'), { content: 'ran two' }, run('mkdir three'), { content: 'ran three' }], { words: ['--mode', 'auto', 'chat'], extra: { settings: { policy: { ask: ['Bash(mkdir *)'] }, sandbox: { mode: 'off' } } } })
+    const { type, until, answer, end, text } = await chat(
+      [
+        run('touch one'),
+        { content: 'ran one' },
+        run('touch two'),
+        { content: 'ran two' },
+        run('mkdir three'),
+        { content: 'ran three' },
+      ],
+      {
+        words: ['--mode', 'auto', 'chat'],
+        extra: { settings: { policy: { ask: ['Bash(mkdir *)'] }, sandbox: { mode: 'off' } } },
+      },
+    )
     type('go\r')
     await until('r allows, and can be changed before: Bash(touch one)')
     await answer('r')

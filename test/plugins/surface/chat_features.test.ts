@@ -8,10 +8,27 @@ import { hold } from '../../support/inside.js'
 import { call, home, settingsFor, startPeer } from '../../support/peer.js'
 import { drawn } from '../../support/screen.js'
 
-
 const answers = fileURLToPath(new URL('../../fixtures/mcp/answers.mjs', import.meta.url))
-const git = (cwd: string, ...args: string[]): void => void execFileSync('git', args, { cwd, env: { PATH: process.env['PATH']!, HOME: cwd, GIT_CONFIG_NOSYSTEM: '1', GIT_AUTHOR_NAME: 'a', GIT_AUTHOR_EMAIL: 'a@b', GIT_COMMITTER_NAME: 'a', GIT_COMMITTER_EMAIL: 'a@b' }, stdio: 'ignore' })
-const files = { 'a.txt': 'one\ntwo\n', 'pack/.claude-plugin/plugin.json': '{"name":"pack"}', 'pack/commands/deploy.md': '---\ndescription: Deploys it.\nargument-hint: "[where]"\n---\nSay !`echo to-$1` and deploy.\n' }
+const git = (cwd: string, ...args: string[]): void =>
+  void execFileSync('git', args, {
+    cwd,
+    env: {
+      PATH: process.env['PATH']!,
+      HOME: cwd,
+      GIT_CONFIG_NOSYSTEM: '1',
+      GIT_AUTHOR_NAME: 'a',
+      GIT_AUTHOR_EMAIL: 'a@b',
+      GIT_COMMITTER_NAME: 'a',
+      GIT_COMMITTER_EMAIL: 'a@b',
+    },
+    stdio: 'ignore',
+  })
+const files = {
+  'a.txt': 'one\ntwo\n',
+  'pack/.claude-plugin/plugin.json': '{"name":"pack"}',
+  'pack/commands/deploy.md':
+    '---\ndescription: Deploys it.\nargument-hint: "[where]"\n---\nSay !`echo to-$1` and deploy.\n',
+}
 
 /** A repository with a package, a server and a model that has a price. */
 async function furnished(script: Parameters<typeof startPeer>[0], context_window = 1000) {
@@ -20,19 +37,32 @@ async function furnished(script: Parameters<typeof startPeer>[0], context_window
   git(place.root, 'init', '-q', '-b', 'topic')
   git(place.root, 'add', 'a.txt')
   git(place.root, 'commit', '-qm', 'first')
-  const settings = { manifests: ['builtin', join(place.root, 'pack')], mcp: { servers: { notes: { command: process.execPath, args: [answers] } } }, policy: { deny: ['Bash(rm *)'] }, sandbox: { mode: 'off' } }
+  const settings = {
+    manifests: ['builtin', join(place.root, 'pack')],
+    mcp: { servers: { notes: { command: process.execPath, args: [answers] } } },
+    policy: { deny: ['Bash(rm *)'] },
+    sandbox: { mode: 'off' },
+  }
   const provider = { profiles: { m: { context_window, cost: { input: 1000, output: 2000 } } } }
-  writeFileSync(join(place.home, '.vtcode/vtcode.config.json'), JSON.stringify(settingsFor(peer, { settings, provider })))
+  writeFileSync(
+    join(place.home, '.vtcode/vtcode.config.json'),
+    JSON.stringify(settingsFor(peer, { settings, provider })),
+  )
   return { peer, place }
 }
 const said = (peer: { bodies: any[] }) => peer.bodies.map(({ messages }) => messages.at(-1).content)
 /** What is written in a color, by its number. */
 // eslint-disable-next-line no-control-regex
-const colored = (raw: string, color: number): string[] => [...raw.matchAll(new RegExp(`\u001b\\[${color}m([^\u001b]*)`, 'g'))].map(([, text]) => text!)
+const colored = (raw: string, color: number): string[] =>
+  [...raw.matchAll(new RegExp(`\u001b\\[${color}m([^\u001b]*)`, 'g'))].map(([, text]) => text!)
 
 describe('the chat on a screen', () => {
   it('says model, mode, context, tokens, cost and branch; Shift-Tab changes the mode; a question asks for attention where nobody looks', async () => {
-    const { peer, place } = await furnished([{ content: 'hello', usage: { prompt_tokens: 100, completion_tokens: 50, total_tokens: 150 } }, { toolCalls: [call('unified_exec', { action: 'run', command: 'touch b.txt' })] }, { content: 'touched.' }])
+    const { peer, place } = await furnished([
+      { content: 'hello', usage: { prompt_tokens: 100, completion_tokens: 50, total_tokens: 150 } },
+      { toolCalls: [call('unified_exec', { action: 'run', command: 'touch b.txt' })] },
+      { content: 'touched.' },
+    ])
     const { type, until, answer, end, raw } = await drawn(place, ['chat'], { columns: 110, inside: true })
     await until(/^peer\/m · ask · 0 tokens · topic · \/help$/m)
     expect(raw()).toMatch(/\u001b\]0;vtcode · ws\u0007/)
@@ -83,12 +113,29 @@ describe('the chat on a screen', () => {
     expect(await place.read('a.txt')).toBe('one\nthree\n')
     type('\u0004')
     expect(await end()).toBe(0)
-    expect(said(peer)).toEqual([expect.stringContaining('Say to-prod and deploy.'), expect.stringContaining('Review a.txt with care.')])
+    expect(said(peer)).toEqual([
+      expect.stringContaining('Say to-prod and deploy.'),
+      expect.stringContaining('Review a.txt with care.'),
+    ])
   })
 
   it('shows what was asked and answered, the steps of a task, an error once, and pages of help, agents, schedules and what happened', async () => {
-    const questions = [{ id: 'q', header: 'Color', question: 'Which color?', options: [{ label: 'Red', description: 'warm' }, { label: 'Blue', description: 'cold' }] }]
-    const { place } = await furnished([{ toolCalls: [call('request_user_input', { questions })] }, { toolCalls: [call('task_tracker', { action: 'create', title: 'T', items: ['first step', 'second step'] })] }, { content: 'asked.' }])
+    const questions = [
+      {
+        id: 'q',
+        header: 'Color',
+        question: 'Which color?',
+        options: [
+          { label: 'Red', description: 'warm' },
+          { label: 'Blue', description: 'cold' },
+        ],
+      },
+    ]
+    const { place } = await furnished([
+      { toolCalls: [call('request_user_input', { questions })] },
+      { toolCalls: [call('task_tracker', { action: 'create', title: 'T', items: ['first step', 'second step'] })] },
+      { content: 'asked.' },
+    ])
     const { type, until, gone, end, text } = await drawn(place, ['chat'], { columns: 110, inside: true })
     await until(/^peer\/m · ask/m)
     type('ask\r')
@@ -97,8 +144,15 @@ describe('the chat on a screen', () => {
     await until(/→ Blue/)
     type('\r')
     await until(/^asked\.$/m)
-    expect(text()).toMatch(/^ {2}Which color\? Blue$[^]*^✓ task_tracker .*\n +1 \[ \] first step\n +2 \[ \] second step$/m)
-    for (const [command, wanted] of [['/help', /\/agents \[id\] +Shows[^]*\/clear +Begins/], ['/agents', /explorer +builtin/], ['/schedule', /There are no schedules/], ['/trace', /✓ request_user_input/]] as const) {
+    expect(text()).toMatch(
+      /^ {2}Which color\? Blue$[^]*^✓ task_tracker .*\n +1 \[ \] first step\n +2 \[ \] second step$/m,
+    )
+    for (const [command, wanted] of [
+      ['/help', /\/agents \[id\] +Shows[^]*\/clear +Begins/],
+      ['/agents', /explorer +builtin/],
+      ['/schedule', /There are no schedules/],
+      ['/trace', /✓ request_user_input/],
+    ] as const) {
       type(`${command}\r`)
       await until(/q leaves/)
       await until(wanted)
@@ -113,8 +167,17 @@ describe('the chat on a screen', () => {
   })
 
   it('looks for faults in what is changed by /review, in a session of its own, and opens the inspector until it ends', async () => {
-    const finding = { path: 'a.txt', line_number: 2, severity: 'high', title: 'Counts wrongly', detail: 'Three is not two.' }
-    const { peer, place } = await furnished([{ content: 'One fault.' }, { content: JSON.stringify({ findings: [finding] }) }], 100_000)
+    const finding = {
+      path: 'a.txt',
+      line_number: 2,
+      severity: 'high',
+      title: 'Counts wrongly',
+      detail: 'Three is not two.',
+    }
+    const { peer, place } = await furnished(
+      [{ content: 'One fault.' }, { content: JSON.stringify({ findings: [finding] }) }],
+      100_000,
+    )
     writeFileSync(join(place.root, 'a.txt'), 'one\nthree\n')
     const { type, until, gone, end, text } = await drawn(place, ['--mode', 'auto', 'chat'], { columns: 110 })
     await until(/^peer\/m · auto/m)
@@ -139,11 +202,26 @@ describe('the chat on a screen', () => {
   })
 
   it('shows all of a call of a stranger, whatever that says would be so anyway', async () => {
-    const { place } = await furnished([{ toolCalls: [call('wipe_all', { target: 'everything' })] }, { content: 'left.' }])
-    const manifest = { action: 'wipe_all', description: 'Wipes.', effects: ['write'], input: { type: 'object', properties: { target: { type: 'string', default: 'everything' } } }, run: ['true'] }
+    const { place } = await furnished([
+      { toolCalls: [call('wipe_all', { target: 'everything' })] },
+      { content: 'left.' },
+    ])
+    const manifest = {
+      action: 'wipe_all',
+      description: 'Wipes.',
+      effects: ['write'],
+      input: { type: 'object', properties: { target: { type: 'string', default: 'everything' } } },
+      run: ['true'],
+    }
     writeFileSync(join(place.root, 'pack/wipe.json'), JSON.stringify(manifest))
     const file = join(place.home, '.vtcode/vtcode.config.json')
-    writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), manifests: ['builtin', join(place.root, 'pack/wipe.json')] }))
+    writeFileSync(
+      file,
+      JSON.stringify({
+        ...JSON.parse(readFileSync(file, 'utf8')),
+        manifests: ['builtin', join(place.root, 'pack/wipe.json')],
+      }),
+    )
     const { type, until, end } = await drawn(place, ['chat'], { columns: 110, inside: true })
     await until(/^peer\/m · ask/m)
     type('wipe\r')

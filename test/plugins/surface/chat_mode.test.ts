@@ -3,18 +3,35 @@ import { hold } from '../../support/inside.js'
 import { call, home, startPeer, vtcode, type Answer, type Home } from '../../support/peer.js'
 
 const write = (path: string): Answer => ({ toolCalls: [call('unified_file', { action: 'write', path, content: 'x' })] })
-const scene = async (script: Answer[], settings: object = {}): Promise<Home> => hold(await home(hold(await startPeer(script)), {}, { settings: { agent: { model: 'peer/m' }, ...settings } }))
-const chat = (at: Home, lines: string[], ...flags: string[]) => vtcode(at, ['chat', '--quiet', ...flags], { input: lines.map((line) => `${line}\n`).join('') })
+const scene = async (script: Answer[], settings: object = {}): Promise<Home> =>
+  hold(await home(hold(await startPeer(script)), {}, { settings: { agent: { model: 'peer/m' }, ...settings } }))
+const chat = (at: Home, lines: string[], ...flags: string[]) =>
+  vtcode(at, ['chat', '--quiet', ...flags], { input: lines.map((line) => `${line}\n`).join('') })
 
 describe('/mode', () => {
   it('holds from the next call on, in a resumed chat too, until another one is chosen', async () => {
-    const at = await scene([write('a.txt'), { content: 'done' }, { content: 'not done' }, write('b.txt'), { content: 'b is there' }, write('c.txt'), { content: 'c is there' }, write('d.txt'), { content: 'done' }, { content: 'not done' }])
+    const at = await scene([
+      write('a.txt'),
+      { content: 'done' },
+      { content: 'not done' },
+      write('b.txt'),
+      { content: 'b is there' },
+      write('c.txt'),
+      { content: 'c is there' },
+      write('d.txt'),
+      { content: 'done' },
+      { content: 'not done' },
+    ])
     const first = await chat(at, ['/mode plan', 'write a', '/mode auto', 'write b', '/mode'])
-    expect(first.err).toMatch(/^plan\nNot applied: unified_file a\.txt \(VT_POLICY_DENIED\)\nescalated: .*\nA change was refused.*\n.*\nauto\nauto\n$/)
+    expect(first.err).toMatch(
+      /^plan\nNot applied: unified_file a\.txt \(VT_POLICY_DENIED\)\nescalated: .*\nA change was refused.*\n.*\nauto\nauto\n$/,
+    )
     expect([await at.read('a.txt'), await at.read('b.txt')]).toEqual([undefined, 'x'])
     expect((await chat(at, ['write c', '/mode plan'], '--resume', 'last')).err).toBe('plan\n')
     expect(await at.read('c.txt')).toBe('x')
-    expect((await chat(at, ['/mode', 'write d'], '--resume', 'last')).err).toMatch(/^plan\nNot applied: unified_file d\.txt/)
+    expect((await chat(at, ['/mode', 'write d'], '--resume', 'last')).err).toMatch(
+      /^plan\nNot applied: unified_file d\.txt/,
+    )
     expect(await at.read('d.txt')).toBeUndefined()
   })
 
@@ -28,6 +45,8 @@ describe('/mode', () => {
   it('names the modes there are, and says which one it was lowered to', async () => {
     const at = await scene([], { policy: { max_mode: 'ask' } })
     const { err } = await chat(at, ['/mode yolo', '/mode auto', '/mode'])
-    expect(err).toMatch(/VT_CONFIG_INVALID: Unknown mode 'yolo'[\s\S]*plan, ask, auto, full-auto[\s\S]*\nask\n.*auto is more than the settings permit.*\nask\n$/)
+    expect(err).toMatch(
+      /VT_CONFIG_INVALID: Unknown mode 'yolo'[\s\S]*plan, ask, auto, full-auto[\s\S]*\nask\n.*auto is more than the settings permit.*\nask\n$/,
+    )
   })
 })

@@ -11,20 +11,30 @@ const count = (text: string, part: string): number => text.split(part).length - 
 const squeezed = (text: string): string => text.replace(/\s+/g, '')
 const said = (peer: { bodies: any[] }) => peer.bodies.map(({ messages }) => messages.at(-1).content)
 const ready = /^peer\/m · ask/m
-const write = (path: string, content = 'x\ny\n') => ({ toolCalls: [call('unified_file', { action: 'write', path, content })] })
+const write = (path: string, content = 'x\ny\n') => ({
+  toolCalls: [call('unified_file', { action: 'write', path, content })],
+})
 const run = (command: string) => ({ toolCalls: [call('unified_exec', { action: 'run', command })] })
 const slow = { content: 'slow '.repeat(2000), how: { latency: 20, chunkSize: 5 } }
 
 describe('the chat on a screen', () => {
   it('draws Markdown as it comes, and what was said stands above it, once', async () => {
     const text = '# Title\n\nHello **bold** and `code`.\n\n```js\nconst a = 1\n```\n\n- one\n- two\n\nThe end.'
-    const { type, until, end, text: shown, raw } = await chat([{ content: text, how: { latency: 5, chunkSize: 8 } }, { content: 'again' }])
+    const {
+      type,
+      until,
+      end,
+      text: shown,
+      raw,
+    } = await chat([{ content: text, how: { latency: 5, chunkSize: 8 } }, { content: 'again' }])
     await until(ready)
     type('hi there\r')
     await until('The end.')
     type('and?\r')
     await until(/^again$/m)
-    expect(shown()).toMatch(/> hi there\n\n(?:· [^\n]*\n(?:[^\n]+\n)*\n)?Title\n\nHello bold and code\.\n\n```js\n {2}const a = 1\n```\n\n- one\n- two\n\nThe end\.\n\n> and\?\n\nagain/)
+    expect(shown()).toMatch(
+      /> hi there\n\n(?:· [^\n]*\n(?:[^\n]+\n)*\n)?Title\n\nHello bold and code\.\n\n```js\n {2}const a = 1\n```\n\n- one\n- two\n\nThe end\.\n\n> and\?\n\nagain/,
+    )
     for (const part of ['hi there', 'Hello bold', 'const a = 1', 'The end.']) expect(count(shown(), part), part).toBe(1)
     expect(shown()).toMatch(/peer\/m · ask · \d+ % context · [\d.]+k? tokens/)
     // eslint-disable-next-line no-control-regex
@@ -36,7 +46,15 @@ describe('the chat on a screen', () => {
   })
 
   it('is drawn before the rest of the program is there: what is typed and sent meanwhile is kept, and sent in order', async () => {
-    const { peer, type, until, end, text: shown, raw, chunks } = await chat([{ content: 'first answer' }, { content: 'second answer' }], ['chat'], { process: true })
+    const {
+      peer,
+      type,
+      until,
+      end,
+      text: shown,
+      raw,
+      chunks,
+    } = await chat([{ content: 'first answer' }, { content: 'second answer' }], ['chat'], { process: true })
     await expect.poll(() => chunks.length, { interval: 2 }).toBeGreaterThan(0)
     for (const data of ['sent early\r', 'and this\r', 'half']) type(data)
     await until(/second answer\n[^]*> half$/m)
@@ -55,7 +73,10 @@ describe('the chat on a screen', () => {
   it('is drawn on the second screen where the settings or --surface say so, and leaves what was said on the first one', async () => {
     const peer = await startPeer([{ content: 'It is **so**.' }, { content: 'It is **so**.' }])
     hold(peer)
-    for (const [words, surface] of [[[], 'alternate'], [['chat', '--surface', 'alternate'], 'inline']] as const) {
+    for (const [words, surface] of [
+      [[], 'alternate'],
+      [['chat', '--surface', 'alternate'], 'inline'],
+    ] as const) {
       const place = await home(peer, {}, { settings: { ui: { surface } } })
       hold(place)
       const { type, until, end, screen, text: shown } = await drawn(place, [...words], { inside: surface === 'inline' })
@@ -95,11 +116,26 @@ describe('the chat on a screen', () => {
 
   it('shows a whole plan before it asks what to do with it', async () => {
     const steps = [{ action: 'Write greet.mjs' }, { action: 'Write its test' }]
-    const { type, until, end } = await chat([{ toolCalls: [call('propose_plan', { title: 'Greet by name', summary: 'A greeting.', steps, tests: 'none', assumptions: ['Nobody is rude.'] })] }, { content: 'never' }])
+    const { type, until, end } = await chat([
+      {
+        toolCalls: [
+          call('propose_plan', {
+            title: 'Greet by name',
+            summary: 'A greeting.',
+            steps,
+            tests: 'none',
+            assumptions: ['Nobody is rude.'],
+          }),
+        ],
+      },
+      { content: 'never' },
+    ])
     await until(ready)
     type('/plan write a greeting\r')
     await until('What about the plan in')
-    await until(/Greet by name\n[\s\S]*A greeting\.[\s\S]*1\. Write greet\.mjs\n2\. Write its test[\s\S]*Nobody is rude\.[\s\S]*What about the plan in/)
+    await until(
+      /Greet by name\n[\s\S]*A greeting\.[\s\S]*1\. Write greet\.mjs\n2\. Write its test[\s\S]*Nobody is rude\.[\s\S]*What about the plan in/,
+    )
     type('\u001b')
     await until(/plan is dropped|dropped the plan|· plan ·/)
     type('\u0004')
@@ -111,7 +147,11 @@ describe('the chat on a screen', () => {
     await until(ready)
     type('\u0004')
     expect(await end()).toBe(0)
-    for (const [words, how] of [[['chat', '--plain'], {}], [['chat'], { env: { TERM: 'dumb' } }], [['chat'], { columns: 20, rows: 5 }]] as const) {
+    for (const [words, how] of [
+      [['chat', '--plain'], {}],
+      [['chat'], { env: { TERM: 'dumb' } }],
+      [['chat'], { columns: 20, rows: 5 }],
+    ] as const) {
       const plain = await chat([], [...words], how)
       await plain.until(/session\s+ses_[^]*> $/)
       plain.type('\u0004')
@@ -192,8 +232,13 @@ describe('the chat on a screen', () => {
 
   it('shows what a command prints while it runs, the last lines of it after, and all of it by Ctrl-O', async () => {
     // It goes on when what stands there was seen.
-    const command = 'for n in 1 2 3; do echo start-$n.; done; until [ -e go ]; do sleep 0.1; done; seq 100 130; until [ -e on ]; do sleep 0.1; done; echo done'
-    const { type, until, answer, end, text, place } = await chat([run(command), { content: 'ran' }], ['--mode', 'auto', 'chat'], { columns: 110 })
+    const command =
+      'for n in 1 2 3; do echo start-$n.; done; until [ -e go ]; do sleep 0.1; done; seq 100 130; until [ -e on ]; do sleep 0.1; done; echo done'
+    const { type, until, answer, end, text, place } = await chat(
+      [run(command), { content: 'ran' }],
+      ['--mode', 'auto', 'chat'],
+      { columns: 110 },
+    )
     await until(/^peer\/m · auto/m)
     type('run it\r')
     await until('May unified_exec')
@@ -204,7 +249,9 @@ describe('the chat on a screen', () => {
     expect(text()).not.toMatch(/^ +110$/m)
     writeFileSync(join(place.root, 'on'), '')
     await until(/^ran$/m)
-    expect(text()).toMatch(/✓ unified_exec [^✓]*exit\s+0 [^✓]*\n(?: +\d+\n){7} +done\n +27 lines more: Ctrl-O shows all/)
+    expect(text()).toMatch(
+      /✓ unified_exec [^✓]*exit\s+0 [^✓]*\n(?: +\d+\n){7} +done\n +27 lines more: Ctrl-O shows all/,
+    )
     type('\u000f')
     await until(/^start-1\.$/m)
     await until(/rows 1-\d+ of 35 /)
@@ -258,7 +305,11 @@ describe('an approval on the screen', () => {
   })
 
   it('never takes a letter of what is being typed; a no may say what to do instead', async () => {
-    const { type, until, end, peer, place } = await chat([write('a.txt'), { content: 'as you say' }, { content: 'bye' }])
+    const { type, until, end, peer, place } = await chat([
+      write('a.txt'),
+      { content: 'as you say' },
+      { content: 'bye' },
+    ])
     await until(ready)
     type('write\r')
     for (const key of 'yes and no') {
@@ -307,7 +358,11 @@ describe('an approval on the screen', () => {
 describe('the terminal', () => {
   it('keeps thirty lines of shell history and every message once, through sizes, stops and approvals', async () => {
     const words = Array.from({ length: 120 }, (_, at) => `word${at}. ${at % 12 === 11 ? '\n\n' : ''}`).join('')
-    const peer = await startPeer([{ content: words, how: { latency: 10, chunkSize: 8 } }, write('a.txt'), { content: 'written.' }])
+    const peer = await startPeer([
+      { content: words, how: { latency: 10, chunkSize: 8 } },
+      write('a.txt'),
+      { content: 'written.' },
+    ])
     hold(peer)
     const place = await home(peer)
     hold(place)
@@ -323,7 +378,11 @@ describe('the terminal', () => {
     await at.until('word119.')
     // The turn is over.
     await at.gone('Esc interrupts')
-    for (const [columns, rows] of [[40, 24], [120, 24], [80, 24]] as const) {
+    for (const [columns, rows] of [
+      [40, 24],
+      [120, 24],
+      [80, 24],
+    ] as const) {
       at.resize(columns, rows)
       await sleep(250)
     }
@@ -367,7 +426,10 @@ describe('the terminal', () => {
 
   it('shows text of a model, of its tools and of names of files as text', async () => {
     const hostile = 'a\u001b]52;c;YQ==\u0007b\u001b]0;title\u0007\u001b[2J\u001b[Hc\u202ed'
-    const { type, until, end, raw } = await chat([{ content: hostile, toolCalls: [call('unified_file', { action: 'read', path: hostile })] }, { content: 'end of it' }])
+    const { type, until, end, raw } = await chat([
+      { content: hostile, toolCalls: [call('unified_file', { action: 'read', path: hostile })] },
+      { content: 'end of it' },
+    ])
     await until(ready)
     type('go\r')
     await until('end of it')

@@ -18,19 +18,33 @@ const ready = /^peer\/m · \w+/m
 const count = (text: string, part: string): number => text.split(part).length - 1
 const squeezed = (text: string): string => text.replace(/\s+/g, '')
 /** Whole numbers between two, the same ones for a seed. */
-const seeded = (seed: number) => (from: number, to: number): number => {
-  seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0
-  return from + Math.floor((seed / 2 ** 32) * (to - from + 1))
-}
+const seeded =
+  (seed: number) =>
+  (from: number, to: number): number => {
+    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0
+    return from + Math.floor((seed / 2 ** 32) * (to - from + 1))
+  }
 const messages = Array.from({ length: 150 }, (_, at) => `message-${at}. ${at % 30 === 29 ? '\n\n' : ''}`).join('')
 const streamed = { content: messages, how: { latency: 12, chunkSize: 10 } }
-const messagesIn = (text: string): number[] => [...squeezed(text).matchAll(/message-(\d+)\./g)].map(([, number]) => Number(number))
+const messagesIn = (text: string): number[] =>
+  [...squeezed(text).matchAll(/message-(\d+)\./g)].map(([, number]) => Number(number))
 const slow = { content: 'slow '.repeat(2000), how: { latency: 20, chunkSize: 5 } }
-const resting = (raw: string) => [['?1004h', '?1004l'], ['?2004h', '?2004l'], ['?25l', '?25h'], ['?7l', '?7h'], ['?2026h', '?2026l'], ['?1002h', '?1002l'], ['?1049h', '?1049l']].filter(([on, off]) => raw.lastIndexOf(`\u001b[${on}`) > raw.lastIndexOf(`\u001b[${off}`))
+const resting = (raw: string) =>
+  [
+    ['?1004h', '?1004l'],
+    ['?2004h', '?2004l'],
+    ['?25l', '?25h'],
+    ['?7l', '?7h'],
+    ['?2026h', '?2026l'],
+    ['?1002h', '?1002l'],
+    ['?1049h', '?1049l'],
+  ].filter(([on, off]) => raw.lastIndexOf(`\u001b[${on}`) > raw.lastIndexOf(`\u001b[${off}`))
 /** The texts of the only session there is, as its journal has them. */
 function saidIn(place: Home): string[] {
   const session = readdirSync(join(place.root, '.vtcode/sessions')).find((name) => name.startsWith('ses_'))
-  return logOf(place, session!).flatMap(({ type, item }) => (type === 'item.completed' && (item.type === 'agent_message' || item.type === 'user_message') ? [item.text] : []))
+  return logOf(place, session!).flatMap(({ type, item }) =>
+    type === 'item.completed' && (item.type === 'agent_message' || item.type === 'user_message') ? [item.text] : [],
+  )
 }
 const isGone = (pid: number): boolean => {
   try {
@@ -43,7 +57,11 @@ const isGone = (pid: number): boolean => {
 describe('the chat in a storm', () => {
   it('of stops, continuations and sizes loses no word and shows none twice, and goes on', async () => {
     const pick = seeded(7)
-    const { type, until, end, kill, resize, text, raw, place } = await readyChat([streamed, { content: 'and on.' }], ['chat'], { env: { TERM_PROGRAM: 'vscode' }, process: true })
+    const { type, until, end, kill, resize, text, raw, place } = await readyChat(
+      [streamed, { content: 'and on.' }],
+      ['chat'],
+      { env: { TERM_PROGRAM: 'vscode' }, process: true },
+    )
     type('go\r')
     await until('message-1.')
     while (!text().includes('message-149.')) {
@@ -56,7 +74,12 @@ describe('the chat in a storm', () => {
       }
       await sleep(pick(5, 120))
     }
-    for (const [columns, rows] of [[20, 5], [8, 3], [1, 1], [90, 24]] as const) {
+    for (const [columns, rows] of [
+      [20, 5],
+      [8, 3],
+      [1, 1],
+      [90, 24],
+    ] as const) {
       resize(columns, rows)
       await sleep(60)
     }
@@ -69,7 +92,9 @@ describe('the chat in a storm', () => {
     expect(count(text(), 'and on.')).toBe(1)
     expect(faultsOf(raw())).toEqual([])
     expect(resting(raw())).toEqual([])
-    expect(saidIn(place)).toEqual(['go', messages.trimEnd(), 'more', 'and on.'].map((one) => expect.stringContaining(one)))
+    expect(saidIn(place)).toEqual(
+      ['go', messages.trimEnd(), 'more', 'and on.'].map((one) => expect.stringContaining(one)),
+    )
   })
 
   it('whose terminal is closed ends, and the journal has what was said', async () => {
@@ -110,7 +135,18 @@ describe('the chat in a storm', () => {
 describe('the chat and what is hostile', () => {
   it('shows names of files, bytes of programs that are no text, and a paste of 10 MB', async () => {
     const evil = 'a\u001b]0;owned\u0007\u202eb.txt'
-    const { type, until, answer, end, kill, text, raw, place } = await readyChat([{ toolCalls: [call('unified_exec', { action: 'run', command: "printf 'bytes \\377\\376 \\033]52;c;eA==\\007 end\\n'" })] }, { content: 'seen.' }], ['--mode', 'auto', 'chat'], { files: { [evil]: 'x' }, columns: 110, process: true })
+    const { type, until, answer, end, kill, text, raw, place } = await readyChat(
+      [
+        {
+          toolCalls: [
+            call('unified_exec', { action: 'run', command: "printf 'bytes \\377\\376 \\033]52;c;eA==\\007 end\\n'" }),
+          ],
+        },
+        { content: 'seen.' },
+      ],
+      ['--mode', 'auto', 'chat'],
+      { files: { [evil]: 'x' }, columns: 110, process: true },
+    )
     type('see @owned')
     await until(/→ a\\u\{1b\}\]0;owned/)
     type('\u0003')

@@ -43,8 +43,14 @@ describe('vtcode completion', () => {
 
   it('offers no word that would mean something to a shell, and runs no verb of others', async () => {
     await using made = await tempWorkspace()
-    await made.write('../home/mine/evil.yaml', 'name: evil\nkind: surface\nverb: evil\ndescription: Leaves a file.\nmodule: ./evil.js\n')
-    await made.write('../home/mine/evil.js', "import { writeFileSync } from 'node:fs'\nexport default async (kernel, argv, io) => (writeFileSync('pwned', ''), io.stdout.write('--$(touch${IFS}pwned)\\n'), 0)\n")
+    await made.write(
+      '../home/mine/evil.yaml',
+      'name: evil\nkind: surface\nverb: evil\ndescription: Leaves a file.\nmodule: ./evil.js\n',
+    )
+    await made.write(
+      '../home/mine/evil.js',
+      "import { writeFileSync } from 'node:fs'\nexport default async (kernel, argv, io) => (writeFileSync('pwned', ''), io.stdout.write('--$(touch${IFS}pwned)\\n'), 0)\n",
+    )
     const flags = ['-c', `manifests=["builtin","${made.home}/mine"]`]
     const { stdout } = await vtcode(made, [...flags, 'completion', '--complete', '--', 'evil', '--'])
     expect([stdout, await made.read('pwned')]).toEqual(['', undefined])
@@ -53,7 +59,10 @@ describe('vtcode completion', () => {
 
   it('names the shells for another one', async () => {
     await using made = await tempWorkspace()
-    expect(await vtcode(made, ['completion', 'tcsh'])).toMatchObject({ code: 2, stderr: expect.stringMatching(/bash[\s\S]*zsh[\s\S]*fish/) })
+    expect(await vtcode(made, ['completion', 'tcsh'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/bash[\s\S]*zsh[\s\S]*fish/),
+    })
   })
 
   /** Surroundings in which a shell finds the program by its name. */
@@ -66,23 +75,37 @@ describe('vtcode completion', () => {
 
   it.skipIf(lacks('bash'))('works in bash', async () => {
     await using made = await tempWorkspace()
-    const script = 'eval "$(vtcode completion bash)"; COMP_WORDS=(vtcode call unified_file re); COMP_CWORD=3; _vtcode; echo "${COMPREPLY[@]}"; COMP_WORDS=(vtcode ""); COMP_CWORD=1; _vtcode; echo "${#COMPREPLY[@]}"'
-    const [actions, verbs] = execFileSync('bash', ['-c', script], { cwd: made.root, env: named(made), encoding: 'utf8' }).split('\n')
+    const script =
+      'eval "$(vtcode completion bash)"; COMP_WORDS=(vtcode call unified_file re); COMP_CWORD=3; _vtcode; echo "${COMPREPLY[@]}"; COMP_WORDS=(vtcode ""); COMP_CWORD=1; _vtcode; echo "${#COMPREPLY[@]}"'
+    const [actions, verbs] = execFileSync('bash', ['-c', script], {
+      cwd: made.root,
+      env: named(made),
+      encoding: 'utf8',
+    }).split('\n')
     expect(actions).toBe('read')
     expect(Number(verbs)).toBeGreaterThan(20)
   })
 
   it.skipIf(lacks('fish'))('works in fish', async () => {
     await using made = await tempWorkspace()
-    const script = 'vtcode completion fish | source; complete -C "vtcode call unified_file re"; complete -C "vtcode sess"; complete -C "vtcode call unified_search structural --workflow "'
-    const found = execFileSync('fish', ['-c', script], { cwd: made.root, env: named(made), encoding: 'utf8' }).split('\n')
+    const script =
+      'vtcode completion fish | source; complete -C "vtcode call unified_file re"; complete -C "vtcode sess"; complete -C "vtcode call unified_search structural --workflow "'
+    const found = execFileSync('fish', ['-c', script], { cwd: made.root, env: named(made), encoding: 'utf8' }).split(
+      '\n',
+    )
     expect(found).toEqual(expect.arrayContaining(['read', 'sessions', 'query', 'rewrite']))
     expect(found).not.toContain('write')
   })
 
   it.skipIf(lacks('zsh'))('works in zsh, by the Tab key', async () => {
-    await using made = await tempWorkspace({ '../zsh/.zshrc': 'PS1="here> "\nautoload -Uz compinit\ncompinit -u -D\neval "$(vtcode completion zsh)"\n' })
-    const { terminal, until, end } = await typing({ root: made.root, env: { ...named(made), ZDOTDIR: join(dirname(made.root), 'zsh') } } as unknown as Home, ['-i'], { program: 'zsh' })
+    await using made = await tempWorkspace({
+      '../zsh/.zshrc': 'PS1="here> "\nautoload -Uz compinit\ncompinit -u -D\neval "$(vtcode completion zsh)"\n',
+    })
+    const { terminal, until, end } = await typing(
+      { root: made.root, env: { ...named(made), ZDOTDIR: join(dirname(made.root), 'zsh') } } as unknown as Home,
+      ['-i'],
+      { program: 'zsh' },
+    )
     await until('here>')
     terminal.write('echo ready\r')
     await until('\nready')

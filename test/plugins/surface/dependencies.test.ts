@@ -43,7 +43,10 @@ it('pins the packages of the lockfile', () => {
 describe('vtcode dependencies', () => {
   it('lists what is there, and installs ast-grep where it is missing', async () => {
     expect((await vtcode(['dependencies'])).stdout).toMatch(/^ast-grep +missing\nripgrep +\/.*rg\n$/)
-    expect(await vtcode(['dependencies', 'install', 'ast-grep'])).toMatchObject({ code: 0, stdout: `Installed: ${program()}\n` })
+    expect(await vtcode(['dependencies', 'install', 'ast-grep'])).toMatchObject({
+      code: 0,
+      stdout: `Installed: ${program()}\n`,
+    })
     expect(asked()).toEqual([`/${name}/-/${name.split('/')[1]}-${version}.tgz`])
     expect(execFileSync(program(), ['--version'], { encoding: 'utf8' })).toBe(`ast-grep ${version}\n`)
     expect(readdirSync(join(place.home, '.vtcode/bin'))).toEqual(['ast-grep'])
@@ -51,10 +54,19 @@ describe('vtcode dependencies', () => {
   })
   it('installs nothing that is not the pinned package, and nothing else', async () => {
     bare.answer.body = Buffer.concat([bare.real.subarray(0, -1), Buffer.from([0])])
-    expect(await vtcode(['dependencies', 'install', 'ast-grep'])).toMatchObject({ code: 1, stderr: expect.stringMatching(/not the pinned package/) })
+    expect(await vtcode(['dependencies', 'install', 'ast-grep'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/not the pinned package/),
+    })
     bare.answer = { status: 404, body: Buffer.from('gone') }
-    expect(await vtcode(['dependencies', 'install', 'ast-grep'])).toMatchObject({ code: 1, stderr: expect.stringMatching(/answers 404/) })
-    expect(await vtcode(['dependencies', 'install', 'left-pad'])).toMatchObject({ code: 2, stderr: expect.stringMatching(/possible: ast-grep/) })
+    expect(await vtcode(['dependencies', 'install', 'ast-grep'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/answers 404/),
+    })
+    expect(await vtcode(['dependencies', 'install', 'left-pad'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/possible: ast-grep/),
+    })
     expect(existsSync(program())).toBe(false)
   })
   it('is not held up by a process that was killed while it held the others back', async () => {
@@ -63,7 +75,11 @@ describe('vtcode dependencies', () => {
       await new Promise((resolve) => silent.once('listening', resolve))
       const registry = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`
       const env = { PATH: dirname(process.execPath), HOME: place.home, npm_config_registry: registry }
-      const stuck = spawn(process.execPath, [bare.bin, 'dependencies', 'install', 'ast-grep'], { cwd: place.root, env, stdio: 'ignore' })
+      const stuck = spawn(process.execPath, [bare.bin, 'dependencies', 'install', 'ast-grep'], {
+        cwd: place.root,
+        env,
+        stdio: 'ignore',
+      })
       await new Promise((resolve) => silent.once('request', resolve))
       stuck.kill('SIGKILL')
       expect(await vtcode(['dependencies', 'install', 'ast-grep'])).toMatchObject({ code: 0 })
@@ -83,7 +99,11 @@ describe('a search that needs ast-grep', () => {
   it('leaves it where it is not wanted, and says what to run', async () => {
     expect(await search({ VTCODE_AST_GREP_NO_INSTALL: '1' })).toMatchObject({
       ok: false,
-      error: { code: 'VT_SEARCH_ENGINE_MISSING', message: expect.stringContaining('VTCODE_AST_GREP_NO_INSTALL'), hint: expect.stringContaining('vtcode dependencies install ast-grep') },
+      error: {
+        code: 'VT_SEARCH_ENGINE_MISSING',
+        message: expect.stringContaining('VTCODE_AST_GREP_NO_INSTALL'),
+        hint: expect.stringContaining('vtcode dependencies install ast-grep'),
+      },
     })
     expect(asked()).toEqual([])
   })
@@ -92,13 +112,26 @@ describe('a search that needs ast-grep', () => {
     mkdirSync(dirname(settings), { recursive: true })
     for (const text of ['web: { enabled: false }\n', 'web: { deny_hosts: ["127.0.0.1"] }\n']) {
       writeFileSync(settings, text)
-      expect(await search()).toMatchObject({ ok: false, error: { code: 'VT_SEARCH_ENGINE_MISSING', message: expect.stringMatching(/web\.(deny_hosts|enabled)|settings switch the web off/) } })
+      expect(await search()).toMatchObject({
+        ok: false,
+        error: {
+          code: 'VT_SEARCH_ENGINE_MISSING',
+          message: expect.stringMatching(/web\.(deny_hosts|enabled)|settings switch the web off/),
+        },
+      })
     }
     rmSync(settings)
     expect(asked()).toEqual([])
     // The registry was named; where it sends us was not.
-    bare.answer = { status: 302, body: Buffer.from(''), headers: { location: `http://localhost:${bare.registry.port}/other.tgz` } }
-    expect(await search()).toMatchObject({ ok: false, error: { message: expect.stringContaining('localhost is refused') } })
+    bare.answer = {
+      status: 302,
+      body: Buffer.from(''),
+      headers: { location: `http://localhost:${bare.registry.port}/other.tgz` },
+    }
+    expect(await search()).toMatchObject({
+      ok: false,
+      error: { message: expect.stringContaining('localhost is refused') },
+    })
     expect(asked()).toHaveLength(1)
     bare.answer = { status: 200, body: bare.real }
     expect(await search()).toMatchObject({ ok: true })
@@ -106,7 +139,10 @@ describe('a search that needs ast-grep', () => {
   it('does not ask again within a day after a failure, unless it is told to', async () => {
     bare.answer = { status: 503, body: Buffer.from('') }
     expect(await search()).toMatchObject({ ok: false, error: { message: expect.stringContaining('503') } })
-    expect(await search()).toMatchObject({ ok: false, error: { message: expect.stringContaining('tried again after 24 h') } })
+    expect(await search()).toMatchObject({
+      ok: false,
+      error: { message: expect.stringContaining('tried again after 24 h') },
+    })
     expect(asked()).toHaveLength(1)
     bare.answer = { status: 200, body: bare.real }
     const note = join(place.home, '.vtcode/bin/ast-grep.failed.json')

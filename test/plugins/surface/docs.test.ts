@@ -20,7 +20,9 @@ it('vtcode docs --check notices a stale page, and docs writes it', async () => {
   expect(await docs('--check')).toMatchObject({ code: 1, stderr: expect.stringContaining('manifests/README.md') })
   expect((await docs()).code).toBe(0)
   expect((await docs('--check')).code).toBe(0)
-  expect(readFileSync(join(made.root, 'manifests/README.md'), 'utf8')).toContain('[unified_search/grep.yaml](unified_search/grep.yaml)')
+  expect(readFileSync(join(made.root, 'manifests/README.md'), 'utf8')).toContain(
+    '[unified_search/grep.yaml](unified_search/grep.yaml)',
+  )
 })
 
 it('vtcode docs writes the tables of the page on the loop, and nothing else in it', async () => {
@@ -45,8 +47,11 @@ it('the build makes a man page that names every verb and tool, is packed, and is
   const page = readFileSync(join(project, man), 'utf8')
   await using made = await tempWorkspace()
   const { stdout } = await vtcode(made, ['help'])
-  for (const [, verb] of stdout.matchAll(/^ {2}([a-z]+) {2,}/gm)) if (verb !== 'help') expect(page).toContain(`.SS vtcode ${verb}\n`)
-  const { tools } = JSON.parse((await vtcode(made, ['tools', '--json'])).stdout) as { tools: { tool: string; action?: string }[] }
+  for (const [, verb] of stdout.matchAll(/^ {2}([a-z]+) {2,}/gm))
+    if (verb !== 'help') expect(page).toContain(`.SS vtcode ${verb}\n`)
+  const { tools } = JSON.parse((await vtcode(made, ['tools', '--json'])).stdout) as {
+    tools: { tool: string; action?: string }[]
+  }
   for (const { tool, action } of tools) expect(page).toContain(`.B ${[tool, action].filter(Boolean).join(' ')}\n`)
   if (lacks('groff')) return
   const env = { PATH: process.env['PATH']!, LC_ALL: 'C.UTF-8' }

@@ -11,7 +11,7 @@ const modules = {
   throws: "throw new Error('on import')",
   hangs: 'await new Promise(() => setInterval(() => {}, 1000))',
   exports_nothing: 'export const a = 1',
-  good: "export default () => ({ ok: true, output: { fine: true } })",
+  good: 'export default () => ({ ok: true, output: { fine: true } })',
 }
 
 async function broken(): Promise<TempWorkspace> {
@@ -23,38 +23,72 @@ async function broken(): Promise<TempWorkspace> {
   await made.write('../home/tools/missing.yaml', manifest('missing'))
   await made.write('../home/tools/not_yaml.yaml', 'name: [\n')
   await made.write('../home/tools/wrong.yaml', 'name: wrong\ndescription: x\neffects: [fly]\nmodule: ./good.js\n')
-  await made.write('../home/.vtcode/vtcode.config.yaml', `manifests: [builtin, '${made.home}/tools']\nplugins: { import_timeout_secs: 3 }\n`)
+  await made.write(
+    '../home/.vtcode/vtcode.config.yaml',
+    `manifests: [builtin, '${made.home}/tools']\nplugins: { import_timeout_secs: 3 }\n`,
+  )
   return made
 }
 
 describe('vtcode doctor', () => {
   it('has nothing to fix where nothing is wrong', async () => {
     await using made = await tempWorkspace()
-    expect(await vtcode(made, ['doctor'])).toMatchObject({ code: 0, stdout: expect.stringContaining('Nothing to fix.') })
+    expect(await vtcode(made, ['doctor'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('Nothing to fix.'),
+    })
   })
 
   it('says whether commands run in a sandbox, and what follows when they do not', async () => {
     await using made = await tempWorkspace()
     const told = async (settings: string, env: Record<string, string> = {}) => {
       await made.write('../home/.vtcode/vtcode.config.yaml', settings)
-      return { text: (await vtcode(made, ['doctor'], { env })).stdout, ...JSON.parse((await vtcode(made, ['doctor', '--json'], { env })).stdout).sandbox }
+      return {
+        text: (await vtcode(made, ['doctor'], { env })).stdout,
+        ...JSON.parse((await vtcode(made, ['doctor', '--json'], { env })).stdout).sandbox,
+      }
     }
-    expect(await told('sandbox: { mode: off }\n')).toMatchObject({ mode: 'off', used: false, text: expect.stringMatching(/sandbox .*may outlive its session/) })
+    expect(await told('sandbox: { mode: off }\n')).toMatchObject({
+      mode: 'off',
+      used: false,
+      text: expect.stringMatching(/sandbox .*may outlive its session/),
+    })
     const bare = { PATH: '/nonexistent' }
-    expect(await told('{}\n', bare)).toMatchObject({ mode: 'auto', used: false, missing: expect.stringContaining('bwrap'), text: expect.stringContaining('may outlive') })
-    expect(await told('sandbox: { mode: required }\n', bare)).toMatchObject({ used: false, text: expect.stringContaining('no command runs') })
+    expect(await told('{}\n', bare)).toMatchObject({
+      mode: 'auto',
+      used: false,
+      missing: expect.stringContaining('bwrap'),
+      text: expect.stringContaining('may outlive'),
+    })
+    expect(await told('sandbox: { mode: required }\n', bare)).toMatchObject({
+      used: false,
+      text: expect.stringContaining('no command runs'),
+    })
   })
 
   it('names what left the group of its command without a sandbox and runs on', async () => {
     await using made = await tempWorkspace()
-    await made.write('../home/.vtcode/vtcode.config.yaml', 'sandbox: { mode: off }\npolicy: { allow: [unified_exec/run] }\n')
+    await made.write(
+      '../home/.vtcode/vtcode.config.yaml',
+      'sandbox: { mode: off }\npolicy: { allow: [unified_exec/run] }\n',
+    )
     const sleep = nap()
-    const run = await vtcode(made, ['call', '--mode', 'auto', 'unified_exec', 'run', '--command', `setsid sh -c 'touch up; exec ${sleep}' >/dev/null 2>&1 & until [ -e up ]; do sleep 0.02; done`])
+    const run = await vtcode(made, [
+      'call',
+      '--mode',
+      'auto',
+      'unified_exec',
+      'run',
+      '--command',
+      `setsid sh -c 'touch up; exec ${sleep}' >/dev/null 2>&1 & until [ -e up ]; do sleep 0.02; done`,
+    ])
     await eventually(() => processesWith(sleep.replace(' ', '\0')).length > 0)
     const [pid] = processesWith(sleep.replace(' ', '\0'))
     try {
       expect({ ...JSON.parse(run.stdout), pid }).toMatchObject({ ok: true, pid: expect.any(Number) })
-      expect((await vtcode(made, ['doctor'])).stdout).toContain(`process ${pid} outlived its command and its program: ${sleep}\n`)
+      expect((await vtcode(made, ['doctor'])).stdout).toContain(
+        `process ${pid} outlived its command and its program: ${sleep}\n`,
+      )
     } finally {
       if (pid !== undefined) process.kill(pid, 'SIGKILL')
     }
@@ -64,7 +98,9 @@ describe('vtcode doctor', () => {
     await using made = await tempWorkspace()
     await made.write('../home/.vtcode/vtcode.config.yaml', 'web: { private_hosts: [wiki.lan, 10.0.0.0/8] }\n')
     expect((await vtcode(made, ['doctor'])).stdout).toMatch(/web .*wiki\.lan, 10\.0\.0\.0\/8/)
-    expect(JSON.parse((await vtcode(made, ['doctor', '--json'])).stdout).web).toEqual({ private_hosts: ['wiki.lan', '10.0.0.0/8'] })
+    expect(JSON.parse((await vtcode(made, ['doctor', '--json'])).stdout).web).toEqual({
+      private_hosts: ['wiki.lan', '10.0.0.0/8'],
+    })
   })
 
   it('names what cannot be read by file and line, and runs no plugin', async () => {
@@ -80,7 +116,9 @@ describe('vtcode doctor', () => {
     await using made = await broken()
     const ran = await vtcode(made, ['doctor', '--probe', '--json'])
     const { diagnostics, contributions } = JSON.parse(ran.stdout)
-    const texts = diagnostics.map(({ files, message }: { files: string[]; message: string }) => `${files} ${message}`).join('\n')
+    const texts = diagnostics
+      .map(({ files, message }: { files: string[]; message: string }) => `${files} ${message}`)
+      .join('\n')
     for (const name of ['throws', 'hangs', 'exports_nothing', 'missing']) expect(texts).toContain(`${name}.yaml`)
     expect(texts).not.toContain('good.yaml')
     expect(contributions.length).toBeGreaterThan(10)
@@ -90,7 +128,9 @@ describe('vtcode doctor', () => {
   it('imports one plugin again with --retry, and no other', async () => {
     await using made = await broken()
     expect((await vtcode(made, ['doctor', '--retry', 'nobody'])).code).toBe(2)
-    expect((await vtcode(made, ['doctor', '--retry', 'user:throws'])).stdout).toMatch(/throws\.js of user:throws throws on import: on import/)
+    expect((await vtcode(made, ['doctor', '--retry', 'user:throws'])).stdout).toMatch(
+      /throws\.js of user:throws throws on import: on import/,
+    )
     await made.write('../home/tools/throws.js', modules.good)
     expect((await vtcode(made, ['doctor', '--retry', 'user:throws'])).stdout).not.toMatch(/on import|top-level await/)
   })
@@ -99,12 +139,18 @@ describe('vtcode doctor', () => {
     await using made = await broken()
     expect((await vtcode(made, ['call', 'good'])).code).toBe(0)
     expect((await vtcode(made, ['call', 'unified_file', 'read', '--path', 'a.txt'])).code).toBe(0)
-    expect(JSON.parse((await vtcode(made, ['call', 'throws'])).stdout)).toMatchObject({ ok: false, error: { code: 'VT_PLUGIN_IMPORT' } })
+    expect(JSON.parse((await vtcode(made, ['call', 'throws'])).stdout)).toMatchObject({
+      ok: false,
+      error: { code: 'VT_PLUGIN_IMPORT' },
+    })
   })
 
   it('ends with 3 when a settings file is wrong, and names it', async () => {
     await using made = await tempWorkspace({ 'vtcode.config.yaml': 'nonsense: 1\n' })
-    expect(await vtcode(made, ['doctor'])).toMatchObject({ code: 3, stderr: expect.stringContaining('vtcode.config.yaml') })
+    expect(await vtcode(made, ['doctor'])).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('vtcode.config.yaml'),
+    })
   })
 })
 
@@ -128,7 +174,11 @@ describe.skipIf(none)(`vtcode doctor --sandbox${none ? ' (SKIPPED: needs bwrap)'
   it('attempts everything that the sandbox prevents and says of each that it held', async () => {
     await using made = await tempWorkspace()
     const { code, stdout, stderr } = await vtcode(made, ['doctor', '--sandbox'])
-    expect({ code, stderr, open: stdout.split('\n').filter((line) => !line.startsWith('held  ')) }).toEqual({ code: 0, stderr: '', open: [''] })
+    expect({ code, stderr, open: stdout.split('\n').filter((line) => !line.startsWith('held  ')) }).toEqual({
+      code: 0,
+      stderr: '',
+      open: [''],
+    })
     for (const who of ['Codex', 'Claude', 'Gemini', 'opencode', 'Copilot', 'cargo', 'vault', 'rclone', 'PostgreSQL']) {
       expect(stdout).toContain(`held  reading the login of ${who}\n`)
       expect(stdout).toContain(`held  reading the login of ${who} where the home is the workspace\n`)
@@ -141,8 +191,13 @@ describe.skipIf(none)(`vtcode doctor --sandbox${none ? ' (SKIPPED: needs bwrap)'
     await made.write('../home/bin/bwrap', unbounded)
     const bin = join(made.home, 'bin')
     chmodSync(join(bin, 'bwrap'), 0o755)
-    const { code, stdout } = await vtcode(made, ['doctor', '--sandbox'], { env: { PATH: `${bin}:${process.env.PATH}` } })
-    expect({ code, open: stdout.split('\n').filter((line) => !line.startsWith('held  ')) }).toEqual({ code: 1, open: [expect.stringMatching(/^open {2}more than 2048 processes/), ''] })
+    const { code, stdout } = await vtcode(made, ['doctor', '--sandbox'], {
+      env: { PATH: `${bin}:${process.env.PATH}` },
+    })
+    expect({ code, open: stdout.split('\n').filter((line) => !line.startsWith('held  ')) }).toEqual({
+      code: 1,
+      open: [expect.stringMatching(/^open {2}more than 2048 processes/), ''],
+    })
   })
 
   it('names the sockets that the settings leave in sight', async () => {
@@ -152,7 +207,10 @@ describe.skipIf(none)(`vtcode doctor --sandbox${none ? ' (SKIPPED: needs bwrap)'
     await new Promise((resolve) => server.once('listening', resolve))
     await made.write('../home/.vtcode/vtcode.config.yaml', `sandbox: { readable: ['${path}'] }\n`)
     try {
-      expect(await vtcode(made, ['doctor', '--sandbox'])).toMatchObject({ code: 1, stdout: expect.stringContaining(`open  sockets of the machine: ${path}\n`) })
+      expect(await vtcode(made, ['doctor', '--sandbox'])).toMatchObject({
+        code: 1,
+        stdout: expect.stringContaining(`open  sockets of the machine: ${path}\n`),
+      })
     } finally {
       server.close()
     }
@@ -166,13 +224,36 @@ describe.skipIf(none)(`vtcode doctor --sandbox${none ? ' (SKIPPED: needs bwrap)'
     const env = { PATH: `${bin}:${process.env.PATH}` }
     // A process of its own: what a process has found of its sandbox it keeps.
     const { code, stdout } = await vtcode(made, ['doctor', '--sandbox', '--json'], { env, process: true })
-    const open = (JSON.parse(stdout).attempts as { name: string; held: boolean }[]).flatMap(({ name, held }) => (held ? [] : [name]))
+    const open = (JSON.parse(stdout).attempts as { name: string; held: boolean }[]).flatMap(({ name, held }) =>
+      held ? [] : [name],
+    )
     expect(code).toBe(1)
-    for (const name of ['writing outside the workspace', 'reading outside the workspace', 'making user namespaces', 'the network', 'reading the state of the machine', 'reading what settings deny', "writing git's settings", 'writing settings of this program', 'reading the login of Codex', 'reading the login of Codex where the home is the workspace', 'writing what starts with the shell']) {
+    for (const name of [
+      'writing outside the workspace',
+      'reading outside the workspace',
+      'making user namespaces',
+      'the network',
+      'reading the state of the machine',
+      'reading what settings deny',
+      "writing git's settings",
+      'writing settings of this program',
+      'reading the login of Codex',
+      'reading the login of Codex where the home is the workspace',
+      'writing what starts with the shell',
+    ]) {
       expect(open).toContain(name)
     }
     await made.write('../home/.vtcode/vtcode.config.yaml', 'sandbox: { mode: required }\n')
-    const run = await vtcode(made, ['call', '--mode', 'auto', 'unified_exec', 'run', '--command', 'ls'], { env, process: true })
-    expect(JSON.parse(run.stdout)).toMatchObject({ ok: false, error: { code: 'VT_EXEC_SANDBOX', message: expect.stringContaining('does not hold here: open is writing outside the workspace') } })
+    const run = await vtcode(made, ['call', '--mode', 'auto', 'unified_exec', 'run', '--command', 'ls'], {
+      env,
+      process: true,
+    })
+    expect(JSON.parse(run.stdout)).toMatchObject({
+      ok: false,
+      error: {
+        code: 'VT_EXEC_SANDBOX',
+        message: expect.stringContaining('does not hold here: open is writing outside the workspace'),
+      },
+    })
   })
 })

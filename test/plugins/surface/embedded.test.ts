@@ -10,25 +10,50 @@ describe('the tools of a kernel in the AI SDK', () => {
     await using vt = await bootKernel({ mode: 'auto', files: { 'a.txt': 'one\n' } })
     const tools = toAITools(vt.kernel)
     expect(Object.keys(tools)).toEqual(vt.kernel.tools({ lean: true }).map(({ name }) => name))
-    expect(await asSchema(tools['unified_file']!.inputSchema as never).jsonSchema).toMatchObject({ type: 'object', properties: { path: {} } })
-    expect(Object.keys(toAITools(vt.kernel, { only: { tools: ['unified_search'] } }))).toEqual(vt.kernel.tools({ lean: true, only: ['unified_search'] }).map(({ name }) => name))
+    expect(await asSchema(tools['unified_file']!.inputSchema as never).jsonSchema).toMatchObject({
+      type: 'object',
+      properties: { path: {} },
+    })
+    expect(Object.keys(toAITools(vt.kernel, { only: { tools: ['unified_search'] } }))).toEqual(
+      vt.kernel.tools({ lean: true, only: ['unified_search'] }).map(({ name }) => name),
+    )
   })
 
   it('are called by the SDK; what is refused or wrong is read by the model, and a person is asked by the embedder', async () => {
     await using vt = await bootKernel({ mode: 'ask', files: { 'a.txt': 'one\n' } })
-    const calls = [{ action: 'read', path: 'a.txt' }, { action: 'write', path: 'b.txt', content: 'x' }, { action: 'read', path: '../x' }, { action: 'read', path: 'a.txt', odd: 1 }]
+    const calls = [
+      { action: 'read', path: 'a.txt' },
+      { action: 'write', path: 'b.txt', content: 'x' },
+      { action: 'read', path: '../x' },
+      { action: 'read', path: 'a.txt', odd: 1 },
+    ]
     let step = 0
     const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } } as never
     const model = new MockLanguageModelV3({
       doGenerate: async () => {
         const call = calls[step++]
-        return { content: call ? [{ type: 'tool-call', toolCallId: `c${step}`, toolName: 'unified_file', input: JSON.stringify(call) }] : [{ type: 'text', text: 'done' }], finishReason: { unified: call ? 'tool-calls' : 'stop', raw: undefined }, usage, warnings: [] }
+        return {
+          content: call
+            ? [{ type: 'tool-call', toolCallId: `c${step}`, toolName: 'unified_file', input: JSON.stringify(call) }]
+            : [{ type: 'text', text: 'done' }],
+          finishReason: { unified: call ? 'tool-calls' : 'stop', raw: undefined },
+          usage,
+          warnings: [],
+        }
       },
     })
     const asked: string[] = []
-    const { text } = await generateText({ model, tools: toAITools(vt.kernel, { approve: ({ reasons }) => (asked.push(...reasons), true) }) as unknown as ToolSet, stopWhen: stepCountIs(9), prompt: 'go' })
+    const { text } = await generateText({
+      model,
+      tools: toAITools(vt.kernel, { approve: ({ reasons }) => (asked.push(...reasons), true) }) as unknown as ToolSet,
+      stopWhen: stepCountIs(9),
+      prompt: 'go',
+    })
     expect([text, await vt.read('b.txt'), asked.length]).toEqual(['done', 'x', 1])
-    const read = model.doGenerateCalls.at(-1)!.prompt.flatMap(({ role, content }) => (role === 'tool' ? content : [])).map((part) => (part.type === 'tool-result' ? part.output : undefined))
+    const read = model.doGenerateCalls
+      .at(-1)!
+      .prompt.flatMap(({ role, content }) => (role === 'tool' ? content : []))
+      .map((part) => (part.type === 'tool-result' ? part.output : undefined))
     expect(read).toEqual([
       { type: 'text', value: expect.stringContaining('one') },
       { type: 'text', value: expect.any(String) },
@@ -41,9 +66,15 @@ describe('the tools of a kernel in the AI SDK', () => {
     await using vt = await bootKernel({ mode: 'auto', files: { 'a.txt': 'one\n' } })
     const abort = new AbortController()
     abort.abort()
-    expect(await toAITools(vt.kernel)['unified_file']!.execute({ action: 'read', path: 'a.txt' }, { abortSignal: abort.signal })).toMatchObject({ ok: false, code: 'VT_CALL_ABORTED' })
+    expect(
+      await toAITools(vt.kernel)['unified_file']!.execute(
+        { action: 'read', path: 'a.txt' },
+        { abortSignal: abort.signal },
+      ),
+    ).toMatchObject({ ok: false, code: 'VT_CALL_ABORTED' })
     const lent = toAITools(vt.kernel, { only: { tools: ['unified_file/read'] } })
-    for (const tool of Object.values(lent)) expect(await tool.execute({ action: 'write', path: 'a.txt', content: 'x' }, {})).toMatchObject({ ok: false })
+    for (const tool of Object.values(lent))
+      expect(await tool.execute({ action: 'write', path: 'a.txt', content: 'x' }, {})).toMatchObject({ ok: false })
     expect(await vt.read('a.txt')).toBe('one\n')
   })
 })
@@ -56,7 +87,9 @@ it('an MCP client in the same process lists, calls and ends, and the next one fi
     const client = new Client({ name, version: '1' })
     await client.connect(theirs)
     expect((await client.listTools()).tools.map((tool) => tool.name)).toContain('unified_file_read')
-    expect(await client.callTool({ name: 'unified_file_read', arguments: { action: 'read', path: 'a.txt' } })).toMatchObject({ content: [{ type: 'text', text: expect.stringContaining('one') }] })
+    expect(
+      await client.callTool({ name: 'unified_file_read', arguments: { action: 'read', path: 'a.txt' } }),
+    ).toMatchObject({ content: [{ type: 'text', text: expect.stringContaining('one') }] })
     await client.close()
   }
 })

@@ -15,8 +15,14 @@ const deny = { policy: { deny: ['Edit(a.txt)'] } }
 const allow = (...rules: string[]) => ({ policy: { allow: rules } })
 const hook = (event: string, command: string) => ({ hooks: { [event]: [{ hooks: [{ command }] }] } })
 const harness = (settings: object) => ({ agent: { model: 'peer/m', harness: settings } })
-const error = (status: number, message: string, code?: string) => ({ error: { message, ...(code !== undefined && { code }) }, status })
-const signal = (when: NonNullable<Scene['once']>['when'], ...signals: NodeJS.Signals[]): NonNullable<Scene['once']> => ({
+const error = (status: number, message: string, code?: string) => ({
+  error: { message, ...(code !== undefined && { code }) },
+  status,
+})
+const signal = (
+  when: NonNullable<Scene['once']>['when'],
+  ...signals: NodeJS.Signals[]
+): NonNullable<Scene['once']> => ({
   when,
   then: async (child) => {
     for (const [index, one] of signals.entries()) {
@@ -28,9 +34,17 @@ const signal = (when: NonNullable<Scene['once']>['when'], ...signals: NodeJS.Sig
 })
 const isAsked: NonNullable<Scene['once']>['when'] = (_, peer) => peer.asked.length > 0
 const hasBegun: NonNullable<Scene['once']>['when'] = ({ root }) => existsSync(join(root, 'begun'))
-const questions = (root: string): string[] => (existsSync(join(root, '.vtcode/approvals')) ? readdirSync(join(root, '.vtcode/approvals')).filter((name) => name.endsWith('.json')) : [])
+const questions = (root: string): string[] =>
+  existsSync(join(root, '.vtcode/approvals'))
+    ? readdirSync(join(root, '.vtcode/approvals')).filter((name) => name.endsWith('.json'))
+    : []
 const waits: NonNullable<Scene['once']>['when'] = ({ root }) => questions(root).length > 0
-const says = (...words: string[]): NonNullable<Scene['once']> => ({ when: waits, beside: true, then: (_, place) => vtcode(place, ['approvals', words[0]!, questions(place.root)[0]!.replace('.json', ''), ...words.slice(1)]) })
+const says = (...words: string[]): NonNullable<Scene['once']> => ({
+  when: waits,
+  beside: true,
+  then: (_, place) =>
+    vtcode(place, ['approvals', words[0]!, questions(place.root)[0]!.replace('.json', ''), ...words.slice(1)]),
+})
 const long = run('touch begun; sleep 60')
 const sleeping = allow('Bash(touch *)', 'Bash(sleep *)')
 
@@ -39,54 +53,130 @@ const rows: Record<string, Scene> = {
   'nothing to do': { script: [{ content: 'Nothing.' }] },
   'denied write, then an honest answer': { script: [step(write()), done, honest], settings: deny },
   'denied write, then done all the same': { script: [step(write()), done, done], settings: deny },
-  'denied write, then a look around': { script: [step(write()), step(run('ls')), done, honest], settings: { policy: { deny: ['Edit(a.txt)'], allow: ['Bash(ls)'] } } },
+  'denied write, then a look around': {
+    script: [step(write()), step(run('ls')), done, honest],
+    settings: { policy: { deny: ['Edit(a.txt)'], allow: ['Bash(ls)'] } },
+  },
   'denied write, then another way': { script: [step(write()), step(write('b.txt')), done, honest], settings: deny },
   'failed edit': { script: [step(edit('three')), done, honest] },
   'failed edit, then a good one': { script: [step(edit('three')), step(edit('one')), done, honest] },
   'failing test run': { script: [step(run('false')), { content: 'The tests fail.' }], settings: allow('Bash(false)') },
-  'denied read': { script: [step(read('.env')), { content: 'I may not read it.' }], settings: { policy: { deny: ['Read(.env)'] } } },
+  'denied read': {
+    script: [step(read('.env')), { content: 'I may not read it.' }],
+    settings: { policy: { deny: ['Read(.env)'] } },
+  },
   'two denials': { script: [step(write(), write('b.txt')), done, honest], settings: { policy: { deny: ['Edit'] } } },
-  'refused by a hook': { script: [step(write()), done, honest], settings: hook('PreToolUse', 'echo not on a Sunday >&2; exit 2') },
+  'refused by a hook': {
+    script: [step(write()), done, honest],
+    settings: hook('PreToolUse', 'echo not on a Sunday >&2; exit 2'),
+  },
   'refused because nobody can be asked': { script: [step(write()), done, honest], mode: 'ask' },
-  'refused by a person': { script: [step(write()), done, honest], mode: 'ask', settings: harness({ async_approval: { enabled: true } }), once: says('reject', '--message', 'Not on a Sunday.') },
-  'allowed by a person': { script: [step(write()), done], mode: 'ask', settings: harness({ async_approval: { enabled: true } }), once: says('approve') },
-  'refused by a cap': { script: [step(write('b.txt')), step(write()), done, honest], settings: { policy: { constraints: { 'unified_file/write': { max_calls_per_minute: 1 } } } } },
+  'refused by a person': {
+    script: [step(write()), done, honest],
+    mode: 'ask',
+    settings: harness({ async_approval: { enabled: true } }),
+    once: says('reject', '--message', 'Not on a Sunday.'),
+  },
+  'allowed by a person': {
+    script: [step(write()), done],
+    mode: 'ask',
+    settings: harness({ async_approval: { enabled: true } }),
+    once: says('approve'),
+  },
+  'refused by a cap': {
+    script: [step(write('b.txt')), step(write()), done, honest],
+    settings: { policy: { constraints: { 'unified_file/write': { max_calls_per_minute: 1 } } } },
+  },
   'a model that nobody knows': { script: [], settings: { agent: { model: 'nobody/m' } } },
   'a prompt that a hook refuses': { script: [done], settings: hook('UserPromptSubmit', 'echo no secrets >&2; exit 2') },
-  'the money is used up': { script: [{ ...step(read('there.txt')), usage: { prompt_tokens: 1000, completion_tokens: 1000 } }, done], provider: { cost: { input: 100, output: 900 } }, settings: harness({ max_budget_usd: 1 }) },
-  'a limit of steps': { script: [step(read('there.txt')), { content: 'Half of it.' }], settings: { tools: { max_tool_loops: 1 } } },
-  'a limit of steps behind a denied write': { script: [step(write()), { content: 'Not applied.' }], settings: { ...deny, tools: { max_tool_loops: 1 } } },
-  'a limit of turns': { script: [done, done], settings: { tools: { max_conversation_turns: 1 } }, lines: ['go', 'go on'], then: ['exec', '--mode', 'auto', '--resume', 'last', 'go on'] },
-  'calls in a circle': { script: [...Array.from({ length: 4 }, () => step(write())), { content: 'In circles.' }], settings: deny },
+  'the money is used up': {
+    script: [{ ...step(read('there.txt')), usage: { prompt_tokens: 1000, completion_tokens: 1000 } }, done],
+    provider: { cost: { input: 100, output: 900 } },
+    settings: harness({ max_budget_usd: 1 }),
+  },
+  'a limit of steps': {
+    script: [step(read('there.txt')), { content: 'Half of it.' }],
+    settings: { tools: { max_tool_loops: 1 } },
+  },
+  'a limit of steps behind a denied write': {
+    script: [step(write()), { content: 'Not applied.' }],
+    settings: { ...deny, tools: { max_tool_loops: 1 } },
+  },
+  'a limit of turns': {
+    script: [done, done],
+    settings: { tools: { max_conversation_turns: 1 } },
+    lines: ['go', 'go on'],
+    then: ['exec', '--mode', 'auto', '--resume', 'last', 'go on'],
+  },
+  'calls in a circle': {
+    script: [...Array.from({ length: 4 }, () => step(write())), { content: 'In circles.' }],
+    settings: deny,
+  },
   'cut at its length': { script: [{ content: 'It was a dark and', finishReason: 'length' }] },
   'cut by a filter': { script: [{ content: 'It was a dark and', finishReason: 'content_filter' }] },
-  'longer than the context': { script: Array.from({ length: 6 }, () => error(400, 'maximum context length exceeded', 'context_length_exceeded')) },
+  'longer than the context': {
+    script: Array.from({ length: 6 }, () => error(400, 'maximum context length exceeded', 'context_length_exceeded')),
+  },
   'a server that says 401': { script: [error(401, 'bad key')] },
   'a server that says 429': { script: [error(429, 'slow down')] },
   'a server that says 500': { script: [error(500, 'oops')] },
   'a dead server': { script: [], server: 'dead' },
   'a silent server': { script: [], server: 'silent', provider: { timeouts: { first_token_ms: 300 } } },
   'a server of something else': { script: [], server: 'prose' },
-  'an answer that breaks off': { script: [{ content: 'It was a dark and stormy night.', how: { truncateAfterChunks: 2, chunkSize: 5 } }] },
+  'an answer that breaks off': {
+    script: [{ content: 'It was a dark and stormy night.', how: { truncateAfterChunks: 2, chunkSize: 5 } }],
+  },
   'an empty answer': { script: Array.from({ length: 4 }, () => ({ content: '' })) },
-  'calls written as text': { script: Array.from({ length: 3 }, () => ({ content: '<tool_call>{"name":"unified_file"}</tool_call>' })) },
+  'calls written as text': {
+    script: Array.from({ length: 3 }, () => ({ content: '<tool_call>{"name":"unified_file"}</tool_call>' })),
+  },
   'a call that fits no schema': { script: [step(call('unified_file', { action: 'write', path: 7 })), done, honest] },
   'a tool that nobody has': { script: [step(call('no_such_tool', {})), { content: 'There is no such tool.' }] },
-  'a command that does not end in its time': { script: [step(call('unified_exec', { action: 'run', command: 'sleep 60', timeout_secs: 1 })), { content: 'It did not end.' }], settings: sleeping },
+  'a command that does not end in its time': {
+    script: [
+      step(call('unified_exec', { action: 'run', command: 'sleep 60', timeout_secs: 1 })),
+      { content: 'It did not end.' },
+    ],
+    settings: sleeping,
+  },
   'stopped in its text': { script: [slow], once: signal(isAsked, 'SIGINT') },
   'stopped in a call': { script: [step(long), done], settings: sleeping, once: signal(hasBegun, 'SIGINT') },
-  'stopped while somebody is asked': { script: [step(write()), done], mode: 'ask', settings: harness({ async_approval: { enabled: true } }), once: signal(waits, 'SIGINT') },
+  'stopped while somebody is asked': {
+    script: [step(write()), done],
+    mode: 'ask',
+    settings: harness({ async_approval: { enabled: true } }),
+    once: signal(waits, 'SIGINT'),
+  },
   'stopped twice': { script: [step(long), done], settings: sleeping, once: signal(hasBegun, 'SIGINT', 'SIGINT') },
-  'killed, and gone on with': { script: [step(write('b.txt'), long), done], settings: sleeping, once: signal(hasBegun, 'SIGKILL'), then: ['resume', '--last', '--continue-turn', '--mode', 'auto'] },
-  'killed, and left for something else': { script: [step(long, write('b.txt')), { content: 'Something else.' }], settings: sleeping, once: signal(hasBegun, 'SIGKILL'), then: ['exec', '--mode', 'auto', '--resume', 'last', 'something else'] },
-  'a full disk': { script: [step(write('b.txt')), done], node: ['--import', join(import.meta.dirname, '../../support/full.mjs')] },
+  'killed, and gone on with': {
+    script: [step(write('b.txt'), long), done],
+    settings: sleeping,
+    once: signal(hasBegun, 'SIGKILL'),
+    then: ['resume', '--last', '--continue-turn', '--mode', 'auto'],
+  },
+  'killed, and left for something else': {
+    script: [step(long, write('b.txt')), { content: 'Something else.' }],
+    settings: sleeping,
+    once: signal(hasBegun, 'SIGKILL'),
+    then: ['exec', '--mode', 'auto', '--resume', 'last', 'something else'],
+  },
+  'a full disk': {
+    script: [step(write('b.txt')), done],
+    node: ['--import', join(import.meta.dirname, '../../support/full.mjs')],
+  },
 }
 
 /**
  * A signal to each surface is played by the first of these rows; what a process does when it comes is in no surface, so the long run alone plays
  * the rest everywhere. A failed command is reported by each surface in `failing test run`; one that runs for its whole time is waited for once.
  */
-const onlyExec = new Set(['a command that does not end in its time', 'stopped in a call', 'stopped while somebody is asked', 'stopped twice', 'a full disk'])
+const onlyExec = new Set([
+  'a command that does not end in its time',
+  'stopped in a call',
+  'stopped while somebody is asked',
+  'stopped twice',
+  'a full disk',
+])
 
 /** Plays an ending at each surface: side by side where each has a process of its own, else one after another in this process. */
 async function playAll(title: string, faces: readonly Face[]) {
@@ -110,7 +200,11 @@ describe('the endings of a run', () => {
     const played = await playAll(title, Object.keys(faces) as Face[])
     for (const [face, { err, ...expected }] of Object.entries(faces) as [Face, NonNullable<Ending['exec']>][]) {
       const { told: is, log: events } = played[face]
-      expect({ face, ...is }).toEqual({ face, ...expected, err: err === undefined ? expect.anything() : err.map((line) => `${line}\n`).join('') })
+      expect({ face, ...is }).toEqual({
+        face,
+        ...expected,
+        err: err === undefined ? expect.anything() : err.map((line) => `${line}\n`).join(''),
+      })
       if (log) checkLog(events)
     }
     if (asked !== undefined) expect([played.exec.asked.length, played.exec.logged]).toEqual([asked, log])
@@ -122,7 +216,11 @@ describe('the endings of a run', () => {
       const refused = log.not_applied?.some((one) => / VT_POLICY_/.test(one)) ?? false
       expect([title, exec.code === 0]).toEqual([title, log.outcome === 'success' && !refused])
       const lines = exec.err ?? []
-      for (const one of log.not_applied ?? []) expect([title, lines]).toEqual([title, expect.arrayContaining([expect.stringContaining(`Not applied: ${one.split(' ')[0]}`)])])
+      for (const one of log.not_applied ?? [])
+        expect([title, lines]).toEqual([
+          title,
+          expect.arrayContaining([expect.stringContaining(`Not applied: ${one.split(' ')[0]}`)]),
+        ])
       // What is no success says why, and what to do next.
       if (exec.code !== 0) expect([title, lines.at(-1)]).toEqual([title, expect.stringMatching(/^ {2}\S/)])
     }

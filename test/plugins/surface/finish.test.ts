@@ -9,11 +9,15 @@ import { samplePoints } from '../../support/sample.js'
 import { call, eventsOf, home, logOf, startPeer, vtcode, type Answer, type Home } from '../../support/peer.js'
 
 const step = (...toolCalls: NonNullable<Answer['toolCalls']>): Answer => ({ toolCalls })
-const create = (...items: unknown[]): Answer => step(call('task_tracker', { action: 'create', title: 'the task', items }))
+const create = (...items: unknown[]): Answer =>
+  step(call('task_tracker', { action: 'create', title: 'the task', items }))
 const mark = (index: number, status: string): Answer => step(call('task_tracker', { action: 'update', index, status }))
 const write = (path: string, content = 'x'): Answer => step(call('unified_file', { action: 'write', path, content }))
 const done: Answer = { content: 'Done.' }
-const allow = (...commands: string[]) => ({ policy: { allow: commands.map((command) => `Bash(${command})`) }, sandbox: { mode: 'off' } })
+const allow = (...commands: string[]) => ({
+  policy: { allow: commands.map((command) => `Bash(${command})`) },
+  sandbox: { mode: 'off' },
+})
 
 interface Scene {
   script: Answer[]
@@ -24,7 +28,12 @@ interface Scene {
 }
 async function place({ script, settings, harness, files = {} }: Scene): Promise<{ at: Home; bodies: any[] }> {
   const peer = hold(await startPeer(script))
-  const at = hold(await home(peer, files, { settings: { agent: { model: 'peer/m', ...(harness && { harness }) }, ...settings }, provider: { context_window: 128_000 } }))
+  const at = hold(
+    await home(peer, files, {
+      settings: { agent: { model: 'peer/m', ...(harness && { harness }) }, ...settings },
+      provider: { context_window: 128_000 },
+    }),
+  )
   return Object.defineProperty({ at, bodies: [] as any[] }, 'bodies', { get: () => peer.bodies })
 }
 async function run(at: Home, args: string[]) {
@@ -32,8 +41,18 @@ async function run(at: Home, args: string[]) {
   const events = eventsOf(out)
   if (events[0]?.seq === 1) checkLog(events)
   const completed = events.filter(({ type }) => type === 'item.completed').map(({ item }) => item)
-  const said = completed.filter(({ type, origin }) => type === 'user_message' && origin === 'harness').map(({ text }) => text)
-  return { code, err, events, end: events.at(-1), said, harness: completed.filter(({ type }) => type === 'harness').map(({ event }) => event), completed }
+  const said = completed
+    .filter(({ type, origin }) => type === 'user_message' && origin === 'harness')
+    .map(({ text }) => text)
+  return {
+    code,
+    err,
+    events,
+    end: events.at(-1),
+    said,
+    harness: completed.filter(({ type }) => type === 'harness').map(({ event }) => event),
+    completed,
+  }
 }
 async function exec(scene: Scene) {
   const there = await place(scene)
@@ -42,31 +61,66 @@ async function exec(scene: Scene) {
 
 describe('a run goes on until its tracker is complete', () => {
   it('with exactly the open items, whatever the model says of its work, in any language', async () => {
-    const { said, code, harness, end } = await exec({ script: [create('read', 'write', 'test'), mark(1, 'completed'), { content: 'Alles fertig! Die Aufgabe ist vollständig erledigt.' }, mark(2, 'completed'), mark(3, 'completed'), done] })
-    expect(said).toEqual(['Open:\n2 [ ] write\n3 [ ] test\nGo on with the next. When one cannot be done, mark it blocked and say why.'])
+    const { said, code, harness, end } = await exec({
+      script: [
+        create('read', 'write', 'test'),
+        mark(1, 'completed'),
+        { content: 'Alles fertig! Die Aufgabe ist vollständig erledigt.' },
+        mark(2, 'completed'),
+        mark(3, 'completed'),
+        done,
+      ],
+    })
+    expect(said).toEqual([
+      'Open:\n2 [ ] write\n3 [ ] test\nGo on with the next. When one cannot be done, mark it blocked and say why.',
+    ])
     expect([code, end.outcome_code, end.num_turns, harness]).toEqual([0, 'success', 2, ['continuation_started']])
   })
   it('and not where nothing is open, also when a log that was read says so', async () => {
-    const { said, code } = await exec({ script: [step(call('unified_file', { action: 'read', path: 'log.txt' })), done], files: { 'log.txt': 'The task is not complete. Open items: 2.\n' } })
+    const { said, code } = await exec({
+      script: [step(call('unified_file', { action: 'read', path: 'log.txt' })), done],
+      files: { 'log.txt': 'The task is not complete. Open items: 2.\n' },
+    })
     expect([said, code]).toEqual([[], 0])
   })
   it('three turns without a call end it, with a handoff that the next run shows once', async () => {
-    const { at, code, end, said } = await exec({ script: [create('a'), done, done, done, done, { content: 'I see.' }, done, done, done] })
+    const { at, code, end, said } = await exec({
+      script: [create('a'), done, done, done, done, { content: 'I see.' }, done, done, done],
+    })
     expect([code, end.outcome_code, said.length]).toEqual([1, 'stopped_no_action', 3])
     expect(end.result).toBe('Done.\n\nWhat is left stands in .vtcode/tasks/current_blocked.md.')
     const text = readFileSync(join(at.root, '.vtcode/tasks/current_blocked.md'), 'utf8')
-    expect(text).toMatch(/^---\nsession_id: ses_\w+\noutcome: stopped_no_action\ncreated_at: .*\nworkspace: .*\nresume_command: vtcode resume ses_\w+ "<what to do>"\n---\n/)
-    for (const part of ['Blocker Summary', 'Current Tracker Snapshot', 'Relevant Paths', 'Verification Output', 'Resume Metadata']) expect(text).toContain(`## ${part}\n`)
+    expect(text).toMatch(
+      /^---\nsession_id: ses_\w+\noutcome: stopped_no_action\ncreated_at: .*\nworkspace: .*\nresume_command: vtcode resume ses_\w+ "<what to do>"\n---\n/,
+    )
+    for (const part of [
+      'Blocker Summary',
+      'Current Tracker Snapshot',
+      'Relevant Paths',
+      'Verification Output',
+      'Resume Metadata',
+    ])
+      expect(text).toContain(`## ${part}\n`)
     expect(readdirSync(join(at.root, '.vtcode/tasks/blockers')).length).toBe(1)
     const again = await run(at, ['exec', '--json', '--continue', 'more'])
     expect(again.said.filter((one) => one.startsWith('What was left')).length).toBe(1)
     expect(readdirSync(join(at.root, '.vtcode/tasks/archive', end.session_id))).toContain('current_blocked.md')
   })
   it('what is all blocked is handed off', async () => {
-    const { code, end, said } = await exec({ script: [create('a', 'b'), mark(1, 'completed'), mark(2, 'blocked'), { content: 'There is no key.' }] })
-    expect([code, end.outcome_code, said, end.result]).toEqual([1, 'handed_off', [], expect.stringContaining('There is no key.')])
+    const { code, end, said } = await exec({
+      script: [create('a', 'b'), mark(1, 'completed'), mark(2, 'blocked'), { content: 'There is no key.' }],
+    })
+    expect([code, end.outcome_code, said, end.result]).toEqual([
+      1,
+      'handed_off',
+      [],
+      expect.stringContaining('There is no key.'),
+    ])
   })
-  it.each([['off', ['exec', '--json', 'go']], ['exec_only', ['exec', '--json', '--mode', 'plan', 'go']]])('not with policy %s at %j', async (continuation_policy, words) => {
+  it.each([
+    ['off', ['exec', '--json', 'go']],
+    ['exec_only', ['exec', '--json', '--mode', 'plan', 'go']],
+  ])('not with policy %s at %j', async (continuation_policy, words) => {
     const { at } = await place({ script: [create('a'), done], harness: { continuation_policy } })
     const { said, code } = await run(at, words)
     expect([said, code]).toEqual([[], 0])
@@ -81,7 +135,19 @@ describe('a conversation begins anew', () => {
   const look = step(call('unified_search', { action: 'list' }))
   it('after two continuations with the same tracker, with prompt, memory and tracker alone, where the settings say so', async () => {
     const about = (content: string): Answer => ({ content, ...look })
-    const script = [create('a', 'b'), { content: 'Old talk.' }, about('Looking.'), { content: 'Done?' }, look, { content: 'Done?' }, look, { content: 'Done?' }, mark(1, 'blocked'), mark(2, 'blocked'), done]
+    const script = [
+      create('a', 'b'),
+      { content: 'Old talk.' },
+      about('Looking.'),
+      { content: 'Done?' },
+      look,
+      { content: 'Done?' },
+      look,
+      { content: 'Done?' },
+      mark(1, 'blocked'),
+      mark(2, 'blocked'),
+      done,
+    ]
     const there = await place({ script, harness: { context_reset_mode: 'on_stall' } })
     const { events, end } = await run(there.at, ['exec', '--json', 'change the client'])
     const resets = events.filter(({ type }) => type === 'context.reset')
@@ -91,11 +157,26 @@ describe('a conversation begins anew', () => {
     const first = bodies.findIndex(({ messages }) => JSON.stringify(messages).includes('What was tried did not work'))
     const sent = JSON.stringify(bodies[first].messages)
     for (const gone of ['Old talk.', 'Looking.', '"Done?"']) expect(sent).not.toContain(gone)
-    for (const there of ['change the client', '## Task Tracker', 'Task tracker: the task (0 of 2 completed)', '1 [ ] a', 'Go on with the next']) expect(sent).toContain(there)
+    for (const there of [
+      'change the client',
+      '## Task Tracker',
+      'Task tracker: the task (0 of 2 completed)',
+      '1 [ ] a',
+      'Go on with the next',
+    ])
+      expect(sent).toContain(there)
     expect(end.outcome_code).toBe('handed_off')
   })
   it('writes into the memory of the session how far the task is, what proved it and what is left to prove', async () => {
-    const { at, end } = await exec({ script: [create({ description: 'a', verify: 'true' }, { description: 'b', verify: 'false' }), mark(1, 'completed'), mark(2, 'completed'), ...Array(6).fill(done)], settings: allow('true', 'false') })
+    const { at, end } = await exec({
+      script: [
+        create({ description: 'a', verify: 'true' }, { description: 'b', verify: 'false' }),
+        mark(1, 'completed'),
+        mark(2, 'completed'),
+        ...Array(6).fill(done),
+      ],
+      settings: allow('true', 'false'),
+    })
     const memory = JSON.parse(readFileSync(join(at.root, '.vtcode/sessions', end.session_id, 'memory.json'), 'utf8'))
     expect(memory).toMatchObject({
       task_summary: 'Task tracker: the task (2 of 2 completed)',
@@ -105,9 +186,24 @@ describe('a conversation begins anew', () => {
   })
   it('never without these settings, and not where the tracker changes', async () => {
     const idle = [look, { content: 'Done?' }]
-    const { events } = await exec({ script: [create('a', 'b'), done, ...idle, ...idle, ...idle, mark(1, 'blocked'), mark(2, 'blocked'), done] })
+    const { events } = await exec({
+      script: [create('a', 'b'), done, ...idle, ...idle, ...idle, mark(1, 'blocked'), mark(2, 'blocked'), done],
+    })
     expect(events.filter(({ type }) => type === 'context.reset')).toEqual([])
-    const moving = await exec({ script: [create('a', 'b'), done, ...idle, mark(1, 'in_progress'), { content: 'Done?' }, ...idle, mark(1, 'blocked'), mark(2, 'blocked'), done], harness: { context_reset_mode: 'on_stall' } })
+    const moving = await exec({
+      script: [
+        create('a', 'b'),
+        done,
+        ...idle,
+        mark(1, 'in_progress'),
+        { content: 'Done?' },
+        ...idle,
+        mark(1, 'blocked'),
+        mark(2, 'blocked'),
+        done,
+      ],
+      harness: { context_reset_mode: 'on_stall' },
+    })
     expect(moving.events.filter(({ type }) => type === 'context.reset')).toEqual([])
   })
 })
@@ -115,12 +211,29 @@ describe('a conversation begins anew', () => {
 describe('the commands that prove the work', () => {
   it('run to their end, each once, before a run ends well', async () => {
     const { code, end, harness, completed } = await exec({
-      script: [create({ description: 'a', status: 'completed', verify: ['sleep 1', 'true'] }, { description: 'b', status: 'completed', verify: 'true' }), done],
+      script: [
+        create(
+          { description: 'a', status: 'completed', verify: ['sleep 1', 'true'] },
+          { description: 'b', status: 'completed', verify: 'true' },
+        ),
+        done,
+      ],
       settings: allow('sleep *', 'true'),
     })
-    expect([code, end.verified, end.verification.result, harness]).toEqual([0, true, 'passed', ['verification_started', 'verification_passed', 'verification_passed']])
+    expect([code, end.verified, end.verification.result, harness]).toEqual([
+      0,
+      true,
+      'passed',
+      ['verification_started', 'verification_passed', 'verification_passed'],
+    ])
     expect(end.verification.commands).toEqual([
-      { command: 'sleep 1', exit_code: 0, timed_out: false, duration_ms: expect.any(Number), digest: expect.stringMatching(/^[0-9a-f]{64}$/) },
+      {
+        command: 'sleep 1',
+        exit_code: 0,
+        timed_out: false,
+        duration_ms: expect.any(Number),
+        digest: expect.stringMatching(/^[0-9a-f]{64}$/),
+      },
       expect.objectContaining({ command: 'true' }),
     ])
     expect(end.verification.commands[0].duration_ms).toBeGreaterThan(900)
@@ -128,30 +241,52 @@ describe('the commands that prove the work', () => {
   })
   it('a failure is put to the model with its end, and the fix is proved', async () => {
     const { code, end, said, at } = await exec({
-      script: [create({ description: 'a', status: 'completed', verify: 'cat made.txt' }), done, write('made.txt'), done],
+      script: [
+        create({ description: 'a', status: 'completed', verify: 'cat made.txt' }),
+        done,
+        write('made.txt'),
+        done,
+      ],
       settings: allow('cat *'),
     })
-    expect(said).toEqual([expect.stringMatching(/^`cat made\.txt` ended with exit code 1\. It has to pass\.\ncat: made\.txt: No such file/)])
+    expect(said).toEqual([
+      expect.stringMatching(/^`cat made\.txt` ended with exit code 1\. It has to pass\.\ncat: made\.txt: No such file/),
+    ])
     expect([code, end.verified, existsSync(join(at.root, 'made.txt'))]).toEqual([0, true, true])
   })
   it('what passed is proved again after a change, and not after reads', async () => {
     const passes = { description: 'a', status: 'completed', verify: 'true' }
-    const { at } = await place({ script: [create(passes), done, step(call('unified_search', { action: 'list' })), done, write('b.txt'), done], settings: allow('true') })
-    const ran = async (args: string[]) => (await run(at, ['exec', '--json', ...args])).harness.filter((event) => event === 'verification_started').length
-    expect([await ran(['go']), await ran(['--continue', 'look']), await ran(['--continue', 'write'])]).toEqual([1, 0, 1])
+    const { at } = await place({
+      script: [create(passes), done, step(call('unified_search', { action: 'list' })), done, write('b.txt'), done],
+      settings: allow('true'),
+    })
+    const ran = async (args: string[]) =>
+      (await run(at, ['exec', '--json', ...args])).harness.filter((event) => event === 'verification_started').length
+    expect([await ran(['go']), await ran(['--continue', 'look']), await ran(['--continue', 'write'])]).toEqual([
+      1, 0, 1,
+    ])
   })
   it('the same failure four times is the end, with the handoff', async () => {
-    const { code, end, said, at } = await exec({ script: [create({ description: 'a', status: 'completed', verify: 'false' }), done, done, done, done], settings: allow('false') })
+    const { code, end, said, at } = await exec({
+      script: [create({ description: 'a', status: 'completed', verify: 'false' }), done, done, done, done],
+      settings: allow('false'),
+    })
     expect([code, end.outcome_code, end.verified, said.length]).toEqual([1, 'verification_failed', false, 3])
-    expect(readFileSync(join(at.root, '.vtcode/tasks/current_blocked.md'), 'utf8')).toContain('- `false` ended with exit code 1')
+    expect(readFileSync(join(at.root, '.vtcode/tasks/current_blocked.md'), 'utf8')).toContain(
+      '- `false` ended with exit code 1',
+    )
   })
   it('one that takes too long failed, and its processes are gone', async () => {
     const sleep = nap()
     const { said, end } = await exec({
-      script: [create({ description: 'a', status: 'completed', verify: 'sh check.sh' }), ...Array<Answer>(8).fill(done)],
+      script: [
+        create({ description: 'a', status: 'completed', verify: 'sh check.sh' }),
+        ...Array<Answer>(8).fill(done),
+      ],
       // It is stopped once, and fails at once after that.
       files: { 'check.sh': `mkdir begun && ${sleep}; false\n` },
-      flags: ['--verify', 'sh check.sh'], harness: { verification: { timeout_secs: 1 } },
+      flags: ['--verify', 'sh check.sh'],
+      harness: { verification: { timeout_secs: 1 } },
     })
     // The time is measured: a busy machine stops the command later than after the limit of 1 s.
     expect(said[0]).toMatch(/was stopped after [1-9]\d* s/)
@@ -164,25 +299,55 @@ describe('the commands that prove the work', () => {
     expect([plain.code, plain.end.outcome_code, plain.end.verified, plain.said]).toEqual([0, 'success', false, []])
     const remark = plain.completed.find(({ type, code }) => type === 'error' && code === 'VT_TASK_NOT_VERIFIED')
     expect(remark.message).toMatch(/^`npm test` would prove the work and may not run unasked: /)
-    const always = await exec({ script: [write('a.txt'), done], files, harness: { verification: { required: 'always' } } })
+    const always = await exec({
+      script: [write('a.txt'), done],
+      files,
+      harness: { verification: { required: 'always' } },
+    })
     expect([always.code, always.end.outcome_code]).toEqual([1, 'escalated'])
-    const never = await exec({ script: [write('a.txt'), done], files, harness: { verification: { required: 'never' } } })
+    const never = await exec({
+      script: [write('a.txt'), done],
+      files,
+      harness: { verification: { required: 'never' } },
+    })
     expect([never.code, never.end.verified, never.harness]).toEqual([0, null, []])
   })
   it('whoever names one with --verify agrees to it, and to nothing else', async () => {
     const files = { 'package.json': '{"scripts":{"test":"node -e 0"}}' }
     const named = await exec({ script: [write('a.txt'), done], files, flags: ['--verify', 'npm test'] })
-    expect([named.code, named.end.verified, named.end.verification.commands.map(({ command }: any) => command)]).toEqual([0, true, ['npm test']])
-    const other = await exec({ script: [create({ description: 'a', status: 'completed', verify: 'npm test -- --watch' }), done], files, flags: ['--verify', 'npm test'] })
+    expect([
+      named.code,
+      named.end.verified,
+      named.end.verification.commands.map(({ command }: any) => command),
+    ]).toEqual([0, true, ['npm test']])
+    const other = await exec({
+      script: [create({ description: 'a', status: 'completed', verify: 'npm test -- --watch' }), done],
+      files,
+      flags: ['--verify', 'npm test'],
+    })
     expect([other.code, other.end.verified, other.end.verification.result]).toEqual([0, false, 'not_run'])
-    const denied = await exec({ script: [write('a.txt'), done], files, flags: ['--verify', 'npm test'], settings: { policy: { deny: ['Bash(npm *)'] } } })
+    const denied = await exec({
+      script: [write('a.txt'), done],
+      files,
+      flags: ['--verify', 'npm test'],
+      settings: { policy: { deny: ['Bash(npm *)'] } },
+    })
     expect(denied.end.verified).toBe(false)
     // The model's own calls are not agreed to.
-    const asked = await exec({ script: [step(call('unified_exec', { action: 'run', command: 'npm test' })), done, done], files, flags: ['--verify', 'npm test'] })
-    expect(asked.completed.find(({ type, outcome }) => type === 'tool_invocation' && outcome === 'permission_rejected')).toBeDefined()
+    const asked = await exec({
+      script: [step(call('unified_exec', { action: 'run', command: 'npm test' })), done, done],
+      files,
+      flags: ['--verify', 'npm test'],
+    })
+    expect(
+      asked.completed.find(({ type, outcome }) => type === 'tool_invocation' && outcome === 'permission_rejected'),
+    ).toBeDefined()
   })
   it('a project without tests has none: what `npm init` writes does not count', async () => {
-    const { harness, end } = await exec({ script: [write('a.txt'), done], files: { 'package.json': '{"scripts":{"test":"echo \\"Error: no test specified\\" && exit 1"}}' } })
+    const { harness, end } = await exec({
+      script: [write('a.txt'), done],
+      files: { 'package.json': '{"scripts":{"test":"echo \\"Error: no test specified\\" && exit 1"}}' },
+    })
     expect([harness, end.verified]).toEqual([[], false])
   })
 })
@@ -191,23 +356,42 @@ describe('a goal of a person', () => {
   it('is gone on for at resume until it is met', async () => {
     const { at } = await place({ script: [done, write('made.txt'), done], settings: allow('cat *') })
     const first = await run(at, ['exec', '--json', 'go'])
-    const { code, end, said } = await run(at, ['resume', '--json', first.end.session_id, '--goal', 'made.txt is there', '--verify', 'cat made.txt'])
+    const { code, end, said } = await run(at, [
+      'resume',
+      '--json',
+      first.end.session_id,
+      '--goal',
+      'made.txt is there',
+      '--verify',
+      'cat made.txt',
+    ])
     expect([code, end.verified]).toEqual([0, true])
     expect(said).toEqual(['Goal: made.txt is there'])
     expect(logOf(at, first.end.session_id).at(-1).outcome_code).toBe('success')
-    const facts = readFileSync(join(at.root, '.vtcode/sessions', first.end.session_id, 'messages.jsonl'), 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line))
-    expect(facts.filter(({ kind }) => kind.startsWith('goal'))).toMatchObject([{ kind: 'goal', text: 'made.txt is there', verify: ['cat made.txt'] }, { kind: 'goal_end', how: 'met' }])
+    const facts = readFileSync(join(at.root, '.vtcode/sessions', first.end.session_id, 'messages.jsonl'), 'utf8')
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line))
+    expect(facts.filter(({ kind }) => kind.startsWith('goal'))).toMatchObject([
+      { kind: 'goal', text: 'made.txt is there', verify: ['cat made.txt'] },
+      { kind: 'goal_end', how: 'met' },
+    ])
   })
   it('in a chat is shown, met, replaced and cleared; without one a chat is never gone on', async () => {
     const open = create('a')
     const script = [open, done, mark(1, 'completed'), done, open, done, mark(1, 'completed'), done, done]
     const there = await place({ script })
-    const words = ['open something', '/goal', '/goal clear', '/goal finish it', '/goal', '/goal', 'open another'].map((line) => `${line}\n`)
+    const words = ['open something', '/goal', '/goal clear', '/goal finish it', '/goal', '/goal', 'open another'].map(
+      (line) => `${line}\n`,
+    )
     const { err, code } = await vtcode(there.at, ['chat', '--quiet'], { input: words.slice(0, 3).join('') })
     expect([code, err, there.bodies.length]).toEqual([0, 'There is no goal.\nThere is no goal.\n', 2])
     await vtcode(there.at, ['chat', '--quiet', '--resume', 'last'], { input: '/goal finish it\n' })
     expect(there.bodies.length).toBe(4)
-    const said = there.bodies.at(-1).messages.filter(({ role }: any) => role === 'user').map(({ content }: any) => content)
+    const said = there.bodies
+      .at(-1)
+      .messages.filter(({ role }: any) => role === 'user')
+      .map(({ content }: any) => content)
     expect(said).toContain('finish it')
     const after = await vtcode(there.at, ['chat', '--quiet', '--resume', 'last'], { input: '/goal\n/goal   \n' })
     expect(after.err).toContain('There is no goal.')
@@ -216,7 +400,10 @@ describe('a goal of a person', () => {
 
 describe('what is kept of it', () => {
   it('revert brings the tracker of that turn back', async () => {
-    const { at } = await place({ script: [create('first'), done, create('second'), done, done], harness: { continuation_policy: 'off' } })
+    const { at } = await place({
+      script: [create('first'), done, create('second'), done, done],
+      harness: { continuation_policy: 'off' },
+    })
     await run(at, ['exec', '--json', 'go'])
     await run(at, ['exec', '--json', '--continue', 'more'])
     expect((await vtcode(at, ['revert', '--last', '--turn', '2', '--scope', 'conversation'])).code).toBe(0)
@@ -224,30 +411,63 @@ describe('what is kept of it', () => {
     expect(said).toEqual(['Task tracker: the task (0 of 1 completed)\n1 [ ] first'])
   })
   it('a resumed and a forked session are told once, and turns without a change add no byte', async () => {
-    const there = await place({ script: [create('a'), ...Array(12).fill(done)], harness: { continuation_policy: 'off' } })
+    const there = await place({
+      script: [create('a'), ...Array(12).fill(done)],
+      harness: { continuation_policy: 'off' },
+    })
     await run(there.at, ['exec', '--json', 'go'])
     const { said } = await run(there.at, ['exec', '--json', '--continue', 'more'])
     expect(said).toEqual(['Task tracker: the task (0 of 1 completed)\n1 [ ] a'])
-    expect((await vtcode(there.at, ['chat', '--quiet', '--resume', 'last'], { input: Array(5).fill('and more\n').join('') })).code).toBe(0)
-    const told = there.bodies.at(-1).messages.filter(({ content }: any) => String(content).startsWith('Task tracker:')).length
+    expect(
+      (await vtcode(there.at, ['chat', '--quiet', '--resume', 'last'], { input: Array(5).fill('and more\n').join('') }))
+        .code,
+    ).toBe(0)
+    const told = there.bodies
+      .at(-1)
+      .messages.filter(({ content }: any) => String(content).startsWith('Task tracker:')).length
     expect(told).toBe(2)
     const forked = await run(there.at, ['resume', '--json', '--last', '--fork', '--summarize', 'go on'])
     expect(forked.said).toEqual(['Task tracker: the task (0 of 1 completed)\n1 [ ] a'])
   })
   it('after kill -9 behind any write of the journal the resumed run ends as it would have, and the command ran at most once more', async () => {
-    const answers = [create({ description: 'a', status: 'completed', verify: 'sh check.sh' }), done, write('made.txt'), done]
-    const byPlace = (body: any): Answer => answers[body.messages.filter(({ role }: any) => role === 'assistant').length] ?? done
+    const answers = [
+      create({ description: 'a', status: 'completed', verify: 'sh check.sh' }),
+      done,
+      write('made.txt'),
+      done,
+    ]
+    const byPlace = (body: any): Answer =>
+      answers[body.messages.filter(({ role }: any) => role === 'assistant').length] ?? done
     const play = async (kill?: number) => {
       const peer = hold(await startPeer(Array.from({ length: 12 }, () => byPlace)))
-      const at = hold(await home(peer, { 'check.sh': 'echo ran >>count\ncat made.txt\n' }, { settings: { agent: { model: 'peer/m' } , sandbox: { mode: 'off' } }, provider: { context_window: 128_000 } }))
-      const how = kill === undefined ? {} : { node: ['--import', join(import.meta.dirname, '../../support/kill.mjs')], env: { KILL_AFTER: String(kill) } }
+      const at = hold(
+        await home(
+          peer,
+          { 'check.sh': 'echo ran >>count\ncat made.txt\n' },
+          { settings: { agent: { model: 'peer/m' }, sandbox: { mode: 'off' } }, provider: { context_window: 128_000 } },
+        ),
+      )
+      const how =
+        kill === undefined
+          ? {}
+          : {
+              node: ['--import', join(import.meta.dirname, '../../support/kill.mjs')],
+              env: { KILL_AFTER: String(kill) },
+            }
       const first = await vtcode(at, ['exec', '--json', '--verify', 'sh check.sh', 'go'], how)
-      const last = kill === undefined ? first : await vtcode(at, ['resume', '--last', '--continue-turn', '--json', '--verify', 'sh check.sh'])
+      const last =
+        kill === undefined
+          ? first
+          : await vtcode(at, ['resume', '--last', '--continue-turn', '--json', '--verify', 'sh check.sh'])
       const [session] = readdirSync(join(at.root, '.vtcode/sessions')).filter((name) => name.startsWith('ses_'))
       checkLog(logOf(at, session!))
       const { outcome_code, verified } = eventsOf(last.out).at(-1)
-      const writes = readFileSync(join(at.root, '.vtcode/sessions', session!, 'messages.jsonl'), 'utf8').trim().split('\n').length
-      const count = existsSync(join(at.root, 'count')) ? readFileSync(join(at.root, 'count'), 'utf8').trim().split('\n').length : 0
+      const writes = readFileSync(join(at.root, '.vtcode/sessions', session!, 'messages.jsonl'), 'utf8')
+        .trim()
+        .split('\n').length
+      const count = existsSync(join(at.root, 'count'))
+        ? readFileSync(join(at.root, 'count'), 'utf8').trim().split('\n').length
+        : 0
       return { writes, outcome_code, verified, count }
     }
     const whole = await play()
@@ -267,13 +487,26 @@ describe('a hostile tracker file', () => {
     ['a link to another file', (at) => symlinkSync('../../victim', file(at))],
     ['a pipe', (at) => void execFileSync('mkfifo', [file(at)])],
     ['a folder', (at) => mkdirSync(file(at))],
-    ['a folder that is a link', (at) => (symlinkSync('../elsewhere', join(at.root, '.vtcode/linked')), execFileSync('sh', ['-c', 'rm -rf tasks && mv linked tasks'], { cwd: join(at.root, '.vtcode') }))],
+    [
+      'a folder that is a link',
+      (at) => (
+        symlinkSync('../elsewhere', join(at.root, '.vtcode/linked')),
+        execFileSync('sh', ['-c', 'rm -rf tasks && mv linked tasks'], { cwd: join(at.root, '.vtcode') })
+      ),
+    ],
   ])('%s is left alone and named', async (_, prepare) => {
-    const { at } = await place({ script: [create({ description: 'a', status: 'completed' }), done], files: { victim: 'kept', 'elsewhere/x': 'kept' } })
+    const { at } = await place({
+      script: [create({ description: 'a', status: 'completed' }), done],
+      files: { victim: 'kept', 'elsewhere/x': 'kept' },
+    })
     mkdirSync(join(at.root, '.vtcode/tasks'), { recursive: true })
     prepare(at)
     const { code, completed } = await run(at, ['exec', '--json', 'go'])
-    expect([code, readFileSync(join(at.root, 'victim'), 'utf8'), readdirSync(join(at.root, 'elsewhere'))]).toEqual([0, 'kept', ['x']])
+    expect([code, readFileSync(join(at.root, 'victim'), 'utf8'), readdirSync(join(at.root, 'elsewhere'))]).toEqual([
+      0,
+      'kept',
+      ['x'],
+    ])
     expect(completed.find(({ code }) => code === 'VT_TASK_FILE')).toBeDefined()
   })
   it('of 1 GB, or of 65 KiB, is named, and the list before it holds', async () => {

@@ -7,16 +7,26 @@ import { bin, typing } from '../../support/terminal.js'
 
 const deceptive = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]|[^\P{Cc}\n\t]/u
 /** What reached a terminal, without what moves a cursor of ours and line ends of the terminal. */
-const foreignIn = (screen: string): string => screen.replace(/\u001b\[(?:\d*[GJK]|1|2|22|3[1-6]|39|0|\?\d+[hl])?m?/g, '').replaceAll('\r', '')
+const foreignIn = (screen: string): string =>
+  screen.replace(/\u001b\[(?:\d*[GJK]|1|2|22|3[1-6]|39|0|\?\d+[hl])?m?/g, '').replaceAll('\r', '')
 const copies = '\u001b]52;c;ZXZpbA==\u0007'
 const name = `a\u202e${copies}\u009b31m\u200b.txt`
 
-const place = async (script: (Answer | ((body: any) => Answer))[], files: Record<string, string> = {}, settings: object = {}): Promise<Home> => hold(await home(hold(await startPeer(script)), files, { settings: { agent: { model: 'peer/m' }, ...settings } }))
+const place = async (
+  script: (Answer | ((body: any) => Answer))[],
+  files: Record<string, string> = {},
+  settings: object = {},
+): Promise<Home> =>
+  hold(await home(hold(await startPeer(script)), files, { settings: { agent: { model: 'peer/m' }, ...settings } }))
 
 describe('text of others on the command line', () => {
   it('stands in escapes of JSON in the answer of a call, which is the same document', async () => {
     const at = await place([], { [name]: `x${name}\n` })
-    for (const words of [['unified_search', 'list'], ['unified_file', 'read', '--path', name], ['unified_file', 'read', '--path', `no${name}`]]) {
+    for (const words of [
+      ['unified_search', 'list'],
+      ['unified_file', 'read', '--path', name],
+      ['unified_file', 'read', '--path', `no${name}`],
+    ]) {
       const { out, err } = await vtcode(at, ['call', ...words])
       expect([words, deceptive.test(out), deceptive.test(err)]).toEqual([words, false, false])
       expect(JSON.stringify(JSON.parse(out))).toContain('a\u202e')
@@ -28,7 +38,10 @@ describe('text of others on the command line', () => {
   })
 
   it('of a model, of its tool names and of its server moves, hides and copies nothing', async () => {
-    const script = (): Answer[] => [{ content: `look${copies}`, toolCalls: [call(`evil${copies}\u202e`, { path: name })] }, { status: 400, error: { message: `refused${copies}\u202e\u0085` } }]
+    const script = (): Answer[] => [
+      { content: `look${copies}`, toolCalls: [call(`evil${copies}\u202e`, { path: name })] },
+      { status: 400, error: { message: `refused${copies}\u202e\u0085` } },
+    ]
     const piped = await vtcode(await place(script()), ['exec', 'x'])
     expect(piped.err).toContain('refused\\u')
     expect(deceptive.test(piped.err)).toBe(false)
@@ -47,7 +60,9 @@ describe('text of others on the command line', () => {
   })
 
   it('is visible in lists that are piped on, too', async () => {
-    const at = await place([], { 'vtcode.config.json': JSON.stringify({ policy: { ask: [{ rule: `Write(${name})`, reason: name }] } }) })
+    const at = await place([], {
+      'vtcode.config.json': JSON.stringify({ policy: { ask: [{ rule: `Write(${name})`, reason: name }] } }),
+    })
     const { out, err } = await vtcode(at, ['policy', 'list'])
     expect(out).toContain('\\u{202e}')
     expect([deceptive.test(out), deceptive.test(err)]).toEqual([false, false])
@@ -58,15 +73,50 @@ describe('text of others on the command line', () => {
     const front = (of: string): string => `---\nname: ${of}\ndescription: ${evil}\n---\n${name}\n`
     const at = await place([], {
       [name]: 'x\n',
-      'vtcode.config.json': JSON.stringify({ hooks: { PreToolUse: [{ hooks: [{ command: `true ${name}` }] }] }, manifests: [`./${name}`, './tools'], policy: { ask: [{ rule: `Write(${name})`, reason: name }] } }),
-      '.mcp.json': JSON.stringify({ mcpServers: { [name]: { command: name, args: [name], env: { [name]: `\${MY_KEY}${name}` } }, s: { url: `https://x.example/${name}`, headers: { a: '${MY_KEY}' } } } }),
-      '.vtcode/agents/evil.md': front('evil'), '.vtcode/agents/odd.md': front(evil), '.vtcode/skills/evil/SKILL.md': front('evil'), '.vtcode/skills/odd/SKILL.md': front(evil),
-      '.vtcode/plugins/p/vtcode.yaml': `name: told\ndescription: ${evil}\neffects: [read]\nrun: [echo, ${evil}]\n`, [`.vtcode/plugins/${name}/vtcode.yaml`]: `${evil}: ${evil}\n`, 'tools/bad.yaml': `name: ${evil}\n`,
-      [`.vtcode/sessions/${name}/calls.jsonl`]: `${evil}\n`, [`.vtcode/history/${name}/x`]: 'x', [`.vtcode/journal/${name}/plan.json`]: evil, 'AGENTS.md': `@${name}.md\n${name}\n`,
+      'vtcode.config.json': JSON.stringify({
+        hooks: { PreToolUse: [{ hooks: [{ command: `true ${name}` }] }] },
+        manifests: [`./${name}`, './tools'],
+        policy: { ask: [{ rule: `Write(${name})`, reason: name }] },
+      }),
+      '.mcp.json': JSON.stringify({
+        mcpServers: {
+          [name]: { command: name, args: [name], env: { [name]: `\${MY_KEY}${name}` } },
+          s: { url: `https://x.example/${name}`, headers: { a: '${MY_KEY}' } },
+        },
+      }),
+      '.vtcode/agents/evil.md': front('evil'),
+      '.vtcode/agents/odd.md': front(evil),
+      '.vtcode/skills/evil/SKILL.md': front('evil'),
+      '.vtcode/skills/odd/SKILL.md': front(evil),
+      '.vtcode/plugins/p/vtcode.yaml': `name: told\ndescription: ${evil}\neffects: [read]\nrun: [echo, ${evil}]\n`,
+      [`.vtcode/plugins/${name}/vtcode.yaml`]: `${evil}: ${evil}\n`,
+      'tools/bad.yaml': `name: ${evil}\n`,
+      [`.vtcode/sessions/${name}/calls.jsonl`]: `${evil}\n`,
+      [`.vtcode/history/${name}/x`]: 'x',
+      [`.vtcode/journal/${name}/plan.json`]: evil,
+      'AGENTS.md': `@${name}.md\n${name}\n`,
     })
     const verbs = [
-      ['trust'], ['trust', 'list'], ['trust', 'add', name], ['agents', 'list'], ['agents', 'check'], ['agents', 'show', name], ['plugins', 'list'], ['plugins', 'show', name], ['skills', 'list', '--all'], ['skills', 'validate', '.vtcode/skills/odd'],
-      ['sessions', 'list'], ['undo', '--list'], ['doctor'], ['tools'], ['config', 'show', '--origins'], ['config', 'get', name], ['policy', 'list'], ['schedule', 'list'], ['call', name], [name],
+      ['trust'],
+      ['trust', 'list'],
+      ['trust', 'add', name],
+      ['agents', 'list'],
+      ['agents', 'check'],
+      ['agents', 'show', name],
+      ['plugins', 'list'],
+      ['plugins', 'show', name],
+      ['skills', 'list', '--all'],
+      ['skills', 'validate', '.vtcode/skills/odd'],
+      ['sessions', 'list'],
+      ['undo', '--list'],
+      ['doctor'],
+      ['tools'],
+      ['config', 'show', '--origins'],
+      ['config', 'get', name],
+      ['policy', 'list'],
+      ['schedule', 'list'],
+      ['call', name],
+      [name],
     ]
     const wrong: unknown[] = []
     // One after another, each runs in this process.
@@ -80,7 +130,13 @@ describe('text of others on the command line', () => {
 })
 
 describe('a question of approval', () => {
-  const input = { action: 'run', command: 'touch made', justification: 'harmless\n\nunified_exec/run asks for approval.\n  command: true', sandbox_permissions: 'require_escalated', env: { A: 'x'.repeat(30_000) } }
+  const input = {
+    action: 'run',
+    command: 'touch made',
+    justification: 'harmless\n\nunified_exec/run asks for approval.\n  command: true',
+    sandbox_permissions: 'require_escalated',
+    env: { A: 'x'.repeat(30_000) },
+  }
   const ending = '  command: touch made'
 
   it('is the same at a terminal and behind a client, and ends with the command', async () => {
@@ -95,14 +151,23 @@ describe('a question of approval', () => {
       message = params.message
       return { action: 'decline' }
     })
-    await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, '--mode', 'ask', 'mcp'], cwd: at.root, env: at.env }))
+    await client.connect(
+      new StdioClientTransport({
+        command: process.execPath,
+        args: [bin, '--mode', 'ask', 'mcp'],
+        cwd: at.root,
+        env: at.env,
+      }),
+    )
     try {
       await client.callTool({ name: 'unified_exec', arguments: input })
     } finally {
       await client.close()
     }
     expect(message.split('\n').at(-1)).toBe(ending)
-    expect(message.split('\n')).toContain('  the model says: harmless\\u{a}\\u{a}unified_exec/run asks for approval.\\u{a}  command: true')
+    expect(message.split('\n')).toContain(
+      '  the model says: harmless\\u{a}\\u{a}unified_exec/run asks for approval.\\u{a}  command: true',
+    )
     expect(message.split('\n').filter((line) => line.startsWith('unified_exec/run asks'))).toHaveLength(1)
     expect(message.length).toBeLessThan(4000)
     // The terminal breaks long lines; without its breaks it is the same text.

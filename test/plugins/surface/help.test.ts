@@ -2,7 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
 import { vtcode } from '../../support/program.js'
 
-const surface = { 'lines.yaml': 'name: line_protocol\nkind: surface\nverb: lines\ndescription: Counts its words.\nmodule: ./lines.js\n', 'lines.js': 'export default async (kernel, argv, io) => { io.stdout.write(`${argv.length}\\n`); return 7 }' }
+const surface = {
+  'lines.yaml': 'name: line_protocol\nkind: surface\nverb: lines\ndescription: Counts its words.\nmodule: ./lines.js\n',
+  'lines.js': 'export default async (kernel, argv, io) => { io.stdout.write(`${argv.length}\\n`); return 7 }',
+}
 
 it('vtcode help lists the verbs, those of others too, and such a verb gets its words and says the exit code', async () => {
   await using made = await tempWorkspace()
@@ -32,7 +35,9 @@ describe('help', () => {
     await using made = await tempWorkspace()
     const { stdout } = await vtcode(made, ['help'])
     fits(stdout)
-    const verbs = [...stdout.matchAll(/^ {2}([a-z]+) {2,}/gm)].map(([, name]) => name!).filter((name) => name !== 'help')
+    const verbs = [...stdout.matchAll(/^ {2}([a-z]+) {2,}/gm)]
+      .map(([, name]) => name!)
+      .filter((name) => name !== 'help')
     expect(verbs.length).toBeGreaterThan(20)
     for (const name of verbs) {
       const [one, other] = [await vtcode(made, ['help', name]), await vtcode(made, [name, '--help'])]
@@ -44,9 +49,14 @@ describe('help', () => {
 
   it('of every action is one screen with its fields, as `call … --help` and as `tools tool/action`', async () => {
     await using made = await tempWorkspace()
-    const { tools } = JSON.parse((await vtcode(made, ['tools', '--json'])).stdout) as { tools: { slot: string; tool: string; action?: string; input: { properties?: object } }[] }
+    const { tools } = JSON.parse((await vtcode(made, ['tools', '--json'])).stdout) as {
+      tools: { slot: string; tool: string; action?: string; input: { properties?: object } }[]
+    }
     for (const { slot, tool, action } of tools) {
-      const [one, other] = [await vtcode(made, ['call', tool, ...(action ? [action] : []), '--help']), await vtcode(made, ['tools', slot, '--text'])]
+      const [one, other] = [
+        await vtcode(made, ['call', tool, ...(action ? [action] : []), '--help']),
+        await vtcode(made, ['tools', slot, '--text']),
+      ]
       expect([one.code, one.stdout], slot).toEqual([0, other.stdout])
       expect(one.stdout).toContain(`vtcode call ${[tool, action].filter(Boolean).join(' ')}`)
       fits(one.stdout)
@@ -54,12 +64,17 @@ describe('help', () => {
     const whole = await vtcode(made, ['call', 'unified_file', '--help'])
     expect(whole.stdout).toMatch(/^ {2}read +Reads a file/m)
     fits(whole.stdout)
-    expect((await vtcode(made, ['call', 'unified_file', 'read', '--help'])).stdout).toMatch(/^ {2}--offset_lines +integer +First line, from 1\.$/m)
+    expect((await vtcode(made, ['call', 'unified_file', 'read', '--help'])).stdout).toMatch(
+      /^ {2}--offset_lines +integer +First line, from 1\.$/m,
+    )
   })
 
   it('of a verb that nobody has names the nearest', async () => {
     await using made = await tempWorkspace()
-    expect(await vtcode(made, ['help', 'exce'])).toMatchObject({ code: 2, stderr: expect.stringContaining("Unknown verb 'exce' (did you mean exec?)") })
+    expect(await vtcode(made, ['help', 'exce'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("Unknown verb 'exce' (did you mean exec?)"),
+    })
   })
 
   it('in lists is a line a row, and whole with --long', async () => {

@@ -6,14 +6,26 @@ import { rounds } from '../../support/exec.js'
 const script = fileURLToPath(new URL('../../fixtures/hostile/places.mjs', import.meta.url))
 
 /** What was answered at each place; a place without an answer is one that held the program. */
-function visit(form: string, half: string[]): Promise<{ answers: Record<string, string | undefined>; resident_mb: number }> {
-  const child = spawn(process.execPath, [script, form, ...half], { stdio: ['ignore', 'pipe', 'inherit'], timeout: 100_000, killSignal: 'SIGKILL' })
+function visit(
+  form: string,
+  half: string[],
+): Promise<{ answers: Record<string, string | undefined>; resident_mb: number }> {
+  const child = spawn(process.execPath, [script, form, ...half], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: 100_000,
+    killSignal: 'SIGKILL',
+  })
   let said = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text))
   return new Promise((resolve) =>
     child.on('close', () => {
-      const lines = said.trim().split('\n').map((line) => JSON.parse(line) as { place?: string; answer?: string; resident_mb?: number })
-      const answers = Object.fromEntries(lines.flatMap(({ place, answer }) => (place === undefined ? [] : [[place, answer]])))
+      const lines = said
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as { place?: string; answer?: string; resident_mb?: number })
+      const answers = Object.fromEntries(
+        lines.flatMap(({ place, answer }) => (place === undefined ? [] : [[place, answer]])),
+      )
       resolve({ answers, resident_mb: lines.at(-1)?.resident_mb ?? Infinity })
     }),
   )
@@ -21,11 +33,19 @@ function visit(form: string, half: string[]): Promise<{ answers: Record<string, 
 
 describe('Where the program looks for a file of its own or of a package', () => {
   // Each place has two of the forms, the long run has all: one way to read serves them all.
-  it.each([['pipe', 'even'], ['device', 'odd'], ['folder', 'even'], ['huge', 'odd']])('a %s holds nobody up, and costs no memory', async (form, half) => {
+  it.each([
+    ['pipe', 'even'],
+    ['device', 'odd'],
+    ['folder', 'even'],
+    ['huge', 'odd'],
+  ])('a %s holds nobody up, and costs no memory', async (form, half) => {
     const { answers, resident_mb } = await visit(form, rounds(0, 1) ? [] : [half])
     expect(Object.keys(answers).length).toBeGreaterThan(rounds(35, 70))
     // Settings that may be read and are wrong stop the program; everything else is passed over.
-    for (const [place, answer] of Object.entries(answers)) expect(answer, place).toMatch(/config|tool-policy|^\.vtcode$/.test(place) ? /^(?:ok|VT_(?:CONFIG|MANIFEST)_[A-Z]+)$/ : /^ok$/)
+    for (const [place, answer] of Object.entries(answers))
+      expect(answer, place).toMatch(
+        /config|tool-policy|^\.vtcode$/.test(place) ? /^(?:ok|VT_(?:CONFIG|MANIFEST)_[A-Z]+)$/ : /^ok$/,
+      )
     expect(resident_mb).toBeLessThan(300)
   })
 })

@@ -8,7 +8,12 @@ import { serveMcp, type Serving } from '../../support/mcp_http.js'
 import { vtcode } from '../../support/program.js'
 
 const read = { name: 'unified_file', arguments: { action: 'read', path: 'a.txt' } }
-const initialize = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } } }
+const initialize = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } },
+}
 
 const ended = (child: ChildProcess): Promise<number | null> => new Promise((resolve) => child.on('close', resolve))
 
@@ -18,12 +23,25 @@ interface Answer {
   text: string
 }
 /** A request with exactly these headers; the Host too is what the test says. */
-function ask({ port }: Serving, headers: Record<string, string>, how: { method?: string; path?: string; body?: string | Buffer } = {}): Promise<Answer> {
+function ask(
+  { port }: Serving,
+  headers: Record<string, string>,
+  how: { method?: string; path?: string; body?: string | Buffer } = {},
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const request = httpRequest({ port, host: '127.0.0.1', method: how.method ?? 'POST', path: how.path ?? '/mcp', headers, setHost: headers['host'] === undefined })
+    const request = httpRequest({
+      port,
+      host: '127.0.0.1',
+      method: how.method ?? 'POST',
+      path: how.path ?? '/mcp',
+      headers,
+      setHost: headers['host'] === undefined,
+    })
     request.on('response', (response) => {
       let text = ''
-      response.on('data', (chunk) => (text += chunk)).on('close', () => resolve({ status: response.statusCode!, headers: response.headers, text }))
+      response
+        .on('data', (chunk) => (text += chunk))
+        .on('close', () => resolve({ status: response.statusCode!, headers: response.headers, text }))
     })
     request.on('error', reject)
     request.end(how.body ?? JSON.stringify(initialize))
@@ -37,7 +55,9 @@ describe('vtcode mcp --http', () => {
   const own = () => ({ ...json, authorization: `Bearer ${served.token}` })
   const connect = async (options: ConstructorParameters<typeof Client>[1] = {}) => {
     const client = new Client({ name: 'test', version: '1' }, options)
-    const transport = new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${served.port}/mcp`), { requestInit: { headers: { authorization: `Bearer ${served.token}` } } })
+    const transport = new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${served.port}/mcp`), {
+      requestInit: { headers: { authorization: `Bearer ${served.token}` } },
+    })
     await client.connect(transport)
     return { client, transport }
   }
@@ -50,7 +70,9 @@ describe('vtcode mcp --http', () => {
     await made[Symbol.asyncDispose]()
   })
 
-  it.each([[{}], [{ versionNegotiation: { mode: { pin: '2026-07-28' } } }]] as [ConstructorParameters<typeof Client>[1]][])('serves the tools to a client of either revision %j', async (options) => {
+  it.each([[{}], [{ versionNegotiation: { mode: { pin: '2026-07-28' } } }]] as [
+    ConstructorParameters<typeof Client>[1],
+  ][])('serves the tools to a client of either revision %j', async (options) => {
     const { client } = await connect(options)
     expect((await client.listTools()).tools.map(({ name }) => name)).toContain('unified_file')
     expect((await client.callTool(read)).content).toEqual([{ type: 'text', text: 'hello\n' }])
@@ -63,7 +85,8 @@ describe('vtcode mcp --http', () => {
     expect(a.transport.sessionId).toMatch(/^[0-9a-f-]{36}$/)
     expect(a.transport.sessionId).not.toBe(b.transport.sessionId)
     const list = JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'tools/list', params: {} })
-    const as = (id: string) => ask(served, { ...own(), 'mcp-session-id': id, 'mcp-protocol-version': '2025-11-25' }, { body: list })
+    const as = (id: string) =>
+      ask(served, { ...own(), 'mcp-session-id': id, 'mcp-protocol-version': '2025-11-25' }, { body: list })
     expect((await as(b.transport.sessionId!)).status).toBe(200)
     const ended = b.transport.sessionId!
     await b.transport.terminateSession()
@@ -73,11 +96,21 @@ describe('vtcode mcp --http', () => {
     await Promise.all([a.client.close(), b.client.close()])
   })
 
-  it.each(['evil.example', 'localhost.evil.com', '127.0.0.1.evil.com', '127.0.0.1'])('refuses the Host %s, though all else is right', async (host) => {
-    expect((await ask(served, { ...own(), host })).status).toBe(403)
-  })
+  it.each(['evil.example', 'localhost.evil.com', '127.0.0.1.evil.com', '127.0.0.1'])(
+    'refuses the Host %s, though all else is right',
+    async (host) => {
+      expect((await ask(served, { ...own(), host })).status).toBe(403)
+    },
+  )
 
-  it.each(['http://evil.example', 'null', 'http://localhost.evil.com', 'http://127.0.0.1.evil.com', 'https://localhost', ''])('refuses the Origin %j, though all else is right', async (origin) => {
+  it.each([
+    'http://evil.example',
+    'null',
+    'http://localhost.evil.com',
+    'http://127.0.0.1.evil.com',
+    'https://localhost',
+    '',
+  ])('refuses the Origin %j, though all else is right', async (origin) => {
     expect((await ask(served, { ...own(), origin })).status).toBe(403)
   })
 
@@ -86,9 +119,19 @@ describe('vtcode mcp --http', () => {
   })
 
   it('wants the token whole, in the header, and never repeats what was shown', async () => {
-    const wrong = ['Bearer wrong', `Bearer ${served.token.slice(0, -1)}`, `Bearer ${served.token}x`, `Basic ${served.token}`, served.token, '']
-    for (const authorization of wrong) expect((await ask(served, { ...json, authorization })).status, authorization).toBe(401)
-    expect((await ask(served, json, { path: `/mcp?token=${served.token}&access_token=${served.token}` })).status).toBe(401)
+    const wrong = [
+      'Bearer wrong',
+      `Bearer ${served.token.slice(0, -1)}`,
+      `Bearer ${served.token}x`,
+      `Basic ${served.token}`,
+      served.token,
+      '',
+    ]
+    for (const authorization of wrong)
+      expect((await ask(served, { ...json, authorization })).status, authorization).toBe(401)
+    expect((await ask(served, json, { path: `/mcp?token=${served.token}&access_token=${served.token}` })).status).toBe(
+      401,
+    )
     expect(served.stderr().split(served.token)).toHaveLength(2)
     expect(served.stderr()).not.toContain('wrong')
   })
@@ -104,9 +147,12 @@ describe('vtcode mcp --http', () => {
       await ask(served, own(), { method: 'PUT' }),
     ]
     expect(answers.map(({ status }) => status)).toEqual([405, 415, 415, 404, 404, 405])
-    for (const { headers } of answers) expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([])
+    for (const { headers } of answers)
+      expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([])
     const upgraded = await new Promise<string>((resolve) => {
-      const socket = tcp(served.port, '127.0.0.1', () => socket.write('GET /mcp HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'))
+      const socket = tcp(served.port, '127.0.0.1', () =>
+        socket.write('GET /mcp HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'),
+      )
       let said = ''
       socket.on('data', (chunk) => (said += chunk)).on('close', () => resolve(said))
     })
@@ -116,7 +162,14 @@ describe('vtcode mcp --http', () => {
   it('answers nothing of what is no plain request with the token, and ends the connection of each', async () => {
     const { port, token } = served
     const body = JSON.stringify(initialize)
-    const head = (line: string, ...more: string[]): string => [line, `Host: 127.0.0.1:${port}`, 'Content-Type: application/json', 'Accept: application/json, text/event-stream', ...more].join('\r\n')
+    const head = (line: string, ...more: string[]): string =>
+      [
+        line,
+        `Host: 127.0.0.1:${port}`,
+        'Content-Type: application/json',
+        'Accept: application/json, text/event-stream',
+        ...more,
+      ].join('\r\n')
     const own = `Authorization: Bearer ${token}`
     const length = `Content-Length: ${body.length}`
     const rows: Record<string, string> = {
@@ -124,8 +177,14 @@ describe('vtcode mcp --http', () => {
       'one header without an end': `${head('POST /mcp HTTP/1.1', own)}\r\nx: ${'a'.repeat(1_000_000)}`,
       'a target without an end': head(`POST /mcp?${'a'.repeat(1_000_000)} HTTP/1.1`, own),
       'an address of another server as its target': `${head(`POST http://evil.example/mcp HTTP/1.1`, own, length)}\r\n\r\n${body}`,
-      'a second Host': `${head('POST /mcp HTTP/1.1', own, length)}\r\n\r\n${body}`.replace('Host:', 'Host: evil.example\r\nHost:'),
-      'a Host with a dot at its end': `${head('POST /mcp HTTP/1.1', own, length)}\r\n\r\n${body}`.replace('127.0.0.1:', '127.0.0.1.:'),
+      'a second Host': `${head('POST /mcp HTTP/1.1', own, length)}\r\n\r\n${body}`.replace(
+        'Host:',
+        'Host: evil.example\r\nHost:',
+      ),
+      'a Host with a dot at its end': `${head('POST /mcp HTTP/1.1', own, length)}\r\n\r\n${body}`.replace(
+        '127.0.0.1:',
+        '127.0.0.1.:',
+      ),
       'no Host at all': `POST /mcp HTTP/1.1\r\n${own}\r\n\r\n`,
       'a token in the target': `${head(`POST /mcp?access_token=${token} HTTP/1.1`, length)}\r\n\r\n${body}`,
       'a token in a cookie': `${head('POST /mcp HTTP/1.1', `Cookie: authorization=${token}`, length)}\r\n\r\n${body}`,
@@ -136,8 +195,8 @@ describe('vtcode mcp --http', () => {
       'a chunk of a size beyond all numbers': `${head('POST /mcp HTTP/1.1', own, 'Transfer-Encoding: chunked')}\r\n\r\nffffffffffffffffff\r\n`,
       'chunks that go on behind their size': `${head('POST /mcp HTTP/1.1', own, 'Transfer-Encoding: chunked')}\r\n\r\n1;${'a'.repeat(100_000)}\r\n`,
       'a body that is packed': `${head('POST /mcp HTTP/1.1', own, 'Content-Encoding: gzip', 'Content-Length: 5')}\r\n\r\n\x1f\x8b\x08\0\0`,
-      'CONNECT': head('CONNECT evil.example:443 HTTP/1.1', own, '\r\n'),
-      'TRACE': head('TRACE /mcp HTTP/1.1', own, '\r\n'),
+      CONNECT: head('CONNECT evil.example:443 HTTP/1.1', own, '\r\n'),
+      TRACE: head('TRACE /mcp HTTP/1.1', own, '\r\n'),
       'the greeting of HTTP/2': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
       'a greeting of TLS': '\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03',
       'HTTP/0.9': 'GET /mcp\r\n\r\n',
@@ -147,9 +206,14 @@ describe('vtcode mcp --http', () => {
       new Promise((resolve) => {
         let text = ''
         const socket = tcp(port, '127.0.0.1', () => socket.end(bytes, 'latin1'))
-        socket.on('data', (chunk) => (text += chunk)).on('error', () => {}).on('close', () => resolve(text))
+        socket
+          .on('data', (chunk) => (text += chunk))
+          .on('error', () => {})
+          .on('close', () => resolve(text))
       })
-    const answers = await Promise.all(Object.entries(rows).map(async ([what, bytes]) => [what, await said(bytes)] as const))
+    const answers = await Promise.all(
+      Object.entries(rows).map(async ([what, bytes]) => [what, await said(bytes)] as const),
+    )
     for (const [what, text] of answers) expect(text, what).toMatch(/^(?:$|HTTP\/1\.1 [45]\d\d )/)
     expect(answers.map(([, text]) => text).join('')).not.toContain(token)
     expect((await ask(served, { ...json, authorization: `Bearer ${token}` })).status).toBe(200)
@@ -157,7 +221,11 @@ describe('vtcode mcp --http', () => {
 
   it('refuses garbage and bodies over the limit, and answers the next', async () => {
     expect((await ask(served, own(), { body: 'garbage' })).status).toBe(400)
-    const large = await ask(served, { ...own(), 'content-length': '12000000' }, { body: Buffer.alloc(12_000_000, 'x') }).catch(() => ({ status: 413 }))
+    const large = await ask(
+      served,
+      { ...own(), 'content-length': '12000000' },
+      { body: Buffer.alloc(12_000_000, 'x') },
+    ).catch(() => ({ status: 413 }))
     expect(large.status).toBe(413)
     expect((await ask(served, own())).status).toBe(200)
   })
@@ -166,7 +234,11 @@ describe('vtcode mcp --http', () => {
     await using other = await tempWorkspace({ 'a.txt': 'x' })
     const mine = await serveMcp(other)
     const client = new Client({ name: 'test', version: '1' })
-    await client.connect(new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${mine.port}/mcp`), { requestInit: { headers: { authorization: `Bearer ${mine.token}` } } }))
+    await client.connect(
+      new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${mine.port}/mcp`), {
+        requestInit: { headers: { authorization: `Bearer ${mine.token}` } },
+      }),
+    )
     const started = performance.now()
     mine.child.kill('SIGTERM')
     expect(await ended(mine.child)).toBe(130)
@@ -183,7 +255,11 @@ describe('vtcode mcp --http', () => {
     const free = await serveMcp(other, ['--no-token'])
     expect((await ask(free, json)).status).toBe(200)
     free.child.kill()
-    expect(await vtcode(other, ['mcp', '--http', '0', '--host', '0.0.0.0', '--no-token'])).toMatchObject({ code: 2, stderr: expect.stringContaining('loopback') })
-    for (const flags of [['--http', 'x'], ['--http', '70000'], ['--nonsense'], ['--http', '--token-file', 'missing']]) expect((await vtcode(other, ['mcp', ...flags])).code, flags.join(' ')).toBe(2)
+    expect(await vtcode(other, ['mcp', '--http', '0', '--host', '0.0.0.0', '--no-token'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('loopback'),
+    })
+    for (const flags of [['--http', 'x'], ['--http', '70000'], ['--nonsense'], ['--http', '--token-file', 'missing']])
+      expect((await vtcode(other, ['mcp', ...flags])).code, flags.join(' ')).toBe(2)
   })
 })

@@ -10,7 +10,10 @@ import { hold } from '../../support/inside.js'
 import { home, startPeer, vtcode, type Home } from '../../support/peer.js'
 import { bin, surroundings } from '../../support/program.js'
 
-const eras = [['2025-11-25', {}], ['2026-07-28', { versionNegotiation: { mode: { pin: '2026-07-28' } } }]] as [string, ConstructorParameters<typeof Client>[1]][]
+const eras = [
+  ['2025-11-25', {}],
+  ['2026-07-28', { versionNegotiation: { mode: { pin: '2026-07-28' } } }],
+] as [string, ConstructorParameters<typeof Client>[1]][]
 
 describe.each(eras)('vtcode mcp in revision %s', (_, options) => {
   it('answers an image as a block of its own, with a line of text before it', async () => {
@@ -18,9 +21,20 @@ describe.each(eras)('vtcode mcp in revision %s', (_, options) => {
     const shot = png(5, 4)
     writeFileSync(join(made.root, 'shot.png'), shot)
     const client = new Client({ name: 'test', version: '1' }, options)
-    await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, 'mcp'], cwd: made.root, env: surroundings(made), stderr: 'ignore' }))
+    await client.connect(
+      new StdioClientTransport({
+        command: process.execPath,
+        args: [bin, 'mcp'],
+        cwd: made.root,
+        env: surroundings(made),
+        stderr: 'ignore',
+      }),
+    )
     try {
-      const { content } = await client.callTool({ name: 'unified_file', arguments: { action: 'read', path: 'shot.png' } })
+      const { content } = await client.callTool({
+        name: 'unified_file',
+        arguments: { action: 'read', path: 'shot.png' },
+      })
       expect(content).toEqual([
         { type: 'text', text: `[image/png, 5 × 4 points, ${shot.length} bytes]` },
         { type: 'image', mimeType: 'image/png', data: shot.toString('base64') },
@@ -45,15 +59,21 @@ describe('--image', () => {
   it('gives images with a task, several at once or again, from anywhere, and stdin is the task or beside it as ever', async () => {
     const { peer, at } = await place(5)
     symlinkSync(join(at.root, 'a.png'), join(at.home, 'link.png'))
-    expect(await vtcode(at, ['exec', '--image', `a.png,${join(at.home, 'link.png')}`, '--image', 'b,c.jpg', 'what is it'])).toMatchObject({ code: 0, out: 'a cat\n' })
+    expect(
+      await vtcode(at, ['exec', '--image', `a.png,${join(at.home, 'link.png')}`, '--image', 'b,c.jpg', 'what is it']),
+    ).toMatchObject({ code: 0, out: 'a cat\n' })
     expect(sent(peer.bodies[0], png(5)) && sent(peer.bodies[0], jpeg(6, 7))).toBe(true)
     expect(await vtcode(at, ['exec', '--image', 'a.png'], { input: 'said on stdin' })).toMatchObject({ code: 0 })
     expect(JSON.stringify(peer.bodies[1])).toContain('said on stdin')
     expect(sent(peer.bodies[1], png(5))).toBe(true)
     expect(await vtcode(at, ['ask', '--image', 'a.png', 'what is it'])).toMatchObject({ code: 0, out: 'a cat\n' })
     expect(sent(peer.bodies[2], png(5))).toBe(true)
-    expect(await vtcode(at, ['chat', '--image', 'a.png'], { input: 'what is it\n/image b,c.jpg\nand this\n' })).toMatchObject({ code: 0 })
-    expect(sent(peer.bodies[3], png(5)) && !sent(peer.bodies[3], jpeg(6, 7)) && sent(peer.bodies[4], jpeg(6, 7))).toBe(true)
+    expect(
+      await vtcode(at, ['chat', '--image', 'a.png'], { input: 'what is it\n/image b,c.jpg\nand this\n' }),
+    ).toMatchObject({ code: 0 })
+    expect(sent(peer.bodies[3], png(5)) && !sent(peer.bodies[3], jpeg(6, 7)) && sent(peer.bodies[4], jpeg(6, 7))).toBe(
+      true,
+    )
   })
 
   it('says which file is none and why, before a model is asked', async () => {
@@ -64,7 +84,16 @@ describe('--image', () => {
     truncateSync(join(at.root, 'big.png'), 100 * 1024 * 1024)
     writeFileSync(join(at.root, 'text.png'), 'text\n')
     writeFileSync(join(at.root, 'bomb.png'), png(1, 1, 0, { width: 50_000, height: 50_000 }))
-    const bad = { 'none.png': 'file not found', 'folder.png': 'it is no regular file', 'pipe.png': 'it is no regular file', '/dev/zero': 'it is no regular file', 'big.png': 'it has 104857600 bytes', 'text.png': 'its first bytes', 'bomb.png': '50000 × 50000', 'a.png,': 'a file is missing' }
+    const bad = {
+      'none.png': 'file not found',
+      'folder.png': 'it is no regular file',
+      'pipe.png': 'it is no regular file',
+      '/dev/zero': 'it is no regular file',
+      'big.png': 'it has 104857600 bytes',
+      'text.png': 'its first bytes',
+      'bomb.png': '50000 × 50000',
+      'a.png,': 'a file is missing',
+    }
     for (const [file, why] of Object.entries(bad)) {
       const ran = await vtcode(at, ['exec', '--image', file, 'what is it'])
       expect(ran, file).toMatchObject({ code: 2, out: '' })

@@ -35,17 +35,29 @@ async function workspace(files: Record<string, string> = {}): Promise<TempWorksp
   const made = await tempWorkspace({ 'a.txt': 'hello\n', ...files })
   await made.write('../home/probe/probe.yaml', manifest)
   await made.write('../home/probe/probe.js', code)
-  await made.write('../home/.vtcode/vtcode.config.yaml', `manifests: [builtin, '${made.home}/probe']\nsandbox: { plugins: off }\n`)
+  await made.write(
+    '../home/.vtcode/vtcode.config.yaml',
+    `manifests: [builtin, '${made.home}/probe']\nsandbox: { plugins: off }\n`,
+  )
   return made
 }
 
 interface Connected extends AsyncDisposable {
   client: Client
 }
-async function connect(made: TempWorkspace, flags: string[] = [], options: ConstructorParameters<typeof Client>[1] = {}): Promise<Connected> {
+async function connect(
+  made: TempWorkspace,
+  flags: string[] = [],
+  options: ConstructorParameters<typeof Client>[1] = {},
+): Promise<Connected> {
   const client = new Client({ name: 'test', version: '1' }, options)
   const env = surroundings(made)
-  const transport = new StdioClientTransport({ command: process.execPath, args: [bin, ...flags, 'mcp'], cwd: made.root, env })
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [bin, ...flags, 'mcp'],
+    cwd: made.root,
+    env,
+  })
   await client.connect(transport)
   return { client, [Symbol.asyncDispose]: () => client.close().then(() => keepCompiledOf(['mcp'], env)) }
 }
@@ -59,8 +71,14 @@ class Raw {
   #waiting: (() => void)[] = []
   constructor(made: TempWorkspace, flags: string[] = []) {
     const env = surroundings(made)
-    this.child = spawn(process.execPath, [bin, ...flags, 'mcp'], { cwd: made.root, env, stdio: ['pipe', 'pipe', 'ignore'] })
-    this.exit = new Promise((resolve) => this.child.on('close', (code) => (keepCompiledOf(['mcp'], env), resolve(code))))
+    this.child = spawn(process.execPath, [bin, ...flags, 'mcp'], {
+      cwd: made.root,
+      env,
+      stdio: ['pipe', 'pipe', 'ignore'],
+    })
+    this.exit = new Promise((resolve) =>
+      this.child.on('close', (code) => (keepCompiledOf(['mcp'], env), resolve(code))),
+    )
     this.child.stdin.on('error', () => {})
     this.child.stdout.on('data', (chunk) => {
       const lines = (this.#rest + chunk).split('\n')
@@ -84,7 +102,11 @@ class Raw {
     return this.line((line) => line.id === id)
   }
   async open(): Promise<this> {
-    this.send({ id: 'open', method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } } })
+    this.send({
+      id: 'open',
+      method: 'initialize',
+      params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } },
+    })
     await this.answer('open')
     this.send({ method: 'notifications/initialized' })
     return this
@@ -103,7 +125,10 @@ describe('vtcode mcp', () => {
 
   it('lists every tool with its flat schema and says what it can do', async () => {
     const { tools } = await connected.client.listTools()
-    expect(tools.find(({ name }) => name === 'probe')).toMatchObject({ inputSchema: { type: 'object', properties: { act: {} } }, annotations: { readOnlyHint: true } })
+    expect(tools.find(({ name }) => name === 'probe')).toMatchObject({
+      inputSchema: { type: 'object', properties: { act: {} } },
+      annotations: { readOnlyHint: true },
+    })
     expect(tools.map(({ name }) => name)).toContain('unified_file')
     // What our tools answer is text; a client that saw a schema would hand a model the structure instead.
     expect(tools.filter(({ outputSchema }) => outputSchema).map(({ name }) => name)).toEqual([])
@@ -118,7 +143,10 @@ describe('vtcode mcp', () => {
   it('answers with text, notices at its end and in _meta, then the content blocks; the value stays with us', async () => {
     const result = await connected.client.callTool({ name: 'probe', arguments: { act: 'say', text: 'hi' } })
     expect(result).toMatchObject({
-      content: [{ type: 'text', text: 'said hi\n[X_NOTE] a remark' }, { type: 'image', data: 'AAAA' }],
+      content: [
+        { type: 'text', text: 'said hi\n[X_NOTE] a remark' },
+        { type: 'image', data: 'AAAA' },
+      ],
       _meta: { 'vtcode/notices': [{ code: 'X_NOTE', message: 'a remark' }] },
     })
     expect(result.isError).toBeFalsy()
@@ -126,8 +154,19 @@ describe('vtcode mcp', () => {
   })
 
   it('answers a failed call with isError and the error, an unknown tool with a JSON-RPC error', async () => {
-    const failed = await connected.client.callTool({ name: 'unified_file', arguments: { action: 'read', path: '../secret' } })
-    expect(failed).toEqual({ isError: true, content: [{ type: 'text', text: "VT_PATH_OUTSIDE: '../secret' leads outside the workspace.\nUse a path inside the workspace." }] })
+    const failed = await connected.client.callTool({
+      name: 'unified_file',
+      arguments: { action: 'read', path: '../secret' },
+    })
+    expect(failed).toEqual({
+      isError: true,
+      content: [
+        {
+          type: 'text',
+          text: "VT_PATH_OUTSIDE: '../secret' leads outside the workspace.\nUse a path inside the workspace.",
+        },
+      ],
+    })
     for (const name of ['nonsense', '__proto__', 'constructor', 'toString']) {
       await expect(connected.client.callTool({ name, arguments: {} })).rejects.toMatchObject({ code: -32602 })
     }
@@ -139,7 +178,10 @@ describe('vtcode mcp', () => {
     let late = false
     let done = false
     const began = performance.now()
-    await connected.client.callTool({ name: 'probe', arguments: { act: 'progress' } }, { onprogress: ({ progress }) => (done ? (late = true) : seen.push(progress)) })
+    await connected.client.callTool(
+      { name: 'probe', arguments: { act: 'progress' } },
+      { onprogress: ({ progress }) => (done ? (late = true) : seen.push(progress)) },
+    )
     done = true
     const seconds = (performance.now() - began) / 1000
     await new Promise((resolve) => setTimeout(resolve, 200))
@@ -152,7 +194,10 @@ describe('vtcode mcp', () => {
 
   it('aborts the call that its client cancels, and answers the next', async () => {
     const stop = new AbortController()
-    const call = connected.client.callTool({ name: 'probe', arguments: { act: 'wait' } }, { signal: stop.signal, onprogress: () => stop.abort() })
+    const call = connected.client.callTool(
+      { name: 'probe', arguments: { act: 'wait' } },
+      { signal: stop.signal, onprogress: () => stop.abort() },
+    )
     await expect(call).rejects.toThrow()
     expect((await connected.client.callTool(read)).content).toEqual([{ type: 'text', text: 'hello\n' }])
     await expect.poll(() => existsSync(`${made.root}/told`)).toBe(true)
@@ -164,11 +209,18 @@ describe('vtcode mcp', () => {
     for (const name of names) await made.write(name, 'old\n')
     const raw = await new Raw(made, ['--mode', 'auto']).open()
     const patch = `*** Begin Patch\n${names.map((name) => `*** Update File: ${name}\n@@\n-old\n+new\n`).join('')}*** End Patch\n`
-    const calls = [{ id: 1, method: 'tools/call', params: { name: 'apply_patch', arguments: { input: patch } } }, { method: 'notifications/cancelled', params: { requestId: 1 } }]
+    const calls = [
+      { id: 1, method: 'tools/call', params: { name: 'apply_patch', arguments: { input: patch } } },
+      { method: 'notifications/cancelled', params: { requestId: 1 } },
+    ]
     // In one piece, so that it is cancelled as soon as it has begun, however slow the client is.
     raw.child.stdin.write(calls.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join(''))
     // Whoever asks for one of the files next waits for what is still being done.
-    raw.send({ id: 2, method: 'tools/call', params: { name: 'unified_file', arguments: { action: 'copy', path: 'f7.txt', destination: 'copied' } } })
+    raw.send({
+      id: 2,
+      method: 'tools/call',
+      params: { name: 'unified_file', arguments: { action: 'copy', path: 'f7.txt', destination: 'copied' } },
+    })
     expect((await raw.answer(2)).result).not.toHaveProperty('isError', true)
     expect(readFileSync(`${made.root}/copied`, 'utf8')).toBe('old\n')
     expect([...new Set(names.map((name) => readFileSync(`${made.root}/${name}`, 'utf8')))]).toEqual(['old\n'])
@@ -181,7 +233,9 @@ describe('vtcode mcp', () => {
     await using made = await workspace()
     const answers = ['decline', 'accept'] as const
     for (const action of answers) {
-      await using connected = await connect(made, ['-c', 'policy.ask=["Read(a.txt)"]'], { capabilities: { elicitation: { form: {} } } })
+      await using connected = await connect(made, ['-c', 'policy.ask=["Read(a.txt)"]'], {
+        capabilities: { elicitation: { form: {} } },
+      })
       const asked: string[] = []
       connected.client.setRequestHandler('elicitation/create', ({ params }) => {
         asked.push(params.message)
@@ -193,19 +247,29 @@ describe('vtcode mcp', () => {
       expect(result.isError ?? false).toBe(action === 'decline')
     }
     await using mute = await connect(made, ['-c', 'policy.ask=["Read(a.txt)"]'])
-    expect(await mute.client.callTool(read)).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(/^VT_POLICY_NEEDS_APPROVAL: /) }] })
+    expect(await mute.client.callTool(read)).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringMatching(/^VT_POLICY_NEEDS_APPROVAL: /) }],
+    })
   })
 
   it('writes files of the workspace unasked, unless the settings or a flag say another mode', async () => {
     await using made = await workspace()
-    const write = { name: 'unified_file', arguments: { action: 'write', path: 'new.txt', content: 'x', mode: 'overwrite' } }
+    const write = {
+      name: 'unified_file',
+      arguments: { action: 'write', path: 'new.txt', content: 'x', mode: 'overwrite' },
+    }
     await using connected = await connect(made)
     expect((await connected.client.callTool(write)).isError).toBeUndefined()
     await using strict = await connect(made, ['--mode', 'ask'])
-    expect(await strict.client.callTool(write)).toMatchObject({ content: [{ text: expect.stringMatching(/^VT_POLICY_NEEDS_APPROVAL: /) }] })
+    expect(await strict.client.callTool(write)).toMatchObject({
+      content: [{ text: expect.stringMatching(/^VT_POLICY_NEEDS_APPROVAL: /) }],
+    })
     await made.write('../home/.vtcode/vtcode.config.yaml', 'policy: { mode: plan }\n')
     await using planning = await connect(made)
-    expect(await planning.client.callTool(write)).toMatchObject({ content: [{ text: expect.stringMatching(/^VT_POLICY_DENIED: /) }] })
+    expect(await planning.client.callTool(write)).toMatchObject({
+      content: [{ text: expect.stringMatching(/^VT_POLICY_DENIED: /) }],
+    })
   })
 
   it('keeps stdout for the protocol whatever a plugin prints', async () => {
@@ -225,7 +289,9 @@ describe('vtcode mcp', () => {
   })
 
   it('answers 1,000 calls in flight at once, each with its own', async () => {
-    const calls = Array.from({ length: 1_000 }, (_, i) => connected.client.callTool({ name: 'probe', arguments: { act: 'say', text: `${i}` } }))
+    const calls = Array.from({ length: 1_000 }, (_, i) =>
+      connected.client.callTool({ name: 'probe', arguments: { act: 'say', text: `${i}` } }),
+    )
     const said = (await Promise.all(calls)).map(({ content }) => (content as { text: string }[])[0]!.text)
     expect(said).toEqual(Array.from({ length: 1_000 }, (_, i) => `said ${i}\n[X_NOTE] a remark`))
   })
@@ -246,7 +312,18 @@ describe('the wire', () => {
   })
 
   it('answers garbage and what is no message with an error, and the next call as ever', async () => {
-    for (const line of ['garbage', '42', 'null', '[]', '{}', '{"jsonrpc":"1.0","id":1,"method":"ping"}', '\u0000\u0001', '', '{"jsonrpc":"2.0","id":{},"method":"ping"}']) raw.child.stdin.write(`${line}\n`)
+    for (const line of [
+      'garbage',
+      '42',
+      'null',
+      '[]',
+      '{}',
+      '{"jsonrpc":"1.0","id":1,"method":"ping"}',
+      '\u0000\u0001',
+      '',
+      '{"jsonrpc":"2.0","id":{},"method":"ping"}',
+    ])
+      raw.child.stdin.write(`${line}\n`)
     raw.child.stdin.write(Buffer.from([0xff, 0xfe, 10]))
     raw.send({ id: 9, method: 'tools/call', params: read })
     expect((await raw.answer(9)).result).toMatchObject({ content: [{ text: 'hello\n' }] })
@@ -256,17 +333,32 @@ describe('the wire', () => {
   })
 
   it('answers a request whose _meta is none, or holds what is none, with an error', async () => {
-    const wrong = [5, 'x', [], null, { progressToken: {} }, { progressToken: 1.5 }, { 'io.modelcontextprotocol/related-task': 5 }, { 'io.modelcontextprotocol/related-task': { taskId: 1 } }]
+    const wrong = [
+      5,
+      'x',
+      [],
+      null,
+      { progressToken: {} },
+      { progressToken: 1.5 },
+      { 'io.modelcontextprotocol/related-task': 5 },
+      { 'io.modelcontextprotocol/related-task': { taskId: 1 } },
+    ]
     wrong.forEach((_meta, id) => raw.send({ id, method: 'tools/call', params: { ...read, _meta } }))
     const codes = await Promise.all(wrong.map(async (_, id) => (await raw.answer(id)).error?.code))
     expect(codes).toEqual(wrong.map(() => -32602))
-    raw.send({ id: 'good', method: 'tools/call', params: { ...read, _meta: { progressToken: 7, 'com.example/other': [1] } } })
+    raw.send({
+      id: 'good',
+      method: 'tools/call',
+      params: { ...read, _meta: { progressToken: 7, 'com.example/other': [1] } },
+    })
     expect((await raw.answer('good')).result).toMatchObject({ content: [{ text: 'hello\n' }] })
   })
 
   it('survives JSON that is 10,000 deep', async () => {
     const deep = `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`
-    raw.child.stdin.write(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"unified_file","arguments":${deep}}}\n`)
+    raw.child.stdin.write(
+      `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"unified_file","arguments":${deep}}}\n`,
+    )
     const { error, result } = await raw.answer(1)
     expect(error ?? (result as { isError?: boolean }).isError).toBeTruthy()
     raw.send({ id: 2, method: 'tools/call', params: read })
@@ -274,8 +366,16 @@ describe('the wire', () => {
   })
 
   it.each([
-    ['id first', (text: string) => `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"probe","arguments":{"text":"${text}"}}}`],
-    ['id last', (text: string) => `{"method":"tools/call","params":{"name":"probe","arguments":{"text":"${text}"}},"jsonrpc":"2.0","id":7}`],
+    [
+      'id first',
+      (text: string) =>
+        `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"probe","arguments":{"text":"${text}"}}}`,
+    ],
+    [
+      'id last',
+      (text: string) =>
+        `{"method":"tools/call","params":{"name":"probe","arguments":{"text":"${text}"}},"jsonrpc":"2.0","id":7}`,
+    ],
   ])('refuses a frame of 12 MB by its id (%s) and goes on', async (_, frame) => {
     raw.child.stdin.write(`${frame('x'.repeat(12_000_000))}\n`)
     expect((await raw.answer(7)).error).toMatchObject({ code: -32600, message: expect.stringContaining('10485760') })
@@ -296,35 +396,58 @@ describe('the wire', () => {
   })
 
   it('reads a 9 MB frame that comes in small pieces in linear time', async () => {
-    const frame = Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"probe","arguments":{"text":"${'y'.repeat(9_000_000)}"}}}\n`)
+    const frame = Buffer.from(
+      `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"probe","arguments":{"text":"${'y'.repeat(9_000_000)}"}}}\n`,
+    )
     const started = performance.now()
-    for (let at = 0; at < frame.length; at += 512) if (!raw.child.stdin.write(frame.subarray(at, at + 512))) await drained(raw)
+    for (let at = 0; at < frame.length; at += 512)
+      if (!raw.child.stdin.write(frame.subarray(at, at + 512))) await drained(raw)
     await raw.answer(1)
     expect(performance.now() - started).toBeLessThan(50_000)
   })
 
   it('answers what is due when its client closes the pipe, and ends with 0', async () => {
     await using made = await workspace()
-    const messages = [{ id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'pipe', version: '1' } } }, { method: 'notifications/initialized' }, { id: 2, method: 'tools/call', params: read }]
-    const ran = await vtcode(made, ['mcp'], { stdin: messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join('') })
+    const messages = [
+      {
+        id: 1,
+        method: 'initialize',
+        params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'pipe', version: '1' } },
+      },
+      { method: 'notifications/initialized' },
+      { id: 2, method: 'tools/call', params: read },
+    ]
+    const ran = await vtcode(made, ['mcp'], {
+      stdin: messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join(''),
+    })
     expect(ran.code).toBe(0)
-    expect(JSON.parse(ran.stdout.trim().split('\n')[1]!)).toMatchObject({ id: 2, result: { content: [{ text: 'hello\n' }] } })
+    expect(JSON.parse(ran.stdout.trim().split('\n')[1]!)).toMatchObject({
+      id: 2,
+      result: { content: [{ text: 'hello\n' }] },
+    })
   })
 
-  it.each(['SIGTERM', 'SIGINT', 'SIGHUP', 'stdin', 'stdout'] as const)('is gone within two seconds after %s, though a call hangs', async (end) => {
-    await using made = await workspace()
-    const raw = await new Raw(made).open()
-    raw.send({ id: 1, method: 'tools/call', params: { name: 'probe', arguments: { act: 'wait' }, _meta: { progressToken: 1 } } })
-    await raw.line(({ method }) => method === 'notifications/progress')
-    const started = performance.now()
-    if (end === 'stdin') raw.child.stdin.end()
-    else if (end === 'stdout') {
-      raw.child.stdout.destroy()
-      raw.send({ id: 2, method: 'ping' })
-    } else raw.child.kill(end)
-    expect(await raw.exit).toBe(end === 'stdin' ? 0 : 130)
-    expect(performance.now() - started).toBeLessThan(10_000)
-  })
+  it.each(['SIGTERM', 'SIGINT', 'SIGHUP', 'stdin', 'stdout'] as const)(
+    'is gone within two seconds after %s, though a call hangs',
+    async (end) => {
+      await using made = await workspace()
+      const raw = await new Raw(made).open()
+      raw.send({
+        id: 1,
+        method: 'tools/call',
+        params: { name: 'probe', arguments: { act: 'wait' }, _meta: { progressToken: 1 } },
+      })
+      await raw.line(({ method }) => method === 'notifications/progress')
+      const started = performance.now()
+      if (end === 'stdin') raw.child.stdin.end()
+      else if (end === 'stdout') {
+        raw.child.stdout.destroy()
+        raw.send({ id: 2, method: 'ping' })
+      } else raw.child.kill(end)
+      expect(await raw.exit).toBe(end === 'stdin' ? 0 : 130)
+      expect(performance.now() - started).toBeLessThan(10_000)
+    },
+  )
 })
 
 /** Resident memory in MB. */

@@ -16,9 +16,20 @@ let server: ReturnType<typeof rawMcp>
 beforeAll(async () => {
   tree = hostileTree()
   home = await tempWorkspace()
-  await home.write('../home/.vtcode/vtcode.config.json', JSON.stringify({ sandbox: { mode: 'off' }, tools: { max_repeated_tool_calls: 0 }, policy: { allow: ['unified_file/delete'], deny: ['Read(/hidden/**)'] } }))
+  await home.write(
+    '../home/.vtcode/vtcode.config.json',
+    JSON.stringify({
+      sandbox: { mode: 'off' },
+      tools: { max_repeated_tool_calls: 0 },
+      policy: { allow: ['unified_file/delete'], deny: ['Read(/hidden/**)'] },
+    }),
+  )
   server = rawMcp(home, ['mcp', '--workspace', tree.root], tree.root)
-  server.send({ id: 'open', method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } } })
+  server.send({
+    id: 'open',
+    method: 'initialize',
+    params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } },
+  })
   await server.line(({ id }) => id === 'open')
   server.send({ method: 'notifications/initialized' })
 })
@@ -45,8 +56,12 @@ async function asked(all: Asked[], atOnce = 16): Promise<unknown[]> {
     for (const { tool, input, ends } of left) {
       const { result, error } = await server.call({ name: tool, arguments: input })
       const text = error ? `RPC_${error.code}` : (result!.content[0]!.text ?? '')
-      const isWrong = error || ((result as { isError?: true }).isError === true) !== isRefusal(ends) || (ends !== 'ok' && !ends.test(text))
-      if (isWrong || (/SECRET|root:x:0/.test(text) && !/SECRET/.test(JSON.stringify(input)))) wrong.push({ tool, input: JSON.stringify(input).slice(0, 200), ends: String(ends), text: text.slice(0, 400) })
+      const isWrong =
+        error ||
+        ((result as { isError?: true }).isError === true) !== isRefusal(ends) ||
+        (ends !== 'ok' && !ends.test(text))
+      if (isWrong || (/SECRET|root:x:0/.test(text) && !/SECRET/.test(JSON.stringify(input))))
+        wrong.push({ tool, input: JSON.stringify(input).slice(0, 200), ends: String(ends), text: text.slice(0, 400) })
     }
   }
   await Promise.all(Array.from({ length: atOnce }, work))
@@ -58,8 +73,14 @@ const put = (path: string, text: string) => {
 }
 
 it('the tables of hostile paths, changes and searches end on the short way as through every face', async () => {
-  const reads = pathCases(tree).map(({ path, code }) => ({ tool: 'unified_file', input: { action: 'read', path }, ends: code === undefined ? /^inside\n/ : new RegExp(`^${code}: `) }))
-  const tables = [...changesOutside(tree), ...searches(tree), ...hidden(tree)].filter(({ tool }) => tool !== 'unified_exec')
+  const reads = pathCases(tree).map(({ path, code }) => ({
+    tool: 'unified_file',
+    input: { action: 'read', path },
+    ends: code === undefined ? /^inside\n/ : new RegExp(`^${code}: `),
+  }))
+  const tables = [...changesOutside(tree), ...searches(tree), ...hidden(tree)].filter(
+    ({ tool }) => tool !== 'unified_exec',
+  )
   const before = treeText(tree.base)
   expect(await asked([...reads, ...tables])).toEqual([])
   expect(treeText(tree.base)).toEqual(before)
@@ -83,13 +104,40 @@ it('searches that take long, and trees that change meanwhile, keep their limits 
   const wrong = await asked([
     search(/^VT_SEARCH_PATTERN: .*limit/s, { action: 'grep', pattern: '(?=a)(a+)+\\1$', path: 'evil.txt' }),
     search(/^many\.txt\n1:x\n[^]*300,?000 matches/, { action: 'grep', pattern: 'x', path: 'many.txt', max_results: 1 }),
-    search(/^wide\/ax\nwide\/in\/top\nwide\/keep\.tmp\n3 entries/, { action: 'list', mode: 'recursive', path: 'wide', entry_type: 'file' }),
-    search(/^wide\/ax\n1:needle\n\nwide\/in\/top\n1:needle\n\nwide\/keep\.tmp\n1:needle\n/, { action: 'grep', pattern: 'needle', path: 'wide' }),
-    search(/print\(0\)/, { action: 'structural', workflow: 'rewrite', pattern: 'log($A)', rewrite: 'print($A)', path: 'd', max_results: 1000 }),
+    search(/^wide\/ax\nwide\/in\/top\nwide\/keep\.tmp\n3 entries/, {
+      action: 'list',
+      mode: 'recursive',
+      path: 'wide',
+      entry_type: 'file',
+    }),
+    search(/^wide\/ax\n1:needle\n\nwide\/in\/top\n1:needle\n\nwide\/keep\.tmp\n1:needle\n/, {
+      action: 'grep',
+      pattern: 'needle',
+      path: 'wide',
+    }),
+    search(/print\(0\)/, {
+      action: 'structural',
+      workflow: 'rewrite',
+      pattern: 'log($A)',
+      rewrite: 'print($A)',
+      path: 'd',
+      max_results: 1000,
+    }),
     search(/^VT_INPUT_/, { action: 'grep', pattern: 'x', globs: ['{a,b}'.repeat(40)] }),
-    search(/^VT_SEARCH_PATTERN/, { action: 'structural', workflow: 'rewrite', pattern: 'log($A)', rewrite: 'print($B)', lang: 'ts', path: 'd' }),
-    ...Array.from({ length: 20 }, () => search(/stay\.txt\n1:needle/, { action: 'grep', pattern: 'needle', globs: ['churn/**', 'stay.txt'] })),
-    ...Array.from({ length: 10 }, () => search(/stay\.txt/, { action: 'list', mode: 'recursive', globs: ['churn/**', 'stay.txt'] })),
+    search(/^VT_SEARCH_PATTERN/, {
+      action: 'structural',
+      workflow: 'rewrite',
+      pattern: 'log($A)',
+      rewrite: 'print($B)',
+      lang: 'ts',
+      path: 'd',
+    }),
+    ...Array.from({ length: 20 }, () =>
+      search(/stay\.txt\n1:needle/, { action: 'grep', pattern: 'needle', globs: ['churn/**', 'stay.txt'] }),
+    ),
+    ...Array.from({ length: 10 }, () =>
+      search(/stay\.txt/, { action: 'list', mode: 'recursive', globs: ['churn/**', 'stay.txt'] }),
+    ),
   ])
   clearInterval(churn)
   expect(wrong).toEqual([])
@@ -99,7 +147,11 @@ it('searches that take long, and trees that change meanwhile, keep their limits 
 it('a folder that is exchanged for a link all the time lets no call out, of many at once', async () => {
   put('real/secret', 'inside\n')
   symlinkSync(join(tree.base, 'out'), join(tree.root, 'fake'))
-  const attacker = spawn('python3', [join(import.meta.dirname, '../../fixtures/swap.py'), join(tree.root, 'real'), join(tree.root, 'fake')])
+  const attacker = spawn('python3', [
+    join(import.meta.dirname, '../../fixtures/swap.py'),
+    join(tree.root, 'real'),
+    join(tree.root, 'fake'),
+  ])
   await once(attacker.stdout, 'data')
   const told: string[] = []
   const work = async (of: number) => {
@@ -109,26 +161,44 @@ it('a folder that is exchanged for a link all the time lets no call out, of many
         ['unified_search', { action: 'grep', pattern: '.', path: 'real' }],
         ['unified_search', { action: 'list', mode: 'recursive', path: 'real' }],
         ['unified_file', { action: 'write', path: `real/new${of}-${round}`, content: 'x' }],
-      ] as const) told.push(JSON.stringify(await server.call({ name, arguments: input })))
+      ] as const)
+        told.push(JSON.stringify(await server.call({ name, arguments: input })))
     }
   }
   await Promise.all([0, 1, 2, 3].map(work))
   attacker.stdin.end()
   await once(attacker, 'close')
   expect(told.filter((text) => text.includes('SECRET'))).toEqual([])
-  expect([readdirSync(join(tree.base, 'out')), readFileSync(join(tree.base, 'out/secret'), 'utf8')]).toEqual([['secret'], 'SECRET'])
+  expect([readdirSync(join(tree.base, 'out')), readFileSync(join(tree.base, 'out/secret'), 'utf8')]).toEqual([
+    ['secret'],
+    'SECRET',
+  ])
   // Both ends of the race were met: some calls came in, some were refused.
-  expect([told.some((text) => text.includes('inside')), told.some((text) => text.includes('"isError":true'))]).toEqual([true, true])
+  expect([told.some((text) => text.includes('inside')), told.some((text) => text.includes('"isError":true'))]).toEqual([
+    true,
+    true,
+  ])
 })
 
-it.runIf(process.getuid?.() === 0)('a folder is not deleted across another file system that is mounted in it', async () => {
-  for (const path of ['dir/mounted', '../other']) mkdirSync(join(tree.root, path), { recursive: true })
-  writeFileSync(join(tree.base, 'other/keep'), 'keep')
-  execFileSync('mount', ['--bind', join(tree.base, 'other'), join(tree.root, 'dir/mounted')])
-  try {
-    expect(await asked([{ tool: 'unified_file', input: { action: 'delete', path: 'dir', recursive: true }, ends: /^VT_PATH_PERMISSION: / }])).toEqual([])
-  } finally {
-    execFileSync('umount', [join(tree.root, 'dir/mounted')])
-  }
-  expect(readFileSync(join(tree.base, 'other/keep'), 'utf8')).toBe('keep')
-})
+it.runIf(process.getuid?.() === 0)(
+  'a folder is not deleted across another file system that is mounted in it',
+  async () => {
+    for (const path of ['dir/mounted', '../other']) mkdirSync(join(tree.root, path), { recursive: true })
+    writeFileSync(join(tree.base, 'other/keep'), 'keep')
+    execFileSync('mount', ['--bind', join(tree.base, 'other'), join(tree.root, 'dir/mounted')])
+    try {
+      expect(
+        await asked([
+          {
+            tool: 'unified_file',
+            input: { action: 'delete', path: 'dir', recursive: true },
+            ends: /^VT_PATH_PERMISSION: /,
+          },
+        ]),
+      ).toEqual([])
+    } finally {
+      execFileSync('umount', [join(tree.root, 'dir/mounted')])
+    }
+    expect(readFileSync(join(tree.base, 'other/keep'), 'utf8')).toBe('keep')
+  },
+)

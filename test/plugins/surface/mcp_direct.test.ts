@@ -4,7 +4,8 @@ import { tempWorkspace } from 'vtcode/test'
 import { vtcode } from '../../support/program.js'
 import { rawMcp, type RawLine } from '../../support/raw_mcp.js'
 
-const manifest = 'name: probe\ndescription: Does what a test asks of it.\neffects: [read]\ninput: { properties: { act: { enum: [say, show, wait, log] } } }\nmodule: ./probe.js\n'
+const manifest =
+  'name: probe\ndescription: Does what a test asks of it.\neffects: [read]\ninput: { properties: { act: { enum: [say, show, wait, log] } } }\nmodule: ./probe.js\n'
 const code = `import { writeFileSync } from 'node:fs'
 export default async ({ input: { act } }, context) => {
   if (act === 'log') context.log('warn', 'heard')
@@ -25,14 +26,24 @@ async function rawServer() {
   const made = await tempWorkspace({ 'a.txt': 'hello\n' })
   await made.write('../home/probe/probe.yaml', manifest)
   await made.write('../home/probe/probe.js', code)
-  await made.write('../home/.vtcode/vtcode.config.yaml', `manifests: [builtin, '${made.home}/probe']\nsandbox: { plugins: off }\ntools: { max_repeated_tool_calls: 0 }\npolicy: { ask: ['Read(a.txt)'] }\n`)
+  await made.write(
+    '../home/.vtcode/vtcode.config.yaml',
+    `manifests: [builtin, '${made.home}/probe']\nsandbox: { plugins: off }\ntools: { max_repeated_tool_calls: 0 }\npolicy: { ask: ['Read(a.txt)'] }\n`,
+  )
   const raw = rawMcp(made, ['mcp'])
   const { lines, send, line, call } = raw
   /** What is cancelled is told to stop, and not answered. */
   const cancels = async (meta: object) => {
-    send({ id: 'hangs', method: 'tools/call', params: { name: 'probe', arguments: { act: 'wait' }, _meta: { ...meta, progressToken: 1 } } })
+    send({
+      id: 'hangs',
+      method: 'tools/call',
+      params: { name: 'probe', arguments: { act: 'wait' }, _meta: { ...meta, progressToken: 1 } },
+    })
     await line(({ method }) => method === 'notifications/progress')
-    send({ method: 'notifications/cancelled', params: { requestId: 'hangs', ...(Object.keys(meta).length > 0 && { _meta: meta }) } })
+    send({
+      method: 'notifications/cancelled',
+      params: { requestId: 'hangs', ...(Object.keys(meta).length > 0 && { _meta: meta }) },
+    })
     await expect.poll(() => existsSync(`${made.root}/told`)).toBe(true)
     await call({ name: 'probe', arguments: { act: 'say' }, _meta: meta })
     expect(lines.some(({ id }) => id === 'hangs')).toBe(false)
@@ -42,24 +53,58 @@ async function rawServer() {
 
 /** Calls, and what each comes to on either way. */
 const calls: [params: Record<string, unknown>, like: object][] = [
-  [{ name: 'probe', arguments: { act: 'say' } }, { result: { content: [{ type: 'text', text: 'did say\n[X_NOTE] a remark' }], _meta: { 'vtcode/notices': [{ code: 'X_NOTE' }] } } }],
-  [{ name: 'probe', arguments: { act: 'show' } }, { result: { content: [{ type: 'text' }, { type: 'image', data: 'AAAA', mimeType: 'image/png' }] } }],
+  [
+    { name: 'probe', arguments: { act: 'say' } },
+    {
+      result: {
+        content: [{ type: 'text', text: 'did say\n[X_NOTE] a remark' }],
+        _meta: { 'vtcode/notices': [{ code: 'X_NOTE' }] },
+      },
+    },
+  ],
+  [
+    { name: 'probe', arguments: { act: 'show' } },
+    { result: { content: [{ type: 'text' }, { type: 'image', data: 'AAAA', mimeType: 'image/png' }] } },
+  ],
   [{ name: 'probe' }, { result: { content: [{ text: 'did undefined\n[X_NOTE] a remark' }] } }],
-  [{ name: 'probe', arguments: { act: 'no' } }, { result: { isError: true, content: [{ text: expect.stringMatching(/^VT_INPUT_INVALID: /) }] } }],
-  [{ name: 'probe', arguments: { act: 'say' }, _meta: { 'dev.vtcode/structured': true } }, { result: { structuredContent: { act: 'say' } } }],
-  [{ name: 'nobody', arguments: {} }, { error: { code: -32602, message: expect.stringMatching(/^Unknown tool: nobody\./) } }],
+  [
+    { name: 'probe', arguments: { act: 'no' } },
+    { result: { isError: true, content: [{ text: expect.stringMatching(/^VT_INPUT_INVALID: /) }] } },
+  ],
+  [
+    { name: 'probe', arguments: { act: 'say' }, _meta: { 'dev.vtcode/structured': true } },
+    { result: { structuredContent: { act: 'say' } } },
+  ],
+  [
+    { name: 'nobody', arguments: {} },
+    { error: { code: -32602, message: expect.stringMatching(/^Unknown tool: nobody\./) } },
+  ],
   [{ name: 'probe', arguments: null }, { error: { code: -32602 } }],
-  [{ name: 'probe', arguments: { act: 'say' }, _meta: { 'dev.vtcode/structured': 'yes' } }, { error: { code: -32602 } }],
+  [
+    { name: 'probe', arguments: { act: 'say' }, _meta: { 'dev.vtcode/structured': 'yes' } },
+    { error: { code: -32602 } },
+  ],
 ]
 
 it('a call comes to the same on the short way and on that of the library, whatever it is answered with', async () => {
   await using raw = await rawServer()
   const { lines, send, line, call } = raw
-  send({ id: 'open', method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: { elicitation: { form: {} } }, clientInfo: { name: 'raw', version: '1' } } })
+  send({
+    id: 'open',
+    method: 'initialize',
+    params: {
+      protocolVersion: '2025-11-25',
+      capabilities: { elicitation: { form: {} } },
+      clientInfo: { name: 'raw', version: '1' },
+    },
+  })
   await line(({ id }) => id === 'open')
   send({ method: 'notifications/initialized' })
   for (const [params, like] of calls) {
-    const [short, long] = [await call(params), await call({ ...params, _meta: { ...(params['_meta'] as object), ...longWay } })]
+    const [short, long] = [
+      await call(params),
+      await call({ ...params, _meta: { ...(params['_meta'] as object), ...longWay } }),
+    ]
     expect(short).toMatchObject(like)
     expect(short).toEqual(long)
   }
@@ -78,7 +123,9 @@ it('a call comes to the same on the short way and on that of the library, whatev
 
   // The level that a client sets counts for what its calls log.
   await call({ name: 'probe', arguments: { act: 'log' } })
-  expect(lines.filter(({ method }) => method === 'notifications/message').map(({ params }) => params!.data)).toEqual(['heard'])
+  expect(lines.filter(({ method }) => method === 'notifications/message').map(({ params }) => params!.data)).toEqual([
+    'heard',
+  ])
   send({ id: 'level', method: 'logging/setLevel', params: { level: 'error' } })
   await line(({ id }) => id === 'level')
   await call({ name: 'probe', arguments: { act: 'log' } })
@@ -91,11 +138,17 @@ it('a call comes to the same on the short way and on that of the library, whatev
 it('a call of the 2026-07-28 revision comes to the same on both ways, once the library has read what it says of its client', async () => {
   await using raw = await rawServer()
   const { lines, send, line, call } = raw
-  const envelope = { [`${protocol}protocolVersion`]: '2026-07-28', [`${protocol}clientInfo`]: { name: 'raw', version: '1' }, [`${protocol}clientCapabilities`]: { elicitation: { form: {} } } }
+  const envelope = {
+    [`${protocol}protocolVersion`]: '2026-07-28',
+    [`${protocol}clientInfo`]: { name: 'raw', version: '1' },
+    [`${protocol}clientCapabilities`]: { elicitation: { form: {} } },
+  }
   send({ id: 'open', method: 'server/discover', params: { _meta: envelope } })
   await line(({ id }) => id === 'open')
   // The first is read by the library; what it says of its client stands for those behind it.
-  expect(await call({ name: 'probe', arguments: { act: 'say' }, _meta: envelope })).toMatchObject({ result: { resultType: 'complete', _meta: { [`${protocol}serverInfo`]: { name: 'vtcode' } } } })
+  expect(await call({ name: 'probe', arguments: { act: 'say' }, _meta: envelope })).toMatchObject({
+    result: { resultType: 'complete', _meta: { [`${protocol}serverInfo`]: { name: 'vtcode' } } },
+  })
   for (const [params, like] of calls) {
     const _meta = { ...(params['_meta'] as object), ...envelope }
     const [short, long] = [await call({ ...params, _meta }), await call({ ...params, _meta: { ..._meta, ...longWay } })]
@@ -105,36 +158,58 @@ it('a call of the 2026-07-28 revision comes to the same on both ways, once the l
 
   // What a client says of itself counts for this call: who shows no forms is refused what another is asked, and a wrong word is refused as before.
   const read = { name: 'unified_file', arguments: { action: 'read', path: 'a.txt' } }
-  const asked = async (_meta: object) => (await call({ ...read, _meta })).result as { resultType?: string; inputRequests?: object } | undefined
+  const asked = async (_meta: object) =>
+    (await call({ ...read, _meta })).result as { resultType?: string; inputRequests?: object } | undefined
   const bare = { ...envelope, [`${protocol}clientCapabilities`]: {} }
   expect(await asked(bare)).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(/^VT_POLICY_/) }] })
   expect(await asked(bare)).toMatchObject({ isError: true })
   const first = await asked(envelope)
   expect(first).toMatchObject({ resultType: 'input_required' })
   expect(await asked(envelope)).toEqual(first)
-  const inputResponses = Object.fromEntries(Object.keys(first!.inputRequests!).map((key) => [key, { action: 'accept', content: { approve: true } }]))
-  expect(await call({ ...read, inputResponses, _meta: envelope })).toMatchObject({ result: { content: [{ type: 'text', text: 'hello\n' }] } })
-  for (const wrong of [{ ...envelope, [`${protocol}clientInfo`]: { name: 7 } }, { ...envelope, [`${protocol}clientCapabilities`]: 'all' }, {}]) expect(await call({ name: 'probe', arguments: { act: 'say' }, _meta: wrong })).toHaveProperty('error.code')
+  const inputResponses = Object.fromEntries(
+    Object.keys(first!.inputRequests!).map((key) => [key, { action: 'accept', content: { approve: true } }]),
+  )
+  expect(await call({ ...read, inputResponses, _meta: envelope })).toMatchObject({
+    result: { content: [{ type: 'text', text: 'hello\n' }] },
+  })
+  for (const wrong of [
+    { ...envelope, [`${protocol}clientInfo`]: { name: 7 } },
+    { ...envelope, [`${protocol}clientCapabilities`]: 'all' },
+    {},
+  ])
+    expect(await call({ name: 'probe', arguments: { act: 'say' }, _meta: wrong })).toHaveProperty('error.code')
 
   // Who wants to hear what calls log says so in the call.
   await call({ name: 'probe', arguments: { act: 'log' }, _meta: envelope })
   expect(lines.filter(({ method }) => method === 'notifications/message')).toEqual([])
   await call({ name: 'probe', arguments: { act: 'log' }, _meta: { ...envelope, [`${protocol}logLevel`]: 'info' } })
-  expect(lines.filter(({ method }) => method === 'notifications/message').map(({ params }) => params!.data)).toEqual(['heard'])
+  expect(lines.filter(({ method }) => method === 'notifications/message').map(({ params }) => params!.data)).toEqual([
+    'heard',
+  ])
   await raw.cancels(envelope)
   expect(await raw.end()).toBe(0)
 })
 
 it('a message that the library would leave without an answer is refused, and of two calls with one id the second', async () => {
   await using made = await tempWorkspace({})
-  await made.write('../home/probe/probe.yaml', 'name: probe\ndescription: Counts.\neffects: [read]\ninput: { properties: { act: { type: string } } }\nmodule: ./probe.js\n')
-  await made.write('../home/probe/probe.js', `import { appendFileSync } from 'node:fs'
+  await made.write(
+    '../home/probe/probe.yaml',
+    'name: probe\ndescription: Counts.\neffects: [read]\ninput: { properties: { act: { type: string } } }\nmodule: ./probe.js\n',
+  )
+  await made.write(
+    '../home/probe/probe.js',
+    `import { appendFileSync } from 'node:fs'
 export default ({ input: { act } }, context) => {
   appendFileSync(context.workspace.root + '/made', act + ' ')
   return { ok: true, output: {}, text: act, content: [{ type: 'image', data: 'AAAA', mimeType: 'image/png' }] }
-}`)
-  await made.write('../home/.vtcode/vtcode.config.yaml', `manifests: [builtin, '${made.home}/probe']\nsandbox: { plugins: off }\n`)
-  const call = (id: string, act: string, more = '') => `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"probe","arguments":{"act":"${act}"}}${more}}`
+}`,
+  )
+  await made.write(
+    '../home/.vtcode/vtcode.config.yaml',
+    `manifests: [builtin, '${made.home}/probe']\nsandbox: { plugins: off }\n`,
+  )
+  const call = (id: string, act: string, more = '') =>
+    `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"probe","arguments":{"act":"${act}"}}${more}}`
   const lines = [
     `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`,
     call('9007199254740993', 'unsafe'),
@@ -149,14 +224,27 @@ export default ({ input: { act } }, context) => {
   ]
   const { stdout, code } = await vtcode(made, ['mcp'], { stdin: `${lines.join('\n')}\n`, lines: 9 })
   expect(code).toBe(0)
-  const answers = stdout.trim().split('\n').map((line) => JSON.parse(line) as RawLine).filter(({ id }) => id !== 0)
+  const answers = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as RawLine)
+    .filter(({ id }) => id !== 0)
   expect(answers.filter(({ error }) => error)).toMatchObject([
     { id: null, error: { code: -32600 } },
-    { id: 2, error: { code: -32600, message: "Invalid request: unknown member 'foo'; a request has jsonrpc, id, method and params." } },
+    {
+      id: 2,
+      error: {
+        code: -32600,
+        message: "Invalid request: unknown member 'foo'; a request has jsonrpc, id, method and params.",
+      },
+    },
     { id: 3, error: { code: -32600 } },
     { id: 4, error: { code: -32600 } },
     { id: 5, error: { code: -32602, message: expect.stringContaining('_meta.progressToken') } },
-    { id: null, error: { code: -32600, message: 'Invalid request: the id 6 is that of a request that is not answered yet.' } },
+    {
+      id: null,
+      error: { code: -32600, message: 'Invalid request: the id 6 is that of a request that is not answered yet.' },
+    },
     { id: 7, error: { code: -32601 } },
   ])
   expect(answers.find(({ id }) => id === 6)!.result!.content[0]!.text).toBe('one')

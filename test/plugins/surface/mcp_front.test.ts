@@ -5,23 +5,46 @@ import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { sealOf } from '../../../build/core/system/index.js'
 import { vtcode } from '../../support/program.js'
 
-type Line = { id?: number; method?: string; result?: { tools?: { name: string; description: string }[]; content?: { text: string }[] } }
+type Line = {
+  id?: number
+  method?: string
+  result?: { tools?: { name: string; description: string }[]; content?: { text: string }[] }
+}
 const client = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'front', version: '1' } }
-const begin = [{ id: 1, method: 'initialize', params: client }, { method: 'notifications/initialized' }, { id: 2, method: 'tools/list', params: {} }]
-const read = { id: 3, method: 'tools/call', params: { name: 'unified_file', arguments: { action: 'read', path: 'a.txt' } } }
+const begin = [
+  { id: 1, method: 'initialize', params: client },
+  { method: 'notifications/initialized' },
+  { id: 2, method: 'tools/list', params: {} },
+]
+const read = {
+  id: 3,
+  method: 'tools/call',
+  params: { name: 'unified_file', arguments: { action: 'read', path: 'a.txt' } },
+}
 
 /** What a client of a server that is started anew gets, until it has closed its end. */
 async function talk(made: TempWorkspace, messages: object[] = begin, flags: string[] = []): Promise<Line[]> {
   const stdin = messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join('')
-  const { stdout, code } = await vtcode(made, ['mcp', ...flags], { stdin, lines: messages.filter((message) => 'id' in message).length })
+  const { stdout, code } = await vtcode(made, ['mcp', ...flags], {
+    stdin,
+    lines: messages.filter((message) => 'id' in message).length,
+  })
   expect(code).toBe(0)
-  return stdout.trim().split('\n').map((line) => JSON.parse(line) as Line)
+  return stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Line)
 }
 const folder = (made: TempWorkspace) => join(made.home, '.vtcode/cache/beginnings')
-const kept = (made: TempWorkspace): string[] => (existsSync(folder(made)) ? readdirSync(folder(made)).map((name) => join(folder(made), name)) : [])
+const kept = (made: TempWorkspace): string[] =>
+  existsSync(folder(made)) ? readdirSync(folder(made)).map((name) => join(folder(made), name)) : []
 const toolsOf = (lines: Line[], id = 2) => lines.find((line) => line.id === id)!.result!.tools!
 /** Changes what is kept; with the seal of the user, or as anybody could who writes a file. */
-function plant(made: TempWorkspace, file: string, { sealed, root = made.root }: { sealed: boolean; root?: string }): void {
+function plant(
+  made: TempWorkspace,
+  file: string,
+  { sealed, root = made.root }: { sealed: boolean; root?: string },
+): void {
   const text = readFileSync(file, 'utf8')
   const changed = text.replaceAll('unified_file', 'planted_tool')
   const { seal, ...value } = JSON.parse(changed) as { seal: string }
@@ -38,10 +61,15 @@ describe('the beginning of an MCP conversation', () => {
     expect(second.find(({ id }) => id === 3)!.result!.content![0]!.text).toBe('hello\n')
     expect(second.some(({ method }) => method === 'notifications/tools/list_changed')).toBe(false)
     // Asked differently, it is the server who answers.
-    const other = await talk(made, [begin[0]!, begin[1]!, { id: 2, method: 'tools/list', params: { cursor: 'no such' } }])
+    const other = await talk(made, [
+      begin[0]!,
+      begin[1]!,
+      { id: 2, method: 'tools/list', params: { cursor: 'no such' } },
+    ])
     expect(other.find(({ id }) => id === 2)).toMatchObject({ error: { code: -32602 } })
     // What the server would refuse is answered by nobody before.
-    for (const wrong of [{ id: 1.5 }, { jsonrpc: '1.0' }, { more: 1 }]) expect(await talk(made, [{ ...begin[0]!, ...wrong }])).toMatchObject([{ error: { code: -32600 } }])
+    for (const wrong of [{ id: 1.5 }, { jsonrpc: '1.0' }, { more: 1 }])
+      expect(await talk(made, [{ ...begin[0]!, ...wrong }])).toMatchObject([{ error: { code: -32600 } }])
   })
 
   it('is corrected by a changed list where the kernel says something else, and forgotten', async () => {
@@ -72,16 +100,26 @@ describe('the beginning of an MCP conversation', () => {
     expect(fewer).not.toEqual(all)
     await made.write('vtcode.config.json', '{}')
     expect(await names()).toEqual(all)
-    await made.write('.vtcode/skills/mine/SKILL.md', '---\nname: mine\ndescription: Does what only this skill does.\n---\nText.\n')
+    await made.write(
+      '.vtcode/skills/mine/SKILL.md',
+      '---\nname: mine\ndescription: Does what only this skill does.\n---\nText.\n',
+    )
     expect(JSON.stringify(toolsOf(await talk(made)))).toContain('only this skill')
-    await made.write('../home/.vtcode/plugins/one/vtcode.yaml', 'name: one_more\ndescription: One more tool.\neffects: [read]\ninput: { properties: {} }\nrun: ["true"]\n')
+    await made.write(
+      '../home/.vtcode/plugins/one/vtcode.yaml',
+      'name: one_more\ndescription: One more tool.\neffects: [read]\ninput: { properties: {} }\nrun: ["true"]\n',
+    )
     expect(await names()).toContain('one_more')
   })
 
   it('is kept for each workspace, home and mode that the command line names, and for no word that decides more', async () => {
     await using made = await tempWorkspace({ 'sub/a.txt': 'hello\n' })
     const [sub, home] = [join(made.root, 'sub'), join(made.home, 'other')]
-    const asked = [['--workspace', sub], [`--workspace=${sub}`, '--mode', 'ask'], ['--home', home, '--lean']]
+    const asked = [
+      ['--workspace', sub],
+      [`--workspace=${sub}`, '--mode', 'ask'],
+      ['--home', home, '--lean'],
+    ]
     for (const flags of asked) expect(await talk(made, begin, flags)).toEqual(await talk(made, begin, flags))
     expect(kept(made)).toHaveLength(2)
     expect(readdirSync(join(home, '.vtcode/cache/beginnings'))).toHaveLength(1)
@@ -105,7 +143,8 @@ describe('the beginning of an MCP conversation', () => {
     const need = (file: string): void => {
       if (needed.has(file)) return
       needed.add(file)
-      for (const [, path] of readFileSync(file, 'utf8').matchAll(/require\("(\.[^"]+\.cjs)"\)/g)) need(join(file, '..', path!))
+      for (const [, path] of readFileSync(file, 'utf8').matchAll(/require\("(\.[^"]+\.cjs)"\)/g))
+        need(join(file, '..', path!))
     }
     need(resolve('dist/plugins/surface/mcp/front.cjs'))
     const files = [...needed].map((file) => relative(resolve('dist'), file))

@@ -18,8 +18,10 @@ export default async ({ input }, context) => {
   }
   return { ok: true, output: { done: true } }
 }`
-const manifest = 'name: busy\ndescription: Reports all the time.\neffects: [read]\ntimeout_secs: 1\ninput: { properties: { ms: { type: integer } } }\nmodule: ./busy.js\n'
-const wide = 'name: wide\nkind: resource\ndescription: A hostile template.\ntemplate: "wide://{a}{b}{c}{d}{e}-{f}-{g}-{h}.x"\nmodule: ./wide.js\n'
+const manifest =
+  'name: busy\ndescription: Reports all the time.\neffects: [read]\ntimeout_secs: 1\ninput: { properties: { ms: { type: integer } } }\nmodule: ./busy.js\n'
+const wide =
+  'name: wide\nkind: resource\ndescription: A hostile template.\ntemplate: "wide://{a}{b}{c}{d}{e}-{f}-{g}-{h}.x"\nmodule: ./wide.js\n'
 
 async function workspace(): Promise<TempWorkspace> {
   const made = await tempWorkspace({ 'a.txt': 'hello\n' })
@@ -69,7 +71,11 @@ afterAll(async () => {
 describe('over pipes', () => {
   it('progress of ten thousand steps a second is throttled, two calls with one token are both answered, and the time of a call ends all the same', async () => {
     await using made = await workspace()
-    const child = spawn(process.execPath, [bin, 'mcp'], { cwd: made.root, env: surroundings(made), stdio: ['pipe', 'pipe', 'ignore'] })
+    const child = spawn(process.execPath, [bin, 'mcp'], {
+      cwd: made.root,
+      env: surroundings(made),
+      stdio: ['pipe', 'pipe', 'ignore'],
+    })
     const lines: { id?: unknown; method?: string; result?: { isError?: boolean; content?: { text: string }[] } }[] = []
     let rest = ''
     child.stdout.on('data', (chunk) => {
@@ -78,10 +84,23 @@ describe('over pipes', () => {
       lines.push(...parts.map((line) => JSON.parse(line)))
     })
     const send = (message: object) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
-    const answer = (id: number) => expect.poll(() => lines.find((line) => line.id === id)).toBeDefined().then(() => lines.find((line) => line.id === id)!)
-    send({ id: 0, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } } })
+    const answer = (id: number) =>
+      expect
+        .poll(() => lines.find((line) => line.id === id))
+        .toBeDefined()
+        .then(() => lines.find((line) => line.id === id)!)
+    send({
+      id: 0,
+      method: 'initialize',
+      params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } },
+    })
     await answer(0)
-    const call = (id: number, ms: number, progressToken?: string) => send({ id, method: 'tools/call', params: { name: 'busy', arguments: { ms }, ...(progressToken && { _meta: { progressToken } }) } })
+    const call = (id: number, ms: number, progressToken?: string) =>
+      send({
+        id,
+        method: 'tools/call',
+        params: { name: 'busy', arguments: { ms }, ...(progressToken && { _meta: { progressToken } }) },
+      })
     call(1, 200)
     await answer(1)
     expect(lines.filter(({ method }) => method === 'notifications/progress')).toEqual([])
@@ -92,7 +111,10 @@ describe('over pipes', () => {
     expect(told).toBeGreaterThan(1)
     expect(told).toBeLessThan(200)
     call(4, 60_000, 'long')
-    expect((await answer(4)).result).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(/^VT_CALL_TIMEOUT: /) }] })
+    expect((await answer(4)).result).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringMatching(/^VT_CALL_TIMEOUT: /) }],
+    })
     const after = lines.length
     await new Promise((resolve) => setTimeout(resolve, 300))
     expect(lines.slice(after)).toEqual([])
@@ -110,7 +132,11 @@ describe('over pipes', () => {
       send({ id: 2, method: 'tools/call', params: { name: 'unified_exec', arguments: { action: 'run', command: 'echo $$ > pid; exec sleep 600', timeout_secs: 900 } } })
       process.stdout.write(server.pid + '\\n')
     `
-    const parent = spawn(process.execPath, ['--input-type=module', '-e', client], { cwd: made.root, env: surroundings(made), stdio: ['ignore', 'pipe', 'inherit'] })
+    const parent = spawn(process.execPath, ['--input-type=module', '-e', client], {
+      cwd: made.root,
+      env: surroundings(made),
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
     const server = Number(await new Promise((resolve) => parent.stdout.once('data', (chunk) => resolve(String(chunk)))))
     await expect.poll(() => made.read('pid')).toMatch(/\d\n/)
     parent.kill('SIGKILL')
@@ -129,25 +155,61 @@ describe('over HTTP', () => {
   }
   const modern = { versionNegotiation: { mode: { pin: '2026-07-28' } } } as const
   const post = (headers: Record<string, string>, body: object) =>
-    fetch(url, { method: 'POST', headers: { authorization, 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers }, body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...body }) })
+    fetch(url, {
+      method: 'POST',
+      headers: {
+        authorization,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        ...headers,
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...body }),
+    })
 
   it('fifty connections of both revisions at once are each answered with their own', async () => {
     const clients = await Promise.all(Array.from({ length: 50 }, (_, i) => connect(i % 2 ? modern : {})))
-    const answers = clients.flatMap((client, i) => Array.from({ length: 4 }, (_, j) => client.callTool({ name: 'unified_search', arguments: { action: 'tools', keyword: `nothing${i}x${j}` } }).then(({ isError }) => isError ?? false)))
+    const answers = clients.flatMap((client, i) =>
+      Array.from({ length: 4 }, (_, j) =>
+        client
+          .callTool({ name: 'unified_search', arguments: { action: 'tools', keyword: `nothing${i}x${j}` } })
+          .then(({ isError }) => isError ?? false),
+      ),
+    )
     expect(await Promise.all(answers)).toEqual(Array(200).fill(false))
-    const writes = clients.map((client, i) => client.callTool({ name: 'unified_file', arguments: { action: 'write', path: `own/${i}.txt`, content: `${i}` } }))
+    const writes = clients.map((client, i) =>
+      client.callTool({ name: 'unified_file', arguments: { action: 'write', path: `own/${i}.txt`, content: `${i}` } }),
+    )
     await Promise.all(writes)
-    const texts = await Promise.all(clients.map(async (client, i) => ((await client.callTool({ name: 'unified_file', arguments: { action: 'read', path: `own/${i}.txt` } })).content as { text: string }[])[0]!.text))
+    const texts = await Promise.all(
+      clients.map(
+        async (client, i) =>
+          (
+            (await client.callTool({ name: 'unified_file', arguments: { action: 'read', path: `own/${i}.txt` } }))
+              .content as { text: string }[]
+          )[0]!.text,
+      ),
+    )
     expect(texts).toEqual(clients.map((_, i) => `${i}`))
-    await Promise.all(clients.map(async (client) => {
-      if (client.transport instanceof StreamableHTTPClientTransport && client.transport.sessionId) await client.transport.terminateSession()
-      await client.close()
-    }))
+    await Promise.all(
+      clients.map(async (client) => {
+        if (client.transport instanceof StreamableHTTPClientTransport && client.transport.sessionId)
+          await client.transport.terminateSession()
+        await client.close()
+      }),
+    )
   })
 
   it('whoever guesses ids of sessions is soon told to wait, and others are served', async () => {
     const statuses = []
-    for (let i = 0; i < 150; i++) statuses.push((await post({ 'mcp-session-id': crypto.randomUUID(), 'mcp-protocol-version': '2025-11-25' }, { method: 'tools/list' })).status)
+    for (let i = 0; i < 150; i++)
+      statuses.push(
+        (
+          await post(
+            { 'mcp-session-id': crypto.randomUUID(), 'mcp-protocol-version': '2025-11-25' },
+            { method: 'tools/list' },
+          )
+        ).status,
+      )
     expect(new Set(statuses)).toEqual(new Set([404, 429]))
     const client = await connect()
     expect((await client.callTool(read)).content).toEqual([{ type: 'text', text: 'hello\n' }])
@@ -155,16 +217,29 @@ describe('over HTTP', () => {
   })
 
   it('a revision that nobody knows is refused or answered with one that is known', async () => {
-    const begun = await post({}, { method: 'initialize', params: { protocolVersion: '1999-01-01', capabilities: {}, clientInfo: { name: 'old', version: '1' } } })
+    const begun = await post(
+      {},
+      {
+        method: 'initialize',
+        params: { protocolVersion: '1999-01-01', capabilities: {}, clientInfo: { name: 'old', version: '1' } },
+      },
+    )
     expect(await begun.text()).toMatch(/"protocolVersion":"20\d\d-\d\d-\d\d"/)
     const session = begun.headers.get('mcp-session-id')!
-    expect((await post({ 'mcp-session-id': session, 'mcp-protocol-version': '1999-01-01' }, { method: 'tools/list' })).status).toBe(400)
+    expect(
+      (await post({ 'mcp-session-id': session, 'mcp-protocol-version': '1999-01-01' }, { method: 'tools/list' }))
+        .status,
+    ).toBe(400)
     expect((await post({}, { method: 'tools/list' })).status).toBe(400)
   })
 
   it('a template made to be slow and an address made for it are answered at once', async () => {
     const client = await connect()
-    for (const uri of [`wide://${'-'.repeat(2_000)}`, `wide://${'a-'.repeat(1_000)}.y`, `wide://${'%'.repeat(2_000)}`]) {
+    for (const uri of [
+      `wide://${'-'.repeat(2_000)}`,
+      `wide://${'a-'.repeat(1_000)}.y`,
+      `wide://${'%'.repeat(2_000)}`,
+    ]) {
       await expect(client.readResource({ uri })).rejects.toMatchObject({ code: -32602 })
     }
     expect((await client.readResource({ uri: 'wide://abcde-f-g-h.x' })).contents).toHaveLength(1)
@@ -173,9 +248,14 @@ describe('over HTTP', () => {
 
   it('three hundred listeners, and senders that never come to an end, keep nobody else from calling', async () => {
     const listeners = await Promise.all(Array.from({ length: 10 }, () => connect(modern)))
-    const streams = await Promise.all(listeners.flatMap((client) => Array.from({ length: 30 }, () => client.listen({ toolsListChanged: true }))))
+    const streams = await Promise.all(
+      listeners.flatMap((client) => Array.from({ length: 30 }, () => client.listen({ toolsListChanged: true }))),
+    )
     expect(streams).toHaveLength(300)
-    for (let i = 0; i < 50; i++) void open(`POST /mcp HTTP/1.1\r\nHost: ${url.host}\r\nAuthorization: ${authorization}\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"js`)
+    for (let i = 0; i < 50; i++)
+      void open(
+        `POST /mcp HTTP/1.1\r\nHost: ${url.host}\r\nAuthorization: ${authorization}\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"js`,
+      )
     for (const options of [{}, modern]) {
       const client = await connect(options)
       expect((await client.callTool(read)).content).toEqual([{ type: 'text', text: 'hello\n' }])
@@ -190,7 +270,11 @@ describe('over HTTP', () => {
 function sleepers(root: string): string[] {
   return readdirSync('/proc').filter((pid) => {
     try {
-      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith('sleep\u0000600') && readlinkSync(`/proc/${pid}/cwd`) === root
+      return (
+        /^\d+$/.test(pid) &&
+        readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith('sleep\u0000600') &&
+        readlinkSync(`/proc/${pid}/cwd`) === root
+      )
     } catch {
       return false
     }
@@ -202,10 +286,22 @@ describe('what is written down', () => {
     await using made = await tempWorkspace()
     const hostile = 'x\r\n{"forged":true}\u001b]52;c;ZXZpbA==\u0007\u001b[2J\u2028'
     const messages = [
-      { id: 1, method: 'initialize', params: { protocolVersion: hostile, capabilities: {}, clientInfo: { name: hostile, version: '1' } } },
+      {
+        id: 1,
+        method: 'initialize',
+        params: { protocolVersion: hostile, capabilities: {}, clientInfo: { name: hostile, version: '1' } },
+      },
       { id: 2, method: 'tools/call', params: { name: 'unified_file', arguments: { action: 'read', path: hostile } } },
-      { id: 3, method: 'tools/call', params: { name: 'unified_file', arguments: { action: 'read', path: 'a', [hostile]: 1 } } },
-      { id: 4, method: 'tools/call', params: { name: 'unified_search', arguments: { action: 'grep', pattern: 'y'.repeat(1_000_000) } } },
+      {
+        id: 3,
+        method: 'tools/call',
+        params: { name: 'unified_file', arguments: { action: 'read', path: 'a', [hostile]: 1 } },
+      },
+      {
+        id: 4,
+        method: 'tools/call',
+        params: { name: 'unified_search', arguments: { action: 'grep', pattern: 'y'.repeat(1_000_000) } },
+      },
       { id: 5, method: hostile, params: {} },
     ]
     const child = spawn(process.execPath, [bin, 'mcp'], { cwd: made.root, env: surroundings(made) })
@@ -216,7 +312,13 @@ describe('what is written down', () => {
     await expect.poll(() => stdout.split('\n').length).toBe(messages.length + 1)
     child.stdin.end()
     await once(child, 'close')
-    expect(stdout.trim().split('\n').map((line) => JSON.parse(line).id).sort()).toEqual([1, 2, 3, 4, 5])
+    expect(
+      stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line).id)
+        .sort(),
+    ).toEqual([1, 2, 3, 4, 5])
     const session = readdirSync(`${made.root}/.vtcode/sessions`).find((name) => name.startsWith('mcp-'))!
     const record = readFileSync(`${made.root}/.vtcode/sessions/${session}/calls.jsonl`, 'utf8')
     const lines = record.trim().split('\n')

@@ -5,10 +5,19 @@ import { tempWorkspace } from 'vtcode/test'
 import { bin, surroundings } from '../../support/program.js'
 
 /** What a server tells of itself, and the tools that it lists. */
-async function told(flags: string[]): Promise<{ text: string; listed: { name: string; description?: string | undefined }[] }> {
+async function told(
+  flags: string[],
+): Promise<{ text: string; listed: { name: string; description?: string | undefined }[] }> {
   await using made = await tempWorkspace()
   const client = new Client({ name: 'test', version: '1' })
-  await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, ...flags], cwd: made.root, env: surroundings(made) }))
+  await client.connect(
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [bin, ...flags],
+      cwd: made.root,
+      env: surroundings(made),
+    }),
+  )
   const { tools } = await client.listTools()
   const text = client.getInstructions() ?? ''
   await client.close()
@@ -16,7 +25,15 @@ async function told(flags: string[]): Promise<{ text: string; listed: { name: st
 }
 
 describe('the instructions of our server', () => {
-  it.each([['mcp'], ['mcp', '--lean'], ['mcp', '--structured'], ['--dialect', 'each', 'mcp'], ['--dialect', 'classic', 'mcp'], ['--dialect', 'omp', 'mcp'], ['--dialect', 'thndrs', 'mcp']])('name only tools and actions that are listed, in at most 600 bytes: %s %s %s', async (...flags) => {
+  it.each([
+    ['mcp'],
+    ['mcp', '--lean'],
+    ['mcp', '--structured'],
+    ['--dialect', 'each', 'mcp'],
+    ['--dialect', 'classic', 'mcp'],
+    ['--dialect', 'omp', 'mcp'],
+    ['--dialect', 'thndrs', 'mcp'],
+  ])('name only tools and actions that are listed, in at most 600 bytes: %s %s %s', async (...flags) => {
     const { text, listed } = await told(flags.filter(Boolean))
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(600)
     expect(text).not.toMatch(/[{}]|\. [a-z]/)
@@ -25,7 +42,8 @@ describe('the instructions of our server', () => {
     for (const [, name, action] of named) {
       const tool = listed.find((one) => one.name === name)
       expect([name, tool?.name]).toEqual([name, name])
-      if (action) expect([name, tool!.description]).toEqual([name, expect.stringMatching(new RegExp(`^${action}\\b`, 'm'))])
+      if (action)
+        expect([name, tool!.description]).toEqual([name, expect.stringMatching(new RegExp(`^${action}\\b`, 'm'))])
     }
   })
 

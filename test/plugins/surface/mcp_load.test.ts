@@ -19,21 +19,31 @@ const resident = (pid: number) => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/pr
 function slope(seen: readonly { call: number; mb: number }[]): number {
   const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
   const [calls, mbs] = [mean(seen.map(({ call }) => call)), mean(seen.map(({ mb }) => mb))]
-  return seen.reduce((sum, { call, mb }) => sum + (call - calls) * (mb - mbs), 0) / seen.reduce((sum, { call }) => sum + (call - calls) ** 2, 0)
+  return (
+    seen.reduce((sum, { call, mb }) => sum + (call - calls) * (mb - mbs), 0) /
+    seen.reduce((sum, { call }) => sum + (call - calls) ** 2, 0)
+  )
 }
 
 it(`answers ${rounds} mixed calls, some cancelled and some wrong, and is no larger for it`, async () => {
   const text = Array.from({ length: lines }, (_, line) => `line ${line}`).join('\n')
   await using made = await tempWorkspace({ 'a.txt': text, 'b.txt': 'counted 0\n' })
   const client = new Client({ name: 'test', version: '1' })
-  const transport = new StdioClientTransport({ command: process.execPath, args: [bin, 'mcp'], cwd: made.root, env: surroundings(made) })
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [bin, 'mcp'],
+    cwd: made.root,
+    env: surroundings(made),
+  })
   await client.connect(transport)
   const pid = transport.pid!
-  const call = (tool: string, input: object, signal?: AbortSignal) => client.callTool({ name: tool, arguments: { ...input } }, signal ? { signal } : {})
+  const call = (tool: string, input: object, signal?: AbortSignal) =>
+    client.callTool({ name: tool, arguments: { ...input } }, signal ? { signal } : {})
   const kinds = [
     (i: number) => call('unified_file', { action: 'read', path: 'a.txt', offset: (i % lines) + 1, limit: 5 }),
     (i: number) => call('unified_search', { action: 'grep', pattern: `line ${i % lines}$`, path: 'a.txt' }),
-    (i: number) => call('unified_file', { action: 'write', path: 'b.txt', content: `counted ${i}\n`, mode: 'overwrite' }),
+    (i: number) =>
+      call('unified_file', { action: 'write', path: 'b.txt', content: `counted ${i}\n`, mode: 'overwrite' }),
     (i: number) => call('unified_search', { action: 'list', path: '.', mode: 'find_name', name_pattern: `*${i}*` }),
     (i: number) => call('unified_file', { action: 'read', path: `missing-${i}.txt` }),
     (i: number) => {
@@ -42,7 +52,13 @@ it(`answers ${rounds} mixed calls, some cancelled and some wrong, and is no larg
       stop.abort()
       return reading.catch(() => ({ isError: true }))
     },
-    (i: number) => client.callTool({ name: 'unified_search', arguments: { action: 'grep', pattern: `.*${i}.*`, path: '.' } }, { timeout: 1 }).catch(() => ({ isError: true })),
+    (i: number) =>
+      client
+        .callTool(
+          { name: 'unified_search', arguments: { action: 'grep', pattern: `.*${i}.*`, path: '.' } },
+          { timeout: 1 },
+        )
+        .catch(() => ({ isError: true })),
   ]
   // Most calls are reads, as with a model.
   const pick = (i: number) => kinds[i % 20 < 13 ? 0 : (i % 20) - 13]!(i)
@@ -68,32 +84,76 @@ it('settles 1,000 mixed calls in flight at once, each with its own answer, and r
   await using made = await tempWorkspace({ ...files, 'a.txt': 'a line\n' })
   await using page = await serve((_, response) => response.end('<p>a page</p>'))
   const client = new Client({ name: 'test', version: '1' })
-  const flags = ['--mode', 'full-auto', '-c', 'automation.full_auto={"enabled":true,"allowed_tools":["read","write","exec","net"]}', '-c', 'web.private_hosts=["127.0.0.1"]', '-c', 'tools.max_repeated_tool_calls=0']
-  await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, ...flags, 'mcp', '--structured'], cwd: made.root, env: surroundings(made) }))
+  const flags = [
+    '--mode',
+    'full-auto',
+    '-c',
+    'automation.full_auto={"enabled":true,"allowed_tools":["read","write","exec","net"]}',
+    '-c',
+    'web.private_hosts=["127.0.0.1"]',
+    '-c',
+    'tools.max_repeated_tool_calls=0',
+  ]
+  await client.connect(
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [bin, ...flags, 'mcp', '--structured'],
+      cwd: made.root,
+      env: surroundings(made),
+    }),
+  )
   const call = async (tool: string, input: object) => {
-    const { structuredContent, isError } = await client.callTool({ name: tool, arguments: { ...input } }, { timeout: 300_000 })
+    const { structuredContent, isError } = await client.callTool(
+      { name: tool, arguments: { ...input } },
+      { timeout: 300_000 },
+    )
     return isError ? { failed: structuredContent } : (structuredContent as Record<string, unknown>)
   }
   // A named pipe that nobody writes to, and commands that wait, stand for a disk and programs that hang.
   await call('unified_exec', { action: 'run', command: 'mkfifo stuck' })
   const stop = new AbortController()
-  const hanging = Array.from({ length: 4 }, () => client.callTool({ name: 'unified_exec', arguments: { action: 'run', command: 'cat stuck' } }, { signal: stop.signal, timeout: 300_000 }).catch(() => undefined))
+  const hanging = Array.from({ length: 4 }, () =>
+    client
+      .callTool(
+        { name: 'unified_exec', arguments: { action: 'run', command: 'cat stuck' } },
+        { signal: stop.signal, timeout: 300_000 },
+      )
+      .catch(() => undefined),
+  )
   const order: number[] = []
-  const reads = Array.from({ length: flight * 0.6 }, (_, i) => call('unified_file', { action: 'read', path: 'a.txt', page_size_lines: i + 1 }).then((output) => (order.push(i), output)))
-  const searches = Array.from({ length: flight * 0.2 }, (_, i) => call('unified_search', { action: 'grep', pattern: i % 2 ? 'a line' : `none ${i}`, path: 'a.txt' }))
-  const edits = Array.from({ length: flight / 20 }, (_, i) => call('unified_file', { action: 'edit', path: `e${i}.txt`, old_str: `old ${i}`, new_str: `new ${i}` }))
+  const reads = Array.from({ length: flight * 0.6 }, (_, i) =>
+    call('unified_file', { action: 'read', path: 'a.txt', page_size_lines: i + 1 }).then(
+      (output) => (order.push(i), output),
+    ),
+  )
+  const searches = Array.from({ length: flight * 0.2 }, (_, i) =>
+    call('unified_search', { action: 'grep', pattern: i % 2 ? 'a line' : `none ${i}`, path: 'a.txt' }),
+  )
+  const edits = Array.from({ length: flight / 20 }, (_, i) =>
+    call('unified_file', { action: 'edit', path: `e${i}.txt`, old_str: `old ${i}`, new_str: `new ${i}` }),
+  )
   // On a busy machine a command may still run when its answer comes.
   const ran = async (output: Record<string, unknown>): Promise<Record<string, unknown>> =>
-    output['running'] ? ran({ ...(await call('unified_exec', { action: 'poll', session_id: output['session_id'], cursor: 0 })) }) : output
-  const runs = Array.from({ length: flight / 20 }, (_, i) => call('unified_exec', { action: 'run', command: `echo ${i}` }).then(ran))
-  const pages = Array.from({ length: flight / 10 }, (_, i) => call('unified_search', { action: 'web', url: `${page.url}/${i}` }))
+    output['running']
+      ? ran({ ...(await call('unified_exec', { action: 'poll', session_id: output['session_id'], cursor: 0 })) })
+      : output
+  const runs = Array.from({ length: flight / 20 }, (_, i) =>
+    call('unified_exec', { action: 'run', command: `echo ${i}` }).then(ran),
+  )
+  const pages = Array.from({ length: flight / 10 }, (_, i) =>
+    call('unified_search', { action: 'web', url: `${page.url}/${i}` }),
+  )
   for (const output of await Promise.all(reads)) expect(output).toMatchObject({ content: 'a line\n' })
   // First come, first served, as far as answers may overtake each other on the way.
   expect(order.slice(0, flight / 10).every((i) => i < flight * 0.4)).toBe(true)
   ;(await Promise.all(searches)).forEach((output, i) => expect(output).toMatchObject({ total_matches: i % 2 }))
   ;(await Promise.all(edits)).forEach((output) => expect(output).toMatchObject({ replacements: 1 }))
   for (let i = 0; i < flight / 20; i++) expect(await made.read(`e${i}.txt`)).toBe(`new ${i}\n`)
-  ;(await Promise.all(runs)).forEach((output, i) => ('failed' in output ? expect(output).toMatchObject({ failed: { error: { code: 'VT_EXEC_LIMIT' } } }) : expect(output).toMatchObject({ stdout: expect.stringContaining(`${i}`) })))
+  ;(await Promise.all(runs)).forEach((output, i) =>
+    'failed' in output
+      ? expect(output).toMatchObject({ failed: { error: { code: 'VT_EXEC_LIMIT' } } })
+      : expect(output).toMatchObject({ stdout: expect.stringContaining(`${i}`) }),
+  )
   for (const output of await Promise.all(pages)) expect(output).not.toHaveProperty('failed')
   stop.abort()
   await Promise.all(hanging)

@@ -13,13 +13,28 @@ describe('a client of the first SDK', () => {
     await using made = await tempWorkspace({ 'a.txt': 'hello\n' })
     const client = new Client({ name: 'v1', version: '1' }, { capabilities: { elicitation: {} } })
     client.setRequestHandler(ElicitRequestSchema, () => ({ action: 'accept', content: { approve: true } }))
-    await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, '-c', 'policy.ask=["Read(a.txt)"]', 'mcp'], cwd: made.root, env: surroundings(made) }))
+    await client.connect(
+      new StdioClientTransport({
+        command: process.execPath,
+        args: [bin, '-c', 'policy.ask=["Read(a.txt)"]', 'mcp'],
+        cwd: made.root,
+        env: surroundings(made),
+      }),
+    )
     expect((await client.listTools()).tools.map(({ name }) => name)).toContain('unified_file')
-    expect((await client.callTool({ name: 'unified_file', arguments: { action: 'read', path: 'a.txt' } })).content).toEqual([{ type: 'text', text: 'hello\n' }])
-    expect(await client.callTool({ name: 'unified_file', arguments: { action: 'read', path: '../x' } })).toMatchObject({ isError: true })
+    expect(
+      (await client.callTool({ name: 'unified_file', arguments: { action: 'read', path: 'a.txt' } })).content,
+    ).toEqual([{ type: 'text', text: 'hello\n' }])
+    expect(await client.callTool({ name: 'unified_file', arguments: { action: 'read', path: '../x' } })).toMatchObject({
+      isError: true,
+    })
     await expect(client.callTool({ name: 'constructor', arguments: {} })).rejects.toMatchObject({ code: -32602 })
     const stop = new AbortController()
-    const waiting = client.callTool({ name: 'unified_exec', arguments: { action: 'run', command: 'sleep 600' } }, undefined, { signal: stop.signal })
+    const waiting = client.callTool(
+      { name: 'unified_exec', arguments: { action: 'run', command: 'sleep 600' } },
+      undefined,
+      { signal: stop.signal },
+    )
     setTimeout(() => stop.abort(), 500)
     await expect(waiting).rejects.toThrow()
     expect((await client.listResources()).resources.length).toBeGreaterThan(0)
@@ -33,7 +48,9 @@ describe('a client of the first SDK', () => {
     const transport = new StreamableHTTPClientTransport(url, { requestInit: { headers: { authorization } } })
     const client = new Client({ name: 'v1', version: '1' })
     await client.connect(transport as Parameters<Client['connect']>[0])
-    expect((await client.callTool({ name: 'unified_file', arguments: { action: 'read', path: 'a.txt' } })).content).toEqual([{ type: 'text', text: 'hello\n' }])
+    expect(
+      (await client.callTool({ name: 'unified_file', arguments: { action: 'read', path: 'a.txt' } })).content,
+    ).toEqual([{ type: 'text', text: 'hello\n' }])
     expect(transport.sessionId).toMatch(/^[0-9a-f-]{36}$/)
     await transport.terminateSession()
     await client.close()

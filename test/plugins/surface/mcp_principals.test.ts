@@ -18,12 +18,19 @@ async function serve(made: TempWorkspace, flags: string[] = []): Promise<Serving
 
 /** A client of the 2026-07-28 revision; `answer` is what its user says to every form. */
 async function modern({ port, token }: Serving, answer: object, forms: unknown[] = []): Promise<Client> {
-  const client = new Client({ name: 'modern', version: '1' }, { versionNegotiation: { mode: { pin: '2026-07-28' } }, capabilities: { elicitation: { form: {} } } })
+  const client = new Client(
+    { name: 'modern', version: '1' },
+    { versionNegotiation: { mode: { pin: '2026-07-28' } }, capabilities: { elicitation: { form: {} } } },
+  )
   client.setRequestHandler('elicitation/create', async ({ params }) => {
     forms.push(params)
     return answer as never
   })
-  await client.connect(new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${port}/mcp`), { requestInit: { headers: { authorization: `Bearer ${token}` } } }))
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${port}/mcp`), {
+      requestInit: { headers: { authorization: `Bearer ${token}` } },
+    }),
+  )
   return client
 }
 const yes = { action: 'accept', content: { approve: true, remember: 'session' } }
@@ -39,7 +46,9 @@ describe('clients of one server over HTTP that show the same token', () => {
     expect((await a.callTool(write)).isError).not.toBe(true)
     expect(forms).toHaveLength(1)
     expect(forms[0]!.requestedSchema.properties.remember?.enum ?? []).not.toContain('session')
-    expect(textOf(await b.callTool({ ...write, arguments: { ...write.arguments, content: 'z', overwrite: true } }))).toContain('VT_')
+    expect(
+      textOf(await b.callTool({ ...write, arguments: { ...write.arguments, content: 'z', overwrite: true } })),
+    ).toContain('VT_')
     expect(await made.read('new.txt')).toBe('y')
     await Promise.all([a.close(), b.close()])
   })
@@ -53,7 +62,8 @@ describe('clients of one server over HTTP that show the same token', () => {
     const own = { _meta: { 'dev.vtcode/session': 'a-secret-of-client-a-0123456789' } }
     expect(textOf(await a.callTool({ ...run, ...own }))).toMatch(/run-[0-9a-f]{8}/)
     expect(textOf(await a.callTool({ ...list, ...own }))).toMatch(/run-[0-9a-f]{8}/)
-    for (const other of [list, { ...list, _meta: { 'dev.vtcode/session': 'a-guess-of-client-b-0123456789' } }]) expect(textOf(await b.callTool(other))).not.toMatch(/run-[0-9a-f]{8}/)
+    for (const other of [list, { ...list, _meta: { 'dev.vtcode/session': 'a-guess-of-client-b-0123456789' } }])
+      expect(textOf(await b.callTool(other))).not.toMatch(/run-[0-9a-f]{8}/)
     // Without a name each request is a session of its own, and its commands end with it.
     await a.callTool(run)
     expect(textOf(await a.callTool(list))).not.toMatch(/run-[0-9a-f]{8}/)
@@ -65,7 +75,14 @@ describe('vtcode mcp --http', () => {
   it('outlives sockets that ask for an upgrade, or for anything, and are reset', async () => {
     await using made = await tempWorkspace({})
     const served = await serve(made)
-    const starts = ['GET /mcp HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n', 'GET // HTTP/1.1\r\nHost: x\r\n\r\n', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n', 'POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nab', 'nonsense\r\n\r\n', '']
+    const starts = [
+      'GET /mcp HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+      'GET // HTTP/1.1\r\nHost: x\r\n\r\n',
+      'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n',
+      'POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nab',
+      'nonsense\r\n\r\n',
+      '',
+    ]
     for (let n = 0; n < 120; n++) {
       await new Promise<void>((resolve) => {
         const socket = tcp(served.port, '127.0.0.1', () => {

@@ -23,36 +23,73 @@ afterAll(async () => {
 })
 
 const post = (body: string, headers: Record<string, string> = {}) =>
-  fetch(url, { method: 'POST', headers: { authorization, 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers }, body })
+  fetch(url, {
+    method: 'POST',
+    headers: {
+      authorization,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...headers,
+    },
+    body,
+  })
 /** A session of the earlier revision, as a client begins it. */
 async function begin(): Promise<Record<string, string>> {
-  const begun = await post(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } } }))
+  const begun = await post(
+    JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'initialize',
+      params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } },
+    }),
+  )
   await begun.text()
   const own = { 'mcp-session-id': begun.headers.get('mcp-session-id')!, 'mcp-protocol-version': '2025-11-25' }
   await (await post(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' }), own)).text()
   return own
 }
-const call = (args: string, id = '7') => `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"unified_file","arguments":${args}}}`
-const names = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientInfo': { name: 'x', version: '1' }, 'io.modelcontextprotocol/clientCapabilities': {} }
+const call = (args: string, id = '7') =>
+  `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"unified_file","arguments":${args}}}`
+const names = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientInfo': { name: 'x', version: '1' },
+  'io.modelcontextprotocol/clientCapabilities': {},
+}
 
 describe('a client over HTTP', () => {
   it('is told of an argument that a library would leave out, in either revision', async () => {
     const named = '{"action":"read","path":"a.txt","__proto__":{"path":"b.txt"}}'
     const modern = call(named).replace('"arguments"', `"_meta":${JSON.stringify(names)},"arguments"`)
-    for (const answer of [await post(call(named), await begin()), await post(modern, { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'unified_file' })]) {
-      expect(await answer.json()).toMatchObject({ id: 7, error: { code: -32602, message: expect.stringContaining("'__proto__'") } })
+    for (const answer of [
+      await post(call(named), await begin()),
+      await post(modern, {
+        'mcp-protocol-version': '2026-07-28',
+        'mcp-method': 'tools/call',
+        'mcp-name': 'unified_file',
+      }),
+    ]) {
+      expect(await answer.json()).toMatchObject({
+        id: 7,
+        error: { code: -32602, message: expect.stringContaining("'__proto__'") },
+      })
     }
     // The same name further in is what somebody wrote, and is refused as such.
-    expect(await (await post(call('{"action":"read","path":"a.txt","x":{"__proto__":{}}}'), await begin())).text()).toContain('VT_INPUT_UNKNOWN')
+    expect(
+      await (await post(call('{"action":"read","path":"a.txt","x":{"__proto__":{}}}'), await begin())).text(),
+    ).toContain('VT_INPUT_UNKNOWN')
   })
 
   it('finds room where sessions were never ended: the one that was left alone longest makes it, and none whose answer is being read', async () => {
     const [first, streaming] = [await begin(), await begin()]
     const listening = new AbortController()
-    const stream = await fetch(url, { headers: { authorization, accept: 'text/event-stream', ...streaming }, signal: listening.signal })
+    const stream = await fetch(url, {
+      headers: { authorization, accept: 'text/event-stream', ...streaming },
+      signal: listening.signal,
+    })
     expect(stream.status).toBe(200)
     const left = await begin()
-    const list = async (own: Record<string, string>) => (await post('{"jsonrpc":"2.0","id":2,"method":"tools/list"}', own)).status
+    const list = async (own: Record<string, string>) =>
+      (await post('{"jsonrpc":"2.0","id":2,"method":"tools/list"}', own)).status
     expect(await list(first)).toBe(200)
     for (let more = 0; more < 64; more += 1) {
       await begin()
@@ -63,7 +100,10 @@ describe('a client over HTTP', () => {
   })
 
   it.each([
-    ['several messages at once', `[${call('{"action":"read","path":"a.txt"}', '1')},${call('{"action":"read","path":"a.txt"}', '2')}]`],
+    [
+      'several messages at once',
+      `[${call('{"action":"read","path":"a.txt"}', '1')},${call('{"action":"read","path":"a.txt"}', '2')}]`,
+    ],
     ['none', '[]'],
     ['a hundred calls under one id', `[${Array(100).fill(call('{"action":"read","path":"a.txt"}')).join()}]`],
     ['an id that is none', call('{"action":"read","path":"a.txt"}', '1.5')],
@@ -83,7 +123,15 @@ describe('a client over HTTP', () => {
     const sessions = join(made.root, '.vtcode/sessions')
     await expect.poll(() => readdirSync(sessions).filter((name) => name.startsWith('mcp-')).length).toBeGreaterThan(0)
     expect(readdirSync(sessions).join()).not.toContain(own['mcp-session-id'])
-    const seen = await post(JSON.stringify({ jsonrpc: '2.0', id: 9, method: 'tools/call', params: { name: 'unified_exec', arguments: { action: 'run', command: 'ls -aR .vtcode' } } }), await begin())
+    const seen = await post(
+      JSON.stringify({
+        jsonrpc: '2.0',
+        id: 9,
+        method: 'tools/call',
+        params: { name: 'unified_exec', arguments: { action: 'run', command: 'ls -aR .vtcode' } },
+      }),
+      await begin(),
+    )
     expect(await seen.text()).not.toContain(own['mcp-session-id'])
   })
 })

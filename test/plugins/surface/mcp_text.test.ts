@@ -6,16 +6,42 @@ import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { bin, surroundings } from '../../support/program.js'
 
 const ASKS = 'dev.vtcode/structured'
-const eras = [['2025-11-25', {}], ['2026-07-28', { versionNegotiation: { mode: { pin: '2026-07-28' } } }]] as [string, ConstructorParameters<typeof Client>[1]][]
+const eras = [
+  ['2025-11-25', {}],
+  ['2026-07-28', { versionNegotiation: { mode: { pin: '2026-07-28' } } }],
+] as [string, ConstructorParameters<typeof Client>[1]][]
 
-async function connect(made: TempWorkspace, { flags = [], words = [], options = {} }: { flags?: string[]; words?: string[]; options?: ConstructorParameters<typeof Client>[1] } = {}) {
+async function connect(
+  made: TempWorkspace,
+  {
+    flags = [],
+    words = [],
+    options = {},
+  }: { flags?: string[]; words?: string[]; options?: ConstructorParameters<typeof Client>[1] } = {},
+) {
   const client = new Client({ name: 'test', version: '1' }, options)
-  await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, ...words, 'mcp', ...flags], cwd: made.root, env: surroundings(made), stderr: 'ignore' }))
-  const call = (name: string, input: Record<string, unknown>, meta?: Record<string, unknown>) => client.callTool({ name, arguments: input, ...(meta && { _meta: meta }) })
-  return { client, call, text: async (...of: Parameters<typeof call>) => ((await call(...of)).content as { text: string }[]).map(({ text }) => text).join('\n'), [Symbol.asyncDispose]: () => client.close() }
+  await client.connect(
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [bin, ...words, 'mcp', ...flags],
+      cwd: made.root,
+      env: surroundings(made),
+      stderr: 'ignore',
+    }),
+  )
+  const call = (name: string, input: Record<string, unknown>, meta?: Record<string, unknown>) =>
+    client.callTool({ name, arguments: input, ...(meta && { _meta: meta }) })
+  return {
+    client,
+    call,
+    text: async (...of: Parameters<typeof call>) =>
+      ((await call(...of)).content as { text: string }[]).map(({ text }) => text).join('\n'),
+    [Symbol.asyncDispose]: () => client.close(),
+  }
 }
 const bytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
-const hits = (lines: number): string => Array.from({ length: lines }, (_, i) => `line ${i} is wanted here, and it goes on for a while\n`).join('')
+const hits = (lines: number): string =>
+  Array.from({ length: lines }, (_, i) => `line ${i} is wanted here, and it goes on for a while\n`).join('')
 const grep = { action: 'grep', pattern: 'wanted', max_results: 5_000 }
 
 describe.each(eras)('an answer in revision %s', (_, options) => {
@@ -30,7 +56,11 @@ describe.each(eras)('an answer in revision %s', (_, options) => {
 
     const { structuredContent, content } = await it.call('unified_search', grep, { [ASKS]: true })
     expect(content).toEqual([{ type: 'text', text: expect.stringContaining('the whole text is in .vtcode/spool/') }])
-    expect(structuredContent).toMatchObject({ total_matches: 5_000, truncated: true, matches: expect.arrayContaining([expect.objectContaining({ file: 'a.txt', line_number: 1 })]) })
+    expect(structuredContent).toMatchObject({
+      total_matches: 5_000,
+      truncated: true,
+      matches: expect.arrayContaining([expect.objectContaining({ file: 'a.txt', line_number: 1 })]),
+    })
     expect(bytes(structuredContent)).toBeLessThanOrEqual(8_192)
     const few = await it.call('unified_search', { ...grep, max_results: 100 }, { [ASKS]: true })
     expect((few.structuredContent as { matches: unknown[] }).matches).toHaveLength(100)
@@ -41,8 +71,13 @@ describe.each(eras)('an answer in revision %s', (_, options) => {
   it('refuses a request that asks in another way, and reads a _meta of others as if it were not there', async () => {
     await using made = await tempWorkspace({ 'a.txt': 'hello\n' })
     await using it = await connect(made, { options })
-    for (const wrong of ['yes', 1, {}, [true], null]) await expect(it.call('unified_file', { action: 'read', path: 'a.txt' }, { [ASKS]: wrong })).rejects.toMatchObject({ code: -32602, message: expect.stringContaining('true or false') })
-    expect(await it.text('unified_file', { action: 'read', path: 'a.txt' }, { 'com.example/thing': [1], structured: 'x' })).toBe('hello\n')
+    for (const wrong of ['yes', 1, {}, [true], null])
+      await expect(it.call('unified_file', { action: 'read', path: 'a.txt' }, { [ASKS]: wrong })).rejects.toMatchObject(
+        { code: -32602, message: expect.stringContaining('true or false') },
+      )
+    expect(
+      await it.text('unified_file', { action: 'read', path: 'a.txt' }, { 'com.example/thing': [1], structured: 'x' }),
+    ).toBe('hello\n')
   })
 })
 
@@ -54,8 +89,13 @@ describe('vtcode mcp --structured', () => {
     const schemas = new Map(tools.map(({ name, outputSchema }) => [name, outputSchema]))
     expect(tools.filter(({ outputSchema }) => !outputSchema).map(({ name }) => name)).toEqual([])
     const calls: [string, Record<string, unknown>][] = [
-      ['unified_file', { action: 'read', path: 'a.txt' }], ['unified_file', { action: 'read', path: 'b.ts', response_format: 'detailed' }], ['unified_search', { action: 'list' }], ['unified_search', grep],
-      ['unified_search', { action: 'outline', path: 'b.ts' }], ['unified_file', { action: 'write', path: 'c.txt', content: 'x' }], ['unified_exec', { action: 'list' }],
+      ['unified_file', { action: 'read', path: 'a.txt' }],
+      ['unified_file', { action: 'read', path: 'b.ts', response_format: 'detailed' }],
+      ['unified_search', { action: 'list' }],
+      ['unified_search', grep],
+      ['unified_search', { action: 'outline', path: 'b.ts' }],
+      ['unified_file', { action: 'write', path: 'c.txt', content: 'x' }],
+      ['unified_exec', { action: 'list' }],
     ]
     for (const [name, input] of calls) {
       const { structuredContent, isError } = await it.call(name, input)
@@ -89,23 +129,39 @@ describe('a failure', () => {
 describe('an answer that goes on', () => {
   it('ends with the next call, which a page that names its next field says shortly', async () => {
     const file = (i: number) => `export function f${i}() {}\n`
-    await using made = await tempWorkspace({ 'a.txt': hits(900), ...Object.fromEntries(Array.from({ length: 400 }, (_, i) => [`src/f${i}.ts`, file(i)])) })
+    await using made = await tempWorkspace({
+      'a.txt': hits(900),
+      ...Object.fromEntries(Array.from({ length: 400 }, (_, i) => [`src/f${i}.ts`, file(i)])),
+    })
     await using it = await connect(made)
-    expect(await it.text('unified_file', { action: 'read', path: 'a.txt', page_size_lines: 2 })).toMatch(/\[lines 1-2 of 900; next offset_lines=3\]$/)
-    expect(await it.text('unified_search', { action: 'grep', pattern: 'wanted', max_results: 2 })).toMatch(/continue with skip=2$/)
+    expect(await it.text('unified_file', { action: 'read', path: 'a.txt', page_size_lines: 2 })).toMatch(
+      /\[lines 1-2 of 900; next offset_lines=3\]$/,
+    )
+    expect(await it.text('unified_search', { action: 'grep', pattern: 'wanted', max_results: 2 })).toMatch(
+      /continue with skip=2$/,
+    )
   })
 })
 
 describe('progress', () => {
   it('counts reports without a figure, and never shows a figure that nobody gave', async () => {
     await using made = await tempWorkspace()
-    await made.write('../home/steps/steps.yaml', 'name: steps\ndescription: Reports.\neffects: [read]\ninput: { properties: { given: { type: array } } }\nmodule: ./steps.js\n')
-    await made.write('../home/steps/steps.js', 'export default async ({ input }, context) => { for (const done of input.given) { context.progress({ ...(done !== null && { done }), text: "a step" }); await context.workspace.read("none").catch(() => {}); await new Promise((r) => setTimeout(r, 250)) } return { ok: true, output: {} } }')
+    await made.write(
+      '../home/steps/steps.yaml',
+      'name: steps\ndescription: Reports.\neffects: [read]\ninput: { properties: { given: { type: array } } }\nmodule: ./steps.js\n',
+    )
+    await made.write(
+      '../home/steps/steps.js',
+      'export default async ({ input }, context) => { for (const done of input.given) { context.progress({ ...(done !== null && { done }), text: "a step" }); await context.workspace.read("none").catch(() => {}); await new Promise((r) => setTimeout(r, 250)) } return { ok: true, output: {} } }',
+    )
     await made.write('../home/.vtcode/vtcode.config.yaml', `manifests: [builtin, '${made.home}/steps']\n`)
     await using it = await connect(made)
     const figures = async (given: (number | null)[]) => {
       const seen: number[] = []
-      await it.client.callTool({ name: 'steps', arguments: { given } }, { onprogress: ({ progress }) => void seen.push(progress) })
+      await it.client.callTool(
+        { name: 'steps', arguments: { given } },
+        { onprogress: ({ progress }) => void seen.push(progress) },
+      )
       return seen
     }
     expect(await figures([null, null, null])).toEqual([1, 2, 3])

@@ -8,17 +8,41 @@ afterEach(async () => {
 })
 
 it('vtcode models lists them, says where each fact comes from, and tries one', async () => {
-  const peer = await startPeer([{ toolCalls: [call('ping', {})] }, { content: 'pong' }, { error: { message: 'no such key' }, status: 401 }])
-  const place = await home(peer, {}, { provider: { display_name: 'The peer', context_window: 1000, models: { m: { context_window: 2000 }, n: {} }, profiles: { m: { supports_vision: false } } } })
+  const peer = await startPeer([
+    { toolCalls: [call('ping', {})] },
+    { content: 'pong' },
+    { error: { message: 'no such key' }, status: 401 },
+  ])
+  const place = await home(
+    peer,
+    {},
+    {
+      provider: {
+        display_name: 'The peer',
+        context_window: 1000,
+        models: { m: { context_window: 2000 }, n: {} },
+        profiles: { m: { supports_vision: false } },
+      },
+    },
+  )
   held.push(peer, place)
-  expect((await vtcode(place, ['models', '--text'])).out).toBe('peer/m  The peer  openai-chat  2000 tokens\npeer/n  The peer  openai-chat  1000 tokens\n')
+  expect((await vtcode(place, ['models', '--text'])).out).toBe(
+    'peer/m  The peer  openai-chat  2000 tokens\npeer/n  The peer  openai-chat  1000 tokens\n',
+  )
   const { out } = await vtcode(place, ['models', 'describe', 'peer/m', '--text'])
   expect(out).toMatch(/context_window\s+2000\s+models\."m"/)
   expect(out).toMatch(/supports_vision\s+false\s+profiles\."m"/)
   expect(out).toMatch(/max_output_tokens\s+32000\s+default/)
-  expect(JSON.parse((await vtcode(place, ['models', 'check', 'peer/m'])).out)).toMatchObject({ model: 'peer/m', answered: true, calls_tools: true })
+  expect(JSON.parse((await vtcode(place, ['models', 'check', 'peer/m'])).out)).toMatchObject({
+    model: 'peer/m',
+    answered: true,
+    calls_tools: true,
+  })
   expect(JSON.parse((await vtcode(place, ['models', 'check', 'peer/n'])).out)).toMatchObject({ calls_tools: false })
-  expect(await vtcode(place, ['models', 'check', 'peer/m'])).toMatchObject({ code: 3, err: expect.stringContaining('VT_LLM_AUTH') })
+  expect(await vtcode(place, ['models', 'check', 'peer/m'])).toMatchObject({
+    code: 3,
+    err: expect.stringContaining('VT_LLM_AUTH'),
+  })
   expect(peer.asked.length).toBe(3)
 })
 
@@ -28,6 +52,8 @@ it('vtcode models check ends at Ctrl-C while a server is silent, without a word'
   const silent = await serve(() => asked())
   const place = await home(silent)
   held.push(silent, place)
-  const ran = await vtcode(place, ['models', 'check', 'peer/m'], { started: (child) => void heard.then(() => child.kill('SIGINT')) })
+  const ran = await vtcode(place, ['models', 'check', 'peer/m'], {
+    started: (child) => void heard.then(() => child.kill('SIGINT')),
+  })
   expect(ran).toEqual({ code: 130, out: '', err: '' })
 })

@@ -9,57 +9,155 @@ import { vtcode } from '../../support/program.js'
 const manifest = (more: object = {}): string => JSON.stringify({ name: 'bad', version: '1.0.0', ...more })
 const skill = '---\nname: seas\ndescription: Knows seas.\n---\nDo it.\n'
 const zip = (made: TempWorkspace, names: Record<string, string>): void =>
-  void execFileSync('python3', ['-c', `import zipfile, sys, json\nwith zipfile.ZipFile('bad.zip', 'w') as z:\n  for n, t in json.loads(sys.argv[1]).items(): z.writestr(n, t)`, JSON.stringify(names)], { cwd: made.root })
+  void execFileSync(
+    'python3',
+    [
+      '-c',
+      `import zipfile, sys, json\nwith zipfile.ZipFile('bad.zip', 'w') as z:\n  for n, t in json.loads(sys.argv[1]).items(): z.writestr(n, t)`,
+      JSON.stringify(names),
+    ],
+    { cwd: made.root },
+  )
 
 /** What is prepared, what is added, and the answer: refused with these words, or installed and told. */
-type Row = [what: string, prepare: (made: TempWorkspace) => Promise<void> | void, source: string, code: 0 | 1, says: RegExp]
+type Row = [
+  what: string,
+  prepare: (made: TempWorkspace) => Promise<void> | void,
+  source: string,
+  code: 0 | 1,
+  says: RegExp,
+]
 it.each<Row>([
-  ['with 30,000 files', (made) => {
-    mkdirSync(join(made.root, 'bad/data'), { recursive: true })
-    for (let n = 0; n < 30_000; n++) writeFileSync(join(made.root, 'bad/data', `${n}`), '')
-    writeFileSync(join(made.root, 'bad/SKILL.md'), skill)
-  }, 'bad', 1, /20,?000/],
-  ['with two manifests of one name', async (made) => {
-    await made.write('bad/vtcode/one.yaml', 'name: same\ndescription: x\nrun: [echo]\n')
-    await made.write('bad/vtcode/two.yaml', 'name: same\ndescription: y\nrun: [echo]\n')
-  }, 'bad', 1, /called 'same': vtcode\/one\.yaml and vtcode\/two\.yaml/],
-  ['with a Windows path to its module', async (made) => {
-    await made.write('bad/vtcode.yaml', 'name: bad\ndescription: x\neffects: []\nmodule: .\\src\\a.js\n')
-    await made.write('bad/src/a.js', 'export default () => ({ ok: true, output: {} })\n')
-  }, 'bad', 1, /folders of a path are separated by \//],
-  ['whose program has no executable bit', async (made) => {
-    await made.write('bad/vtcode.yaml', 'name: bad\ndescription: x\nrun: [./tool.sh]\n')
-    await made.write('bad/tool.sh', '#!/bin/sh\n')
-  }, 'bad', 0, /starts \["\.\/tool\.sh"\], which is no executable file/],
-  ['of two formats', async (made) => {
-    await made.write('bad/.claude-plugin/plugin.json', manifest())
-    await made.write('bad/gemini-extension.json', manifest({ name: 'other' }))
-    await made.write('bad/skills/seas/SKILL.md', skill)
-  }, 'bad', 0, /gemini-extension\.json/],
-  ['with Windows paths in its archive', (made) => zip(made, { '.claude-plugin\\plugin.json': manifest(), 'skills\\seas\\SKILL.md': skill }), 'bad.zip', 1, /no relative path/],
+  [
+    'with 30,000 files',
+    (made) => {
+      mkdirSync(join(made.root, 'bad/data'), { recursive: true })
+      for (let n = 0; n < 30_000; n++) writeFileSync(join(made.root, 'bad/data', `${n}`), '')
+      writeFileSync(join(made.root, 'bad/SKILL.md'), skill)
+    },
+    'bad',
+    1,
+    /20,?000/,
+  ],
+  [
+    'with two manifests of one name',
+    async (made) => {
+      await made.write('bad/vtcode/one.yaml', 'name: same\ndescription: x\nrun: [echo]\n')
+      await made.write('bad/vtcode/two.yaml', 'name: same\ndescription: y\nrun: [echo]\n')
+    },
+    'bad',
+    1,
+    /called 'same': vtcode\/one\.yaml and vtcode\/two\.yaml/,
+  ],
+  [
+    'with a Windows path to its module',
+    async (made) => {
+      await made.write('bad/vtcode.yaml', 'name: bad\ndescription: x\neffects: []\nmodule: .\\src\\a.js\n')
+      await made.write('bad/src/a.js', 'export default () => ({ ok: true, output: {} })\n')
+    },
+    'bad',
+    1,
+    /folders of a path are separated by \//,
+  ],
+  [
+    'whose program has no executable bit',
+    async (made) => {
+      await made.write('bad/vtcode.yaml', 'name: bad\ndescription: x\nrun: [./tool.sh]\n')
+      await made.write('bad/tool.sh', '#!/bin/sh\n')
+    },
+    'bad',
+    0,
+    /starts \["\.\/tool\.sh"\], which is no executable file/,
+  ],
+  [
+    'of two formats',
+    async (made) => {
+      await made.write('bad/.claude-plugin/plugin.json', manifest())
+      await made.write('bad/gemini-extension.json', manifest({ name: 'other' }))
+      await made.write('bad/skills/seas/SKILL.md', skill)
+    },
+    'bad',
+    0,
+    /gemini-extension\.json/,
+  ],
+  [
+    'with Windows paths in its archive',
+    (made) => zip(made, { '.claude-plugin\\plugin.json': manifest(), 'skills\\seas\\SKILL.md': skill }),
+    'bad.zip',
+    1,
+    /no relative path/,
+  ],
   ['with a drive in its archive', (made) => zip(made, { 'C:/x/SKILL.md': skill }), 'bad.zip', 1, /no relative path/],
-  ['with Windows paths in its manifest', async (made) => {
-    await made.write('bad/.claude-plugin/plugin.json', manifest({ skills: '.\\more', commands: ['..\\..\\x.md'] }))
-    await made.write('bad/skills/seas/SKILL.md', skill)
-  }, 'bad', 0, /bad/],
-  ['whose name is a path', async (made) => {
-    await made.write('bad/.claude-plugin/plugin.json', manifest({ name: '../../evil' }))
-    await made.write('bad/skills/seas/SKILL.md', skill)
-  }, 'bad', 0, /It calls itself '..\/..\/evil', which can be no plugin's name\. Here it is bad\.\n/],
-  ['whose name is one of ours', async (made) => {
-    await made.write('bad/.claude-plugin/plugin.json', manifest({ name: 'builtin' }))
-    await made.write('bad/skills/seas/SKILL.md', skill)
-  }, 'bad', 1, /'builtin' can be no plugin's name/],
-  ['with scripts for npm', async (made) => {
-    await made.write('bad/.claude-plugin/plugin.json', manifest())
-    await made.write('bad/package.json', JSON.stringify({ name: 'bad', scripts: { preinstall: 'touch ../evil', install: 'touch ../evil', postinstall: 'touch ../evil', prepare: 'touch ../evil' } }))
-    await made.write('bad/skills/seas/SKILL.md', skill)
-  }, 'bad', 0, /runs nothing/],
-  ['whose hook has no executable bit', async (made) => {
-    await made.write('bad/.claude-plugin/plugin.json', manifest())
-    await made.write('bad/hooks/hooks.json', JSON.stringify({ hooks: { PreToolUse: [{ matcher: 'Read', hooks: [{ type: 'command', command: '${CLAUDE_PLUGIN_ROOT}/guard.sh' }] }] } }))
-    await made.write('bad/guard.sh', '#!/bin/sh\nexit 2\n')
-  }, 'bad', 0, /guard\.sh/],
+  [
+    'with Windows paths in its manifest',
+    async (made) => {
+      await made.write('bad/.claude-plugin/plugin.json', manifest({ skills: '.\\more', commands: ['..\\..\\x.md'] }))
+      await made.write('bad/skills/seas/SKILL.md', skill)
+    },
+    'bad',
+    0,
+    /bad/,
+  ],
+  [
+    'whose name is a path',
+    async (made) => {
+      await made.write('bad/.claude-plugin/plugin.json', manifest({ name: '../../evil' }))
+      await made.write('bad/skills/seas/SKILL.md', skill)
+    },
+    'bad',
+    0,
+    /It calls itself '..\/..\/evil', which can be no plugin's name\. Here it is bad\.\n/,
+  ],
+  [
+    'whose name is one of ours',
+    async (made) => {
+      await made.write('bad/.claude-plugin/plugin.json', manifest({ name: 'builtin' }))
+      await made.write('bad/skills/seas/SKILL.md', skill)
+    },
+    'bad',
+    1,
+    /'builtin' can be no plugin's name/,
+  ],
+  [
+    'with scripts for npm',
+    async (made) => {
+      await made.write('bad/.claude-plugin/plugin.json', manifest())
+      await made.write(
+        'bad/package.json',
+        JSON.stringify({
+          name: 'bad',
+          scripts: {
+            preinstall: 'touch ../evil',
+            install: 'touch ../evil',
+            postinstall: 'touch ../evil',
+            prepare: 'touch ../evil',
+          },
+        }),
+      )
+      await made.write('bad/skills/seas/SKILL.md', skill)
+    },
+    'bad',
+    0,
+    /runs nothing/,
+  ],
+  [
+    'whose hook has no executable bit',
+    async (made) => {
+      await made.write('bad/.claude-plugin/plugin.json', manifest())
+      await made.write(
+        'bad/hooks/hooks.json',
+        JSON.stringify({
+          hooks: {
+            PreToolUse: [{ matcher: 'Read', hooks: [{ type: 'command', command: '${CLAUDE_PLUGIN_ROOT}/guard.sh' }] }],
+          },
+        }),
+      )
+      await made.write('bad/guard.sh', '#!/bin/sh\nexit 2\n')
+    },
+    'bad',
+    0,
+    /guard\.sh/,
+  ],
 ])('a package %s is refused or told, and nothing of it is half installed', async (_, prepare, source, code, says) => {
   await using made = await tempWorkspace({ 'a.txt': 'one\n' })
   await prepare(made)
@@ -69,7 +167,11 @@ it.each<Row>([
   expect(existsSync(join(made.home, '.vtcode/plugins.lock.json'))).toBe(code === 0)
   expect(['evil', '../evil', '../../evil'].filter((name) => existsSync(join(made.root, name)))).toEqual([])
   if (/hook/.test(_)) {
-    const read = JSON.parse((await vtcode(made, ['call', 'unified_file', 'read', '--path', 'a.txt'])).stdout) as { ok: boolean; error?: { code: string }; notices?: { code: string; message: string }[] }
+    const read = JSON.parse((await vtcode(made, ['call', 'unified_file', 'read', '--path', 'a.txt'])).stdout) as {
+      ok: boolean
+      error?: { code: string }
+      notices?: { code: string; message: string }[]
+    }
     // A guard that cannot be started has not agreed: the calls that it covers are told of it.
     expect(JSON.stringify(read)).toMatch(/VT_HOOK_FAILED|exit code 126|VT_POLICY_NEEDS_APPROVAL/)
   }
@@ -78,8 +180,19 @@ it.each<Row>([
 it('an archive whose hash is said wrong is refused, and with the right one it is installed', async () => {
   await using made = await tempWorkspace({ 'bad/SKILL.md': skill })
   execFileSync('tar', ['-czf', 'bad.tgz', 'bad'], { cwd: made.root })
-  const hash = createHash('sha256').update(execFileSync('cat', ['bad.tgz'], { cwd: made.root })).digest('hex')
-  expect(await vtcode(made, ['plugins', 'add', 'bad.tgz', '--yes', '--sha256', hash.replace(/^./, (one) => (one === '0' ? '1' : '0'))])).toMatchObject({ code: 1, stderr: expect.stringContaining('not the expected one') })
+  const hash = createHash('sha256')
+    .update(execFileSync('cat', ['bad.tgz'], { cwd: made.root }))
+    .digest('hex')
+  expect(
+    await vtcode(made, [
+      'plugins',
+      'add',
+      'bad.tgz',
+      '--yes',
+      '--sha256',
+      hash.replace(/^./, (one) => (one === '0' ? '1' : '0')),
+    ]),
+  ).toMatchObject({ code: 1, stderr: expect.stringContaining('not the expected one') })
   expect(readdirSync(join(made.home, '.vtcode/plugins'))).toEqual([])
   expect(await vtcode(made, ['plugins', 'add', 'bad.tgz', '--yes', '--sha256', hash])).toMatchObject({ code: 0 })
 })

@@ -8,29 +8,48 @@ import { expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { vtcode, type Ran } from '../../support/program.js'
 
-const plugin = (name: string, said = 'hello') => ({ [`${name}/vtcode.yaml`]: `name: ${name.replace(/.*\//, '')}_hello\ndescription: Says hello.\nversion: 1.0.0\neffects: []\nmodule: ./hello.js\n`, [`${name}/hello.js`]: `export default () => ({ ok: true, output: { said: '${said}' } })\n` })
+const plugin = (name: string, said = 'hello') => ({
+  [`${name}/vtcode.yaml`]: `name: ${name.replace(/.*\//, '')}_hello\ndescription: Says hello.\nversion: 1.0.0\neffects: []\nmodule: ./hello.js\n`,
+  [`${name}/hello.js`]: `export default () => ({ ok: true, output: { said: '${said}' } })\n`,
+})
 
 async function serve(listener: RequestListener) {
   const server = createServer(listener).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
-  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, [Symbol.asyncDispose]: () => new Promise<void>((resolve) => (server.closeAllConnections(), server.close(() => resolve()))) }
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    [Symbol.asyncDispose]: () =>
+      new Promise<void>((resolve) => (server.closeAllConnections(), server.close(() => resolve()))),
+  }
 }
 /** `vtcode plugins …` of a user whose settings name these indexes. */
 const plugins = (made: TempWorkspace, indexes: string[], ...words: string[]): Promise<Ran> => {
   mkdirSync(join(made.home, '.vtcode'), { recursive: true })
-  writeFileSync(join(made.home, '.vtcode/vtcode.config.json'), JSON.stringify({ plugins: { indexes }, web: { private_hosts: ['127.0.0.1'] } }))
+  writeFileSync(
+    join(made.home, '.vtcode/vtcode.config.json'),
+    JSON.stringify({ plugins: { indexes }, web: { private_hosts: ['127.0.0.1'] } }),
+  )
   return vtcode(made, ['plugins', ...words])
 }
-const names = (ran: Ran): string[] => (JSON.parse(ran.stdout) as { plugins: { name: string }[] }).plugins.map(({ name }) => name)
+const names = (ran: Ran): string[] =>
+  (JSON.parse(ran.stdout) as { plugins: { name: string }[] }).plugins.map(({ name }) => name)
 const installed = (made: TempWorkspace): string[] => readdirSync(join(made.home, '.vtcode/plugins')).sort()
-const lock = (made: TempWorkspace) => JSON.parse(readFileSync(join(made.home, '.vtcode/plugins.lock.json'), 'utf8')).plugins
+const lock = (made: TempWorkspace) =>
+  JSON.parse(readFileSync(join(made.home, '.vtcode/plugins.lock.json'), 'utf8')).plugins
 
 it('a marketplace of Claude, as a folder or a git repository, is searched by words, shown before anything is installed, and added from by name', async () => {
   const market = {
     name: 'market',
     metadata: { pluginRoot: './plugins' },
     plugins: [
-      { name: 'greeter', source: './greeter', description: 'Greets people of all lands.', version: '1.0.0', author: { name: 'Ada' }, keywords: ['polite'] },
+      {
+        name: 'greeter',
+        source: './greeter',
+        description: 'Greets people of all lands.',
+        version: '1.0.0',
+        author: { name: 'Ada' },
+        keywords: ['polite'],
+      },
       { name: 'far', source: { source: 'github', repo: 'acme/far', ref: 'v1' }, description: 'Lies elsewhere.' },
       { name: 'pip', source: { source: 'pip', package_name: 'x' } },
       { name: 'out', source: '../../../secret' },
@@ -40,9 +59,16 @@ it('a marketplace of Claude, as a folder or a git repository, is searched by wor
       'nothing',
     ],
   }
-  await using made = await tempWorkspace({ ...Object.fromEntries(Object.entries(plugin('greeter')).map(([path, text]) => [`market/plugins/${path}`, text])), 'market/.claude-plugin/marketplace.json': JSON.stringify(market) })
+  await using made = await tempWorkspace({
+    ...Object.fromEntries(Object.entries(plugin('greeter')).map(([path, text]) => [`market/plugins/${path}`, text])),
+    'market/.claude-plugin/marketplace.json': JSON.stringify(market),
+  })
   const folder = join(made.root, 'market')
-  const git = (...words: string[]) => execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.org', ...words], { cwd: folder, encoding: 'utf8' }).trim()
+  const git = (...words: string[]) =>
+    execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.org', ...words], {
+      cwd: folder,
+      encoding: 'utf8',
+    }).trim()
   git('init', '-q', '-b', 'main')
   git('add', '.')
   git('commit', '-qm', 'one')
@@ -50,8 +76,18 @@ it('a marketplace of Claude, as a folder or a git repository, is searched by wor
   const all = await plugins(made, [folder], 'search', '--json')
   expect(names(all)).toEqual(['far', 'greeter', 'out', 'own-registry', 'pip'])
   expect(JSON.parse(all.stdout)).toMatchObject({
-    plugins: [{ name: 'far', pinned: { address: 'github:acme/far', ref: 'v1' } }, { name: 'greeter', author: 'Ada', pinned: { address: join(folder, 'plugins/greeter') } }, { unavailable: expect.stringContaining('leads out of the index') }, { unavailable: expect.stringContaining('a registry of its own') }, { unavailable: expect.stringContaining('no known kind') }],
-    problems: [{ problem: expect.stringContaining('plugins[5] has no name') }, { problem: expect.stringContaining("'greeter' once more") }, { problem: expect.stringContaining('plugins[7]') }],
+    plugins: [
+      { name: 'far', pinned: { address: 'github:acme/far', ref: 'v1' } },
+      { name: 'greeter', author: 'Ada', pinned: { address: join(folder, 'plugins/greeter') } },
+      { unavailable: expect.stringContaining('leads out of the index') },
+      { unavailable: expect.stringContaining('a registry of its own') },
+      { unavailable: expect.stringContaining('no known kind') },
+    ],
+    problems: [
+      { problem: expect.stringContaining('plugins[5] has no name') },
+      { problem: expect.stringContaining("'greeter' once more") },
+      { problem: expect.stringContaining('plugins[7]') },
+    ],
   })
   expect(names(await plugins(made, [folder], 'search', 'POLITE', 'greet', '--json'))).toEqual(['greeter'])
   const shown = await plugins(made, [folder], 'search', 'lands')
@@ -59,24 +95,44 @@ it('a marketplace of Claude, as a folder or a git repository, is searched by wor
   expect(shown.stderr).not.toContain('\u001b[2J')
 
   const info = await plugins(made, [`file://${folder}`], 'show', 'greeter')
-  expect([info.code, info.stdout]).toEqual([0, expect.stringMatching(/greeter:greeter_hello[^]*runs the code in \.\/hello\.js[^]*index {3}file:[^]*It is not installed; `vtcode plugins add greeter` does that/)])
+  expect([info.code, info.stdout]).toEqual([
+    0,
+    expect.stringMatching(
+      /greeter:greeter_hello[^]*runs the code in \.\/hello\.js[^]*index {3}file:[^]*It is not installed; `vtcode plugins add greeter` does that/,
+    ),
+  ])
   const added = await plugins(made, [`file://${folder}`], 'add', 'greeter', '--yes')
   expect([added.code, added.stderr]).toEqual([0, expect.stringContaining('index   file://')])
-  expect(lock(made).greeter.source).toMatchObject({ type: 'git', subdir: 'plugins/greeter', commit: git('rev-parse', 'HEAD') })
+  expect(lock(made).greeter.source).toMatchObject({
+    type: 'git',
+    subdir: 'plugins/greeter',
+    commit: git('rev-parse', 'HEAD'),
+  })
   expect(JSON.parse((await vtcode(made, ['call', 'greeter_hello'])).stdout).output).toEqual({ said: 'hello' })
-  expect((await plugins(made, [folder], 'add', 'out', '--yes')).stderr).toMatch(/out of .* cannot be added: its source .* leads out of the index\. Nothing was changed/)
-  expect((await plugins(made, [folder], 'add', 'nowhere', '--yes')).stderr).toMatch(/no index offers 'nowhere', and not all of them could be read whole: .*Nothing was changed/)
+  expect((await plugins(made, [folder], 'add', 'out', '--yes')).stderr).toMatch(
+    /out of .* cannot be added: its source .* leads out of the index\. Nothing was changed/,
+  )
+  expect((await plugins(made, [folder], 'add', 'nowhere', '--yes')).stderr).toMatch(
+    /no index offers 'nowhere', and not all of them could be read whole: .*Nothing was changed/,
+  )
 })
 
 it('an index of the web is held to its hashes: of an archive, of a commit, of the files; one that lies is refused and leaves nothing behind', async () => {
   await using made = await tempWorkspace({ ...plugin('src/acme'), ...plugin('src/repo', 'from git') })
   execFileSync('tar', ['-czf', 'acme.tgz', '-C', 'src', 'acme'], { cwd: made.root })
-  const git = (...words: string[]) => execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.org', ...words], { cwd: join(made.root, 'src/repo'), encoding: 'utf8' }).trim()
+  const git = (...words: string[]) =>
+    execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.org', ...words], {
+      cwd: join(made.root, 'src/repo'),
+      encoding: 'utf8',
+    }).trim()
   git('init', '-q', '-b', 'main')
   git('add', '.')
   git('commit', '-qm', 'one')
   const commit = git('rev-parse', 'HEAD')
-  writeFileSync(join(made.root, 'src/repo/hello.js'), "export default () => ({ ok: true, output: { said: 'newer' } })\n")
+  writeFileSync(
+    join(made.root, 'src/repo/hello.js'),
+    "export default () => ({ ok: true, output: { said: 'newer' } })\n",
+  )
   git('commit', '-qam', 'two')
   const bytes = readFileSync(join(made.root, 'acme.tgz'))
   const hash = (name: string, form: 'hex' | 'base64') => createHash(name).update(bytes).digest(form)
@@ -85,30 +141,62 @@ it('an index of the web is held to its hashes: of an archive, of a commit, of th
   execFileSync('tar', ['-czf', 'claimed.tgz', '-C', 'src', 'claimed'], { cwd: made.root })
   const claimed = readFileSync(join(made.root, 'claimed.tgz'))
   let list: unknown
-  await using web = await serve((request, response) => (request.url === '/index.json' ? response.end(JSON.stringify(list)) : request.url === '/acme.tgz' ? response.end(bytes) : request.url === '/claimed.tgz' ? response.end(claimed) : response.writeHead(404).end()))
+  await using web = await serve((request, response) =>
+    request.url === '/index.json'
+      ? response.end(JSON.stringify(list))
+      : request.url === '/acme.tgz'
+        ? response.end(bytes)
+        : request.url === '/claimed.tgz'
+          ? response.end(claimed)
+          : response.writeHead(404).end(),
+  )
   const index = `${web.origin}/index.json`
   const add = (name: string) => plugins(made, [index], 'add', name, '--yes')
 
   const wrong = `sha256-${Buffer.alloc(32).toString('base64')}`
-  list = { plugins: {
-    acme: { source: 'acme.tgz', integrity: wrong },
-    bare: { source: `${web.origin}/acme.tgz` },
-    odd: { source: 'acme.tgz', integrity: 'md5-x' },
-    beside: { source: './acme' },
-    local: { source: `file://${made.root}/src/repo` },
-    other: { source: 'claimed.tgz', sha256: createHash('sha256').update(claimed).digest('hex') },
-  } }
-  const told = JSON.parse((await plugins(made, [index], 'search', '--json')).stdout) as { plugins: { name: string; unavailable?: string }[] }
-  const why = { acme: undefined, bare: /no hash for it/, beside: /only the index is on the web/, local: /a file of this machine/, odd: /its hash 'md5-x' is not one that is known/, other: undefined }
-  expect(told.plugins.map(({ name, unavailable }) => [name, unavailable])).toEqual(Object.entries(why).map(([name, reason]) => [name, reason === undefined ? undefined : expect.stringMatching(reason)]))
-  for (const [name, reason] of [['acme', /not the expected one: its hash is sha256-.* instead of sha256-A+=/], ['bare', /cannot be added: .*no hash for it/], ['other', /calls it other, and the package itself claimed; --name says which/]] as const) {
+  list = {
+    plugins: {
+      acme: { source: 'acme.tgz', integrity: wrong },
+      bare: { source: `${web.origin}/acme.tgz` },
+      odd: { source: 'acme.tgz', integrity: 'md5-x' },
+      beside: { source: './acme' },
+      local: { source: `file://${made.root}/src/repo` },
+      other: { source: 'claimed.tgz', sha256: createHash('sha256').update(claimed).digest('hex') },
+    },
+  }
+  const told = JSON.parse((await plugins(made, [index], 'search', '--json')).stdout) as {
+    plugins: { name: string; unavailable?: string }[]
+  }
+  const why = {
+    acme: undefined,
+    bare: /no hash for it/,
+    beside: /only the index is on the web/,
+    local: /a file of this machine/,
+    odd: /its hash 'md5-x' is not one that is known/,
+    other: undefined,
+  }
+  expect(told.plugins.map(({ name, unavailable }) => [name, unavailable])).toEqual(
+    Object.entries(why).map(([name, reason]) => [
+      name,
+      reason === undefined ? undefined : expect.stringMatching(reason),
+    ]),
+  )
+  for (const [name, reason] of [
+    ['acme', /not the expected one: its hash is sha256-.* instead of sha256-A+=/],
+    ['bare', /cannot be added: .*no hash for it/],
+    ['other', /calls it other, and the package itself claimed; --name says which/],
+  ] as const) {
     const ran = await add(name)
     expect([ran.code, ran.stderr], name).toEqual([1, expect.stringMatching(reason)])
     expect(installed(made), name).toEqual([])
   }
   list = [{ name: 'acme', source: 'acme.tgz', integrity: `sha512-${hash('sha512', 'base64')}` }]
   expect(await add('acme')).toMatchObject({ code: 0, stdout: 'Installed acme.\n' })
-  expect(lock(made).acme.source).toMatchObject({ type: 'archive', url: `${web.origin}/acme.tgz`, integrity: `sha256-${hash('sha256', 'base64')}` })
+  expect(lock(made).acme.source).toMatchObject({
+    type: 'archive',
+    url: `${web.origin}/acme.tgz`,
+    integrity: `sha256-${hash('sha256', 'base64')}`,
+  })
   const { tree } = lock(made).acme
   await plugins(made, [], 'remove', 'acme', '--yes')
 
@@ -119,8 +207,13 @@ it('an index of the web is held to its hashes: of an archive, of a commit, of th
     return plugins(made, [join(made.root, 'plugins.json')], 'add', 'repo', '--yes')
   }
   const source = { source: 'url', url: `file://${made.root}/src/repo` }
-  expect((await here({ name: 'repo', source: { ...source, sha: commit.replace(/^./, (one) => (one === '0' ? '1' : '0')) } })).code).toBe(1)
-  expect((await here({ name: 'repo', source, integrity: tree })).stderr).toMatch(/repo is not what .*plugins\.json says: its hash is tree1:sha256-.* instead of tree1:sha256-/)
+  expect(
+    (await here({ name: 'repo', source: { ...source, sha: commit.replace(/^./, (one) => (one === '0' ? '1' : '0')) } }))
+      .code,
+  ).toBe(1)
+  expect((await here({ name: 'repo', source, integrity: tree })).stderr).toMatch(
+    /repo is not what .*plugins\.json says: its hash is tree1:sha256-.* instead of tree1:sha256-/,
+  )
   expect((await here({ name: 'repo', source, integrity: wrong })).stderr).toMatch(/is no archive/)
   expect(installed(made)).toEqual([])
   expect((await here({ name: 'repo', source: { ...source, sha: commit } })).code).toBe(0)
@@ -144,40 +237,150 @@ it('a registry of npm is searched by keyword and scope, and what it attests of a
     const json = (value: unknown) => response.setHeader('content-type', 'application/json').end(JSON.stringify(value))
     if (request.url!.endsWith('.tgz')) return response.end(bytes)
     if (request.url!.startsWith('/-/v1/search')) {
-      const found = (name: string, keywords: string[]) => ({ package: { name, version: '1.2.3', description: 'Tools of acme.', keywords, date: '2026-01-01T00:00:00Z', links: {}, publisher: { username: 'ada' }, maintainers: [] } })
-      return json({ objects: [found('@acme/tools', ['vtcode-plugin']), found('@evil/tools', ['vtcode-plugin']), found('@acme/other', ['lint'])], total: 3 })
+      const found = (name: string, keywords: string[]) => ({
+        package: {
+          name,
+          version: '1.2.3',
+          description: 'Tools of acme.',
+          keywords,
+          date: '2026-01-01T00:00:00Z',
+          links: {},
+          publisher: { username: 'ada' },
+          maintainers: [],
+        },
+      })
+      return json({
+        objects: [
+          found('@acme/tools', ['vtcode-plugin']),
+          found('@evil/tools', ['vtcode-plugin']),
+          found('@acme/other', ['lint']),
+        ],
+        total: 3,
+      })
     }
     if (request.url!.startsWith('/attested')) {
-      const statement = { subject: [{ name: 'pkg:npm/%40acme/tools@1.2.3', digest: { sha512: attested } }], predicate: { buildDefinition: { externalParameters: { workflow: { repository: 'https://github.com/acme/tools' } }, resolvedDependencies: [{ digest: { gitCommit: 'c0ffee' } }] }, runDetails: { builder: { id: 'https://github.com/actions/runner' } } } }
-      return json({ attestations: [{ predicateType: 'https://github.com/npm/attestation/tree/main/specs/publish/v0.1', bundle: {} }, { predicateType: 'https://slsa.dev/provenance/v1', bundle: { dsseEnvelope: { payload: Buffer.from(JSON.stringify(statement)).toString('base64') } } }] })
+      const statement = {
+        subject: [{ name: 'pkg:npm/%40acme/tools@1.2.3', digest: { sha512: attested } }],
+        predicate: {
+          buildDefinition: {
+            externalParameters: { workflow: { repository: 'https://github.com/acme/tools' } },
+            resolvedDependencies: [{ digest: { gitCommit: 'c0ffee' } }],
+          },
+          runDetails: { builder: { id: 'https://github.com/actions/runner' } },
+        },
+      }
+      return json({
+        attestations: [
+          { predicateType: 'https://github.com/npm/attestation/tree/main/specs/publish/v0.1', bundle: {} },
+          {
+            predicateType: 'https://slsa.dev/provenance/v1',
+            bundle: { dsseEnvelope: { payload: Buffer.from(JSON.stringify(statement)).toString('base64') } },
+          },
+        ],
+      })
     }
-    const dist = { tarball: `${origin}/pack.tgz`, integrity: `sha512-${digest('base64')}`, attestations: { url: `${origin}/attested`, provenance: { predicateType: 'https://slsa.dev/provenance/v1' } } }
-    return json({ name: '@acme/tools', 'dist-tags': { latest: '1.2.3' }, versions: { '1.2.3': { name: '@acme/tools', version: '1.2.3', dist } } })
+    const dist = {
+      tarball: `${origin}/pack.tgz`,
+      integrity: `sha512-${digest('base64')}`,
+      attestations: { url: `${origin}/attested`, provenance: { predicateType: 'https://slsa.dev/provenance/v1' } },
+    }
+    return json({
+      name: '@acme/tools',
+      'dist-tags': { latest: '1.2.3' },
+      versions: { '1.2.3': { name: '@acme/tools', version: '1.2.3', dist } },
+    })
   })
-  writeFileSync(join(made.home, '.npmrc'), `registry=http://127.0.0.1:9/\n@acme:registry=${registry.origin}/\nupdate-notifier=false\nfetch-retries=0\n`)
+  writeFileSync(
+    join(made.home, '.npmrc'),
+    `registry=http://127.0.0.1:9/\n@acme:registry=${registry.origin}/\nupdate-notifier=false\nfetch-retries=0\n`,
+  )
   const found = await plugins(made, ['@acme', 'npm'], 'search', 'tools', '--json')
-  expect(JSON.parse(found.stdout)).toMatchObject({ plugins: [{ name: '@acme/tools', index: '@acme', version: '1.2.3', author: 'ada', pinned: { address: 'npm:@acme/tools@1.2.3' } }], problems: [{ index: 'npm', problem: expect.stringMatching(/npm failed/) }] })
+  expect(JSON.parse(found.stdout)).toMatchObject({
+    plugins: [
+      {
+        name: '@acme/tools',
+        index: '@acme',
+        version: '1.2.3',
+        author: 'ada',
+        pinned: { address: 'npm:@acme/tools@1.2.3' },
+      },
+    ],
+    problems: [{ index: 'npm', problem: expect.stringMatching(/npm failed/) }],
+  })
   expect(asked.find((url) => url.startsWith('/-/v1/search'))).toContain('text=keywords:vtcode-plugin scope:acme tools')
 
   const info = await plugins(made, ['@acme'], 'show', '@acme/tools')
-  expect([info.code, info.stdout]).toEqual([0, expect.stringMatching(/tools_hello[^]*index {3}@acme\nsource {2}npm @acme\/tools@1\.2\.3 1\.2\.3 sha512-[^]*built {3}from https:\/\/github\.com\/acme\/tools at c0ffee by https:\/\/github\.com\/actions\/runner, says the attestation/)])
+  expect([info.code, info.stdout]).toEqual([
+    0,
+    expect.stringMatching(
+      /tools_hello[^]*index {3}@acme\nsource {2}npm @acme\/tools@1\.2\.3 1\.2\.3 sha512-[^]*built {3}from https:\/\/github\.com\/acme\/tools at c0ffee by https:\/\/github\.com\/actions\/runner, says the attestation/,
+    ),
+  ])
   attested = '00'
-  expect(await plugins(made, [], 'add', 'npm:@acme/tools', '--yes')).toMatchObject({ code: 1, stderr: expect.stringMatching(/attestation of its registry is one of another archive/) })
+  expect(await plugins(made, [], 'add', 'npm:@acme/tools', '--yes')).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/attestation of its registry is one of another archive/),
+  })
   expect(installed(made)).toEqual([])
   attested = digest('hex')
   const added = await plugins(made, [], 'add', 'npm:@acme/tools', '--yes')
-  expect([added.code, added.stderr]).toEqual([0, expect.stringMatching(/^source {2}npm .*sha512-.*\nbuilt {3}from https:\/\/github\.com\/acme\/tools at c0ffee/)])
-  expect(lock(made)['acme-tools']).toMatchObject({ version: '1.2.3', source: { type: 'npm', integrity: `sha512-${digest('base64')}` } })
+  expect([added.code, added.stderr]).toEqual([
+    0,
+    expect.stringMatching(/^source {2}npm .*sha512-.*\nbuilt {3}from https:\/\/github\.com\/acme\/tools at c0ffee/),
+  ])
+  expect(lock(made)['acme-tools']).toMatchObject({
+    version: '1.2.3',
+    source: { type: 'npm', integrity: `sha512-${digest('base64')}` },
+  })
 })
 
 it('an index that cannot be read is named and keeps no other from being searched; two that offer one name are told apart; a repository sets none', async () => {
-  await using made = await tempWorkspace({ ...plugin('one/acme'), ...plugin('two/acme'), 'one/index.json': JSON.stringify({ plugins: [{ name: 'acme', source: './acme' }] }), 'two/index.json': JSON.stringify({ plugins: [{ name: 'acme', source: './acme' }] }), 'bad.json': '{', 'none.json': '{"name":"x"}', 'none/readme.md': '' })
+  await using made = await tempWorkspace({
+    ...plugin('one/acme'),
+    ...plugin('two/acme'),
+    'one/index.json': JSON.stringify({ plugins: [{ name: 'acme', source: './acme' }] }),
+    'two/index.json': JSON.stringify({ plugins: [{ name: 'acme', source: './acme' }] }),
+    'bad.json': '{',
+    'none.json': '{"name":"x"}',
+    'none/readme.md': '',
+  })
   const path = (name: string) => join(made.root, name)
-  const ran = await plugins(made, [path('one'), path('bad.json'), path('none.json'), path('none'), path('gone'), 'relative/path', 'http://example.org/index.json'], 'search', '--json')
+  const ran = await plugins(
+    made,
+    [
+      path('one'),
+      path('bad.json'),
+      path('none.json'),
+      path('none'),
+      path('gone'),
+      'relative/path',
+      'http://example.org/index.json',
+    ],
+    'search',
+    '--json',
+  )
   expect(ran.code).toBe(0)
-  expect(JSON.parse(ran.stdout)).toMatchObject({ plugins: [{ name: 'acme' }], problems: [/no JSON/, /has no 'plugins'/, /no list of plugins/, /does not exist/, /an index is an https/, /over https only/].map((text) => ({ problem: expect.stringMatching(text) })) })
-  expect((await plugins(made, [path('one'), path('two')], 'add', 'acme', '--yes')).stderr).toMatch(/'acme' is offered by .*one and by .*two: add the one that you mean by its source/)
-  expect(await plugins(made, [], 'search')).toMatchObject({ code: 1, stderr: expect.stringMatching(/No index is set.*plugins\.indexes in ~/) })
+  expect(JSON.parse(ran.stdout)).toMatchObject({
+    plugins: [{ name: 'acme' }],
+    problems: [
+      /no JSON/,
+      /has no 'plugins'/,
+      /no list of plugins/,
+      /does not exist/,
+      /an index is an https/,
+      /over https only/,
+    ].map((text) => ({ problem: expect.stringMatching(text) })),
+  })
+  expect((await plugins(made, [path('one'), path('two')], 'add', 'acme', '--yes')).stderr).toMatch(
+    /'acme' is offered by .*one and by .*two: add the one that you mean by its source/,
+  )
+  expect(await plugins(made, [], 'search')).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/No index is set.*plugins\.indexes in ~/),
+  })
   await made.write('.vtcode/vtcode.config.json', JSON.stringify({ plugins: { indexes: [path('two')] } }))
-  expect(await plugins(made, [], 'search')).toMatchObject({ code: 1, stderr: expect.stringMatching(/plugins\.indexes/) })
+  expect(await plugins(made, [], 'search')).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/plugins\.indexes/),
+  })
 })

@@ -1,6 +1,19 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { appendFileSync, chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
@@ -11,7 +24,8 @@ import { rounds } from '../../support/exec.js'
 import { holdForFile } from '../../support/held.js'
 import { vtcode, type Ran } from '../../support/program.js'
 
-const manifest = (text = 'hello') => `name: acme_hello\ndescription: Says hello.\nversion: 1.0.0\neffects: []\nmodule: ./hello.js\n# ${text}\n`
+const manifest = (text = 'hello') =>
+  `name: acme_hello\ndescription: Says hello.\nversion: 1.0.0\neffects: []\nmodule: ./hello.js\n# ${text}\n`
 const module = (text: string) => `export default () => ({ ok: true, output: { said: ${JSON.stringify(text)} } })\n`
 const files = { 'src/acme/vtcode.yaml': manifest(), 'src/acme/hello.js': module('hello') }
 
@@ -32,7 +46,10 @@ const put = (file: string, text: string | Buffer): void => {
 describe('vtcode plugins add', () => {
   it('takes what is committed from the folder that git keeps, bare or not, and from file:// with any name', async () => {
     await using made = await tempWorkspace(files)
-    const git = (...words: string[]) => execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.org', ...words], { cwd: join(made.root, 'src/acme') })
+    const git = (...words: string[]) =>
+      execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.org', ...words], {
+        cwd: join(made.root, 'src/acme'),
+      })
     git('init', '-q')
     git('add', '.')
     git('commit', '-qm', 'one')
@@ -58,11 +75,23 @@ describe('vtcode plugins add', () => {
     }
     expect(await packed('1.9.0', 'one')).toMatchObject({ code: 0, stdout: 'Installed acme-tools-x.\n' })
     const second = await packed('1.10.0', 'two')
-    expect([second.code, second.stderr]).toEqual([0, expect.stringMatching(/^source  archive \S+ sha256-\S+\nVersion 1\.10\.0 takes the place of 1\.9\.0, from \S+1\.10\.0\.tgz instead of \S+1\.9\.0\.tgz\.\n[^]*~ hello\.js/)])
-    expect([await inlineAnswer(made), Object.keys(lock(made)), lock(made)['acme-tools-x'].version]).toEqual([{ said: 'two' }, ['acme-tools-x'], '1.10.0'])
+    expect([second.code, second.stderr]).toEqual([
+      0,
+      expect.stringMatching(
+        /^source  archive \S+ sha256-\S+\nVersion 1\.10\.0 takes the place of 1\.9\.0, from \S+1\.10\.0\.tgz instead of \S+1\.9\.0\.tgz\.\n[^]*~ hello\.js/,
+      ),
+    ])
+    expect([await inlineAnswer(made), Object.keys(lock(made)), lock(made)['acme-tools-x'].version]).toEqual([
+      { said: 'two' },
+      ['acme-tools-x'],
+      '1.10.0',
+    ])
     // Who publishes the next one may not bring back an old fault unseen.
     execFileSync('cp', ['1.9.0.tgz', '1.10.0.tgz'], { cwd: made.root })
-    expect(await plugins(made, 'update', 'acme-tools-x', '--yes')).toMatchObject({ code: 1, stderr: expect.stringMatching(/would go back from version 1\.10\.0 to 1\.9\.0[^]*Nothing was changed/) })
+    expect(await plugins(made, 'update', 'acme-tools-x', '--yes')).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/would go back from version 1\.10\.0 to 1\.9\.0[^]*Nothing was changed/),
+    })
     expect(await inlineAnswer(made)).toEqual({ said: 'two' })
     const back = await plugins(made, 'add', '1.9.0.tgz', '--yes')
     expect([back.code, back.stderr]).toEqual([0, expect.stringContaining('it is OLDER')])
@@ -78,8 +107,16 @@ describe('vtcode plugins add', () => {
     expect(readdirSync(at(made, 'plugins'))).toEqual([])
     expect(await plugins(made, 'add', 'src/acme', '--yes')).toMatchObject({ code: 0, stdout: 'Installed acme.\n' })
     expect(await answer(made)).toEqual({ said: 'hello' })
-    expect(lock(made).acme).toMatchObject({ format: 'vtcode', version: '1.0.0', source: { type: 'path' }, tree: expect.stringMatching(/^tree1:sha256-/), files: { 'vtcode.yaml': expect.any(String) } })
-    expect((await plugins(made, 'add', 'src/acme', '--yes')).stderr).toMatch(/acme is installed already, as it is there/)
+    expect(lock(made).acme).toMatchObject({
+      format: 'vtcode',
+      version: '1.0.0',
+      source: { type: 'path' },
+      tree: expect.stringMatching(/^tree1:sha256-/),
+      files: { 'vtcode.yaml': expect.any(String) },
+    })
+    expect((await plugins(made, 'add', 'src/acme', '--yes')).stderr).toMatch(
+      /acme is installed already, as it is there/,
+    )
   })
 
   it('locks every byte: what changed afterwards does not run, and update puts it right', async () => {
@@ -92,7 +129,10 @@ describe('vtcode plugins add', () => {
     writeFileSync(at(made, 'plugins/acme/vtcode.yaml'), manifest('changed'))
     expect(await answer(made)).toBe('VT_PLUGIN_LOCK')
     const { contributions } = JSON.parse((await plugins(made, 'list', '--json')).stdout)
-    expect(contributions.find(({ id }: { id: string }) => id === 'acme:acme_hello')).toMatchObject({ state: 'unlocked', reason: expect.stringContaining('vtcode.yaml') })
+    expect(contributions.find(({ id }: { id: string }) => id === 'acme:acme_hello')).toMatchObject({
+      state: 'unlocked',
+      reason: expect.stringContaining('vtcode.yaml'),
+    })
   })
 
   it('leaves a plugin that was put there by hand alone until --in-place agrees to it', async () => {
@@ -105,7 +145,11 @@ describe('vtcode plugins add', () => {
   })
 
   it('refuses what is broken, holds nothing, or has no name that can be one, and is not for programs that vtcode started', async () => {
-    await using made = await tempWorkspace({ ...files, 'src/broken/vtcode.yaml': 'name: x\nnonsense: 1\n', 'src/empty/readme.md': '' })
+    await using made = await tempWorkspace({
+      ...files,
+      'src/broken/vtcode.yaml': 'name: x\nnonsense: 1\n',
+      'src/empty/readme.md': '',
+    })
     const refused = async (...words: string[]) => (await plugins(made, 'add', ...words, '--yes')).stderr
     expect(await refused('src/broken')).toMatch(/vtcode\.yaml.*nonsense/)
     expect(await refused('src/empty')).toMatch(/holds no manifest/)
@@ -114,32 +158,88 @@ describe('vtcode plugins add', () => {
     expect(await refused('src/acme', '--name', '../up')).toMatch(/can be no plugin's name/)
     execFileSync('mkfifo', [join(made.root, 'src/acme/pipe')])
     expect(await refused('src/acme')).toMatch(/neither a file nor a link/)
-    expect((await vtcode(made, ['plugins', 'add', 'src/acme', '--yes'], { env: { VTCODE: '1' } })).stderr).toMatch(/a program that vtcode started/)
+    expect((await vtcode(made, ['plugins', 'add', 'src/acme', '--yes'], { env: { VTCODE: '1' } })).stderr).toMatch(
+      /a program that vtcode started/,
+    )
     expect(readdirSync(at(made, 'plugins'))).toEqual([])
   })
 
   it('believes of a lock and of what an update left only what can be its own, since a repository ships both', async () => {
     await using made = await tempWorkspace({ ...files, 'keep/mine.txt': 'mine' })
-    const entry = { format: 'vtcode', source: { type: 'path', path: join(made.root, 'src/acme') }, tree: 'tree1:sha256-x', files: {}, executes: 'x' }
-    for (const name of ['../../new', '../../.git/hooks', '/tmp/x', '..', '.', '.former-acme', '', 'a/../../b', 'a\\b']) {
+    const entry = {
+      format: 'vtcode',
+      source: { type: 'path', path: join(made.root, 'src/acme') },
+      tree: 'tree1:sha256-x',
+      files: {},
+      executes: 'x',
+    }
+    for (const name of [
+      '../../new',
+      '../../.git/hooks',
+      '/tmp/x',
+      '..',
+      '.',
+      '.former-acme',
+      '',
+      'a/../../b',
+      'a\\b',
+    ]) {
       put(join(made.root, '.vtcode/plugins.lock.json'), JSON.stringify({ version: 1, plugins: { [name]: entry } }))
-      for (const words of [['update'], ['add', 'src/acme']]) expect((await plugins(made, ...words, '--here', '--yes')).stderr, name).toMatch(/is no name of a folder/)
+      for (const words of [['update'], ['add', 'src/acme']])
+        expect((await plugins(made, ...words, '--here', '--yes')).stderr, name).toMatch(/is no name of a folder/)
     }
-    for (const source of [{ type: 'path', path: {} }, { type: '__proto__', path: [] }, { type: 'git', url: 5 }, { type: 'git', url: 'x', subdir: null }]) {
-      put(join(made.root, '.vtcode/plugins.lock.json'), JSON.stringify({ version: 1, plugins: { acme: { ...entry, source } } }))
-      expect((await plugins(made, 'update', '--here', '--yes')).stderr, JSON.stringify(source)).toMatch(/its entry 'acme' has no source, files or tree/)
+    for (const source of [
+      { type: 'path', path: {} },
+      { type: '__proto__', path: [] },
+      { type: 'git', url: 5 },
+      { type: 'git', url: 'x', subdir: null },
+    ]) {
+      put(
+        join(made.root, '.vtcode/plugins.lock.json'),
+        JSON.stringify({ version: 1, plugins: { acme: { ...entry, source } } }),
+      )
+      expect((await plugins(made, 'update', '--here', '--yes')).stderr, JSON.stringify(source)).toMatch(
+        /its entry 'acme' has no source, files or tree/,
+      )
     }
-    for (const source of [{ type: 'git', url: 'ext::touch% new' }, { type: 'git', url: '--upload-pack=touch new' }, { type: 'git', url: `file://${made.root}`, ref: '--upload-pack=touch new' }, { type: 'npm', url: '--registry=http://localhost' }, { type: 'archive', url: 'http://169.254.169.254/x.tgz', integrity: 'sha256-x' }]) {
-      put(join(made.root, '.vtcode/plugins.lock.json'), JSON.stringify({ version: 1, plugins: { acme: { ...entry, source } } }))
-      expect((await plugins(made, 'update', 'acme', '--here', '--yes')).stderr, JSON.stringify(source)).toMatch(/Nothing was changed/)
+    for (const source of [
+      { type: 'git', url: 'ext::touch% new' },
+      { type: 'git', url: '--upload-pack=touch new' },
+      { type: 'git', url: `file://${made.root}`, ref: '--upload-pack=touch new' },
+      { type: 'npm', url: '--registry=http://localhost' },
+      { type: 'archive', url: 'http://169.254.169.254/x.tgz', integrity: 'sha256-x' },
+    ]) {
+      put(
+        join(made.root, '.vtcode/plugins.lock.json'),
+        JSON.stringify({ version: 1, plugins: { acme: { ...entry, source } } }),
+      )
+      expect((await plugins(made, 'update', 'acme', '--here', '--yes')).stderr, JSON.stringify(source)).toMatch(
+        /Nothing was changed/,
+      )
     }
     expect(existsSync(join(made.root, 'new'))).toBe(false)
     rmSync(join(made.root, '.vtcode'), { recursive: true })
     // What no update put aside stays where it is, and takes nobody's place.
-    for (const [path, text] of [['plugins/.former-mine/vtcode.yaml', manifest()], ['plugins/mine/keep.txt', 'mine'], ['plugins/.former-../x', 'x'], ['plugins/.former-/x', 'x'], ['history/keep.txt', 'mine']] as const) put(join(made.root, '.vtcode', path), text)
+    for (const [path, text] of [
+      ['plugins/.former-mine/vtcode.yaml', manifest()],
+      ['plugins/mine/keep.txt', 'mine'],
+      ['plugins/.former-../x', 'x'],
+      ['plugins/.former-/x', 'x'],
+      ['history/keep.txt', 'mine'],
+    ] as const)
+      put(join(made.root, '.vtcode', path), text)
     expect((await plugins(made, 'add', 'src/acme', '--here', '--yes')).code).toBe(0)
-    expect([await made.read('.vtcode/plugins/mine/keep.txt'), await made.read('.vtcode/history/keep.txt')]).toEqual(['mine', 'mine'])
-    expect(readdirSync(join(made.root, '.vtcode/plugins')).sort()).toEqual(['.former-', '.former-..', '.former-mine', 'acme', 'mine'])
+    expect([await made.read('.vtcode/plugins/mine/keep.txt'), await made.read('.vtcode/history/keep.txt')]).toEqual([
+      'mine',
+      'mine',
+    ])
+    expect(readdirSync(join(made.root, '.vtcode/plugins')).sort()).toEqual([
+      '.former-',
+      '.former-..',
+      '.former-mine',
+      'acme',
+      'mine',
+    ])
   })
 
   it('brings nothing into a folder of plugins that leads out of the workspace, and into one that leads to a folder in it', async () => {
@@ -181,16 +281,24 @@ describe('vtcode plugins add', () => {
   })
 
   it('keeps each of several that come at once, and clears away what a killed one left', async () => {
-    await using made = await tempWorkspace({ ...files, 'src/other/vtcode.yaml': 'name: other\ndescription: x\nrun: [echo]\n', 'src/third/vtcode.yaml': 'name: third\ndescription: x\nrun: [echo]\n' })
+    await using made = await tempWorkspace({
+      ...files,
+      'src/other/vtcode.yaml': 'name: other\ndescription: x\nrun: [echo]\n',
+      'src/third/vtcode.yaml': 'name: third\ndescription: x\nrun: [echo]\n',
+    })
     put(at(made, 'plugins/.adding-dead/copy/x'), '')
-    const all = await Promise.all(['acme', 'other', 'third'].map((name) => plugins(made, 'add', `src/${name}`, '--yes')))
+    const all = await Promise.all(
+      ['acme', 'other', 'third'].map((name) => plugins(made, 'add', `src/${name}`, '--yes')),
+    )
     expect(all.map(({ code }) => code)).toEqual([0, 0, 0])
     expect(Object.keys(lock(made))).toEqual(['acme', 'other', 'third'])
     expect(readdirSync(at(made, 'plugins')).sort()).toEqual(['acme', 'other', 'third'])
   })
 
   it('shows a text that hides something as it stands, without letting it reach the terminal', async () => {
-    await using made = await tempWorkspace({ 'src/sly/vtcode.yaml': 'name: sly\ndescription: "Says\\u200b hello.\\u001b[2J"\nrun: [echo, "\\u001b[31m"]\n' })
+    await using made = await tempWorkspace({
+      'src/sly/vtcode.yaml': 'name: sly\ndescription: "Says\\u200b hello.\\u001b[2J"\nrun: [echo, "\\u001b[31m"]\n',
+    })
     const { stderr } = await plugins(made, 'add', 'src/sly', '--yes')
     expect(stderr).toMatch(/as it stands/)
     expect(stderr).toContain('Says\\u200b')
@@ -199,7 +307,11 @@ describe('vtcode plugins add', () => {
 })
 
 describe('an archive', () => {
-  it.each([['tgz', 'tar -czf acme.tgz -C src acme'], ['tar', 'tar -cf acme.tar -C src/acme .'], ['zip', `python3 -ISc "import shutil; shutil.make_archive('acme', 'zip', 'src')"`]])('is installed: %s', async (end, command) => {
+  it.each([
+    ['tgz', 'tar -czf acme.tgz -C src acme'],
+    ['tar', 'tar -cf acme.tar -C src/acme .'],
+    ['zip', `python3 -ISc "import shutil; shutil.make_archive('acme', 'zip', 'src')"`],
+  ])('is installed: %s', async (end, command) => {
     await using made = await tempWorkspace(files)
     execFileSync('sh', ['-c', command], { cwd: made.root })
     const { code, stderr } = await plugins(made, 'add', `acme.${end}`, '--yes')
@@ -208,20 +320,51 @@ describe('an archive', () => {
     expect(lock(made).acme.source).toMatchObject({ type: 'archive', integrity: expect.stringMatching(/^sha256-/) })
   })
 
-  it.each([['tgz', 'tar -czf acme.tgz -C src acme'], ['tar', 'tar -cf acme.tar -C src/acme .'], ['zip', `python3 -ISc "import shutil; shutil.make_archive('acme', 'zip', 'src')"`]])('brings no folder of git along, which no digest covers: %s', async (end, command) => {
-    await using made = await tempWorkspace({ ...files, 'src/acme/.git/config': '[core]\n\tfsmonitor = ./evil\n', 'src/acme/.git/HEAD': 'ref: refs/heads/main\n', 'src/acme/lib/.git/config': 'counted\n' })
+  it.each([
+    ['tgz', 'tar -czf acme.tgz -C src acme'],
+    ['tar', 'tar -cf acme.tar -C src/acme .'],
+    ['zip', `python3 -ISc "import shutil; shutil.make_archive('acme', 'zip', 'src')"`],
+  ])('brings no folder of git along, which no digest covers: %s', async (end, command) => {
+    await using made = await tempWorkspace({
+      ...files,
+      'src/acme/.git/config': '[core]\n\tfsmonitor = ./evil\n',
+      'src/acme/.git/HEAD': 'ref: refs/heads/main\n',
+      'src/acme/lib/.git/config': 'counted\n',
+    })
     execFileSync('sh', ['-c', command], { cwd: made.root })
     const { code, stderr } = await plugins(made, 'add', `acme.${end}`, '--yes')
     expect(code, stderr).toBe(0)
-    expect([await inlineAnswer(made), existsSync(at(made, 'plugins/acme/.git')), Object.keys(lock(made).acme.files).sort()]).toEqual([{ said: 'hello' }, false, ['hello.js', 'lib/.git/config', 'vtcode.yaml']])
+    expect([
+      await inlineAnswer(made),
+      existsSync(at(made, 'plugins/acme/.git')),
+      Object.keys(lock(made).acme.files).sort(),
+    ]).toEqual([{ said: 'hello' }, false, ['hello.js', 'lib/.git/config', 'vtcode.yaml']])
     expect((await plugins(made, 'update')).stdout).toBe('acme is as it was.\n')
   })
 
-  const tar = (body: string) => `with tarfile.open('bad.tar', 'w') as t:\n${body.split('\n').map((line) => `  ${line}`).join('\n')}`
-  const tarEntry = (kind: string, name = 'a/x', link = kind.endsWith('LNKTYPE') || kind.endsWith('SYMTYPE') ? '/etc/passwd' : '') => tar(`i = tarfile.TarInfo(${JSON.stringify(name)})\ni.type = tarfile.${kind}\ni.linkname = ${JSON.stringify(link)}\nt.addfile(i)`)
-  const tarFile = tar("for x in ['a/x', 'a/y']:\n  i = tarfile.TarInfo(x)\n  i.size = 9\n  t.addfile(i, io.BytesIO(b'nine byte'))")
-  const changed = (end: string, at: string) => `b = bytearray(open('bad.${end}', 'rb').read())\nb[${at}] ^= 1\nopen('bad.${end}', 'wb').write(b)`
-  const zipped = (body: string) => `with zipfile.ZipFile('bad.zip', 'w', zipfile.ZIP_DEFLATED) as z:\n${body.split('\n').map((line) => `  ${line}`).join('\n')}`
+  const tar = (body: string) =>
+    `with tarfile.open('bad.tar', 'w') as t:\n${body
+      .split('\n')
+      .map((line) => `  ${line}`)
+      .join('\n')}`
+  const tarEntry = (
+    kind: string,
+    name = 'a/x',
+    link = kind.endsWith('LNKTYPE') || kind.endsWith('SYMTYPE') ? '/etc/passwd' : '',
+  ) =>
+    tar(
+      `i = tarfile.TarInfo(${JSON.stringify(name)})\ni.type = tarfile.${kind}\ni.linkname = ${JSON.stringify(link)}\nt.addfile(i)`,
+    )
+  const tarFile = tar(
+    "for x in ['a/x', 'a/y']:\n  i = tarfile.TarInfo(x)\n  i.size = 9\n  t.addfile(i, io.BytesIO(b'nine byte'))",
+  )
+  const changed = (end: string, at: string) =>
+    `b = bytearray(open('bad.${end}', 'rb').read())\nb[${at}] ^= 1\nopen('bad.${end}', 'wb').write(b)`
+  const zipped = (body: string) =>
+    `with zipfile.ZipFile('bad.zip', 'w', zipfile.ZIP_DEFLATED) as z:\n${body
+      .split('\n')
+      .map((line) => `  ${line}`)
+      .join('\n')}`
   const badArchives: [string, string, string, RegExp][] = [
     ['a link', 'tar', tarEntry('SYMTYPE'), /link or a device/],
     ['a hard link', 'tar', tarEntry('LNKTYPE'), /link or a device/],
@@ -232,20 +375,74 @@ describe('an archive', () => {
     ['a name twice', 'tar', tar("for x in range(2):\n  t.addfile(tarfile.TarInfo('a/x'))"), /twice/],
     ['a path behind a file', 'tar', tar("t.addfile(tarfile.TarInfo('a'))\nt.addfile(tarfile.TarInfo('a/x'))"), /twice/],
     ['a damaged header', 'tar', "open('bad.tar', 'wb').write(b'x' * 1024)", /damaged/],
-    ['too many entries', 'tar', tar("for x in range(20001):\n  t.addfile(tarfile.TarInfo(f'a/{x}'))"), /more than 20000/],
+    [
+      'too many entries',
+      'tar',
+      tar("for x in range(20001):\n  t.addfile(tarfile.TarInfo(f'a/{x}'))"),
+      /more than 20000/,
+    ],
     ['a bomb', 'zip', zipped("z.writestr('a/x', b'0' * 30_000_000)"), /swells/],
-    ['a link in a zip', 'zip', zipped("i = zipfile.ZipInfo('a/x')\ni.external_attr = (stat.S_IFLNK | 0o777) << 16\nz.writestr(i, '/etc/passwd')"), /link or a device/],
+    [
+      'a link in a zip',
+      'zip',
+      zipped(
+        "i = zipfile.ZipInfo('a/x')\ni.external_attr = (stat.S_IFLNK | 0o777) << 16\nz.writestr(i, '/etc/passwd')",
+      ),
+      /link or a device/,
+    ],
     ['a path of a zip that leads out', 'zip', zipped("z.writestr('../evil', b'')"), /leads out/],
-    ['a backslash', 'zip', zipped("i = zipfile.ZipInfo('x')\ni.filename = 'a\\\\..\\\\evil'\nz.writestr(i, b'')"), /no relative path/],
+    [
+      'a backslash',
+      'zip',
+      zipped("i = zipfile.ZipInfo('x')\ni.filename = 'a\\\\..\\\\evil'\nz.writestr(i, b'')"),
+      /no relative path/,
+    ],
     ['nothing', 'zip', zipped('pass'), /empty/],
-    ['a file whose CRC is wrong', 'zip', zipped("z.writestr('a/x', b'what was packed')") + '\n' + changed('zip', "b.rindex(b'PK\\x01\\x02') + 16"), /'a\/x' in the archive is damaged: its CRC is wrong/],
-    ['a stored file that was changed', 'zip', zipped("z.writestr('a/x', b'what was packed', zipfile.ZIP_STORED)") + '\n' + changed('zip', "b.index(b'what was')"), /its CRC is wrong/],
+    [
+      'a file whose CRC is wrong',
+      'zip',
+      zipped("z.writestr('a/x', b'what was packed')") + '\n' + changed('zip', "b.rindex(b'PK\\x01\\x02') + 16"),
+      /'a\/x' in the archive is damaged: its CRC is wrong/,
+    ],
+    [
+      'a stored file that was changed',
+      'zip',
+      zipped("z.writestr('a/x', b'what was packed', zipfile.ZIP_STORED)") +
+        '\n' +
+        changed('zip', "b.index(b'what was')"),
+      /its CRC is wrong/,
+    ],
     ['a header whose checksum is wrong', 'tar', tarFile + '\n' + changed('tar', '0'), /damaged, or no tar: .*checksum/],
-    ['a second header whose checksum is wrong', 'tar', tarFile + '\n' + changed('tar', '1024'), /damaged, or no tar: .*checksum/],
-    ['an end that is missing', 'tar', tarFile + "\nb = open('bad.tar', 'rb').read()\nopen('bad.tar', 'wb').write(b[:520])", /damaged, or no tar: .*Truncated/],
-    ['a size below nothing', 'tar', "r = b'14 size=-1536\\n'\ndef h(n, s, t):\n  b = bytearray(512); b[0:len(n)] = n; b[100:107] = b'0000644'; b[124:135] = b'%011o' % s; b[148:156] = b' ' * 8; b[156:157] = t; b[257:263] = b'ustar\\0'; b[263:265] = b'00'; b[148:156] = b'%06o\\0 ' % sum(b); return bytes(b)\nopen('bad.tar', 'wb').write(h(b'P', len(r), b'x') + r.ljust(512, b'\\0') + h(b'a/x', 3, b'0') + b'abc'.ljust(512, b'\\0') + bytes(1024))", /nothing of it|no manifest/],
-    ['a size that no number holds', 'tar', "r = b'25 size=9007199254740993\\n'\ndef h(n, s, t):\n  b = bytearray(512); b[0:len(n)] = n; b[100:107] = b'0000644'; b[124:135] = b'%011o' % s; b[148:156] = b' ' * 8; b[156:157] = t; b[257:263] = b'ustar\\0'; b[263:265] = b'00'; b[148:156] = b'%06o\\0 ' % sum(b); return bytes(b)\nopen('bad.tar', 'wb').write(h(b'P', len(r), b'x') + r.ljust(512, b'\\0') + h(b'a/x', 3, b'0') + b'abc'.ljust(512, b'\\0') + bytes(1024))", /damaged, or no tar: the size/],
-    ['a kind of entry that nobody knows', 'tar', tarEntry('REGTYPE').replace('tarfile.REGTYPE', "b'Z'"), /link or a device/],
+    [
+      'a second header whose checksum is wrong',
+      'tar',
+      tarFile + '\n' + changed('tar', '1024'),
+      /damaged, or no tar: .*checksum/,
+    ],
+    [
+      'an end that is missing',
+      'tar',
+      tarFile + "\nb = open('bad.tar', 'rb').read()\nopen('bad.tar', 'wb').write(b[:520])",
+      /damaged, or no tar: .*Truncated/,
+    ],
+    [
+      'a size below nothing',
+      'tar',
+      "r = b'14 size=-1536\\n'\ndef h(n, s, t):\n  b = bytearray(512); b[0:len(n)] = n; b[100:107] = b'0000644'; b[124:135] = b'%011o' % s; b[148:156] = b' ' * 8; b[156:157] = t; b[257:263] = b'ustar\\0'; b[263:265] = b'00'; b[148:156] = b'%06o\\0 ' % sum(b); return bytes(b)\nopen('bad.tar', 'wb').write(h(b'P', len(r), b'x') + r.ljust(512, b'\\0') + h(b'a/x', 3, b'0') + b'abc'.ljust(512, b'\\0') + bytes(1024))",
+      /nothing of it|no manifest/,
+    ],
+    [
+      'a size that no number holds',
+      'tar',
+      "r = b'25 size=9007199254740993\\n'\ndef h(n, s, t):\n  b = bytearray(512); b[0:len(n)] = n; b[100:107] = b'0000644'; b[124:135] = b'%011o' % s; b[148:156] = b' ' * 8; b[156:157] = t; b[257:263] = b'ustar\\0'; b[263:265] = b'00'; b[148:156] = b'%06o\\0 ' % sum(b); return bytes(b)\nopen('bad.tar', 'wb').write(h(b'P', len(r), b'x') + r.ljust(512, b'\\0') + h(b'a/x', 3, b'0') + b'abc'.ljust(512, b'\\0') + bytes(1024))",
+      /damaged, or no tar: the size/,
+    ],
+    [
+      'a kind of entry that nobody knows',
+      'tar',
+      tarEntry('REGTYPE').replace('tarfile.REGTYPE', "b'Z'"),
+      /link or a device/,
+    ],
   ]
   let archives: TempWorkspace
   // One Python process makes all the archives.
@@ -257,11 +454,17 @@ for i, body in enumerate(json.load(sys.stdin)):
   os.chdir(str(i))
   exec(body, {'tarfile': tarfile, 'zipfile': zipfile, 'io': io, 'stat': stat})
   os.chdir('..')`
-    execFileSync('python3', ['-c', script], { cwd: archives.root, input: JSON.stringify(badArchives.map(([, , body]) => body)) })
+    execFileSync('python3', ['-c', script], {
+      cwd: archives.root,
+      input: JSON.stringify(badArchives.map(([, , body]) => body)),
+    })
   })
   it.each(badArchives)('with %s is refused and leaves nothing behind', async (_, end, script, reason) => {
     await using made = await tempWorkspace()
-    copyFileSync(join(archives.root, String(badArchives.findIndex((row) => row[2] === script)), `bad.${end}`), join(made.root, `bad.${end}`))
+    copyFileSync(
+      join(archives.root, String(badArchives.findIndex((row) => row[2] === script)), `bad.${end}`),
+      join(made.root, `bad.${end}`),
+    )
     const { code, stderr } = await plugins(made, 'add', `bad.${end}`, '--yes')
     expect([code, stderr]).toEqual([1, expect.stringMatching(reason)])
     expect(readdirSync(at(made, 'plugins'))).toEqual([])
@@ -272,15 +475,37 @@ for i, body in enumerate(json.load(sys.stdin)):
     await using made = await tempWorkspace(files)
     execFileSync('tar', ['-czf', 'acme.tgz', '-C', 'src', 'acme'], { cwd: made.root })
     const bytes = readFileSync(join(made.root, 'acme.tgz'))
-    const server = createServer((request, response) => (request.url === '/moved.tgz' ? response.writeHead(302, { location: '/acme.tgz' }).end() : response.end(bytes))).listen(0, '127.0.0.1')
+    const server = createServer((request, response) =>
+      request.url === '/moved.tgz' ? response.writeHead(302, { location: '/acme.tgz' }).end() : response.end(bytes),
+    ).listen(0, '127.0.0.1')
     try {
       await new Promise((resolve) => server.once('listening', resolve))
       const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/moved.tgz`
       const hash = createHash('sha256').update(bytes).digest('hex')
-      const get = (...words: string[]) => vtcode(made, ['--config', 'web.private_hosts=["127.0.0.1"]', 'plugins', 'add', url, '--name', 'acme', '--yes', ...words])
+      const get = (...words: string[]) =>
+        vtcode(made, [
+          '--config',
+          'web.private_hosts=["127.0.0.1"]',
+          'plugins',
+          'add',
+          url,
+          '--name',
+          'acme',
+          '--yes',
+          ...words,
+        ])
       expect((await get()).stderr).toMatch(/--sha256/)
-      expect((await get('--sha256', hash.replace(/^./, (c) => (c === '0' ? '1' : '0')))).stderr).toMatch(/not the expected one/)
-      expect((await plugins(made, 'add', url, '--name', 'acme', '--yes', '--sha256', hash)).stderr).toMatch(/127\.0\.0\.1/)
+      expect(
+        (
+          await get(
+            '--sha256',
+            hash.replace(/^./, (c) => (c === '0' ? '1' : '0')),
+          )
+        ).stderr,
+      ).toMatch(/not the expected one/)
+      expect((await plugins(made, 'add', url, '--name', 'acme', '--yes', '--sha256', hash)).stderr).toMatch(
+        /127\.0\.0\.1/,
+      )
       const { code, stderr } = await get('--sha256', hash)
       expect(code, stderr).toBe(0)
       expect(await inlineAnswer(made)).toEqual({ said: 'hello' })
@@ -294,7 +519,11 @@ describe('a git repository', () => {
   it('is installed at a tag and updated from a branch; what it may do is shown anew when that has changed', async () => {
     await using made = await tempWorkspace(files)
     const repository = join(made.root, 'src/acme')
-    const git = (...words: string[]) => execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.org', ...words], { cwd: repository, encoding: 'utf8' }).trim()
+    const git = (...words: string[]) =>
+      execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.org', ...words], {
+        cwd: repository,
+        encoding: 'utf8',
+      }).trim()
     git('init', '-q', '-b', 'main')
     git('add', '.')
     git('commit', '-qm', 'one')
@@ -318,14 +547,20 @@ describe('a git repository', () => {
     expect(lock(made).latest.source.commit).toBe(git('rev-parse', 'HEAD~1'))
     expect((await plugins(made, 'update', '--yes')).stdout).toBe('acme is as it was.\nUpdated latest.\n')
     expect(lock(made).latest.source.commit).toBe(git('rev-parse', 'HEAD'))
-    expect((await plugins(made, 'add', `${url}#--upload-pack=evil`, '--name', 'x', '--yes')).stderr).toMatch(/no name of a branch/)
+    expect((await plugins(made, 'add', `${url}#--upload-pack=evil`, '--name', 'x', '--yes')).stderr).toMatch(
+      /no name of a branch/,
+    )
   })
 })
 
 describe('an npm package', () => {
   it('comes from the registry of the user, and none of its scripts run', async () => {
     await using made = await tempWorkspace({
-      'package/package.json': JSON.stringify({ name: '@acme/tools', version: '1.2.3', scripts: { install: 'touch /tmp/vtcode-evil', prepack: 'touch ../evil', postinstall: 'touch ../evil' } }),
+      'package/package.json': JSON.stringify({
+        name: '@acme/tools',
+        version: '1.2.3',
+        scripts: { install: 'touch /tmp/vtcode-evil', prepack: 'touch ../evil', postinstall: 'touch ../evil' },
+      }),
       'package/vtcode/hello.yaml': manifest().replace('./hello.js', '../hello.js'),
       'package/hello.js': module('from npm'),
     })
@@ -335,14 +570,26 @@ describe('an npm package', () => {
     const server = createServer((request, response) => {
       if (request.url!.endsWith('.tgz')) return response.end(bytes)
       const tarball = `http://${request.headers.host}/pack.tgz`
-      return response.setHeader('content-type', 'application/json').end(JSON.stringify({ name: '@acme/tools', 'dist-tags': { latest: '1.2.3' }, versions: { '1.2.3': { name: '@acme/tools', version: '1.2.3', dist: { tarball, integrity } } } }))
+      return response.setHeader('content-type', 'application/json').end(
+        JSON.stringify({
+          name: '@acme/tools',
+          'dist-tags': { latest: '1.2.3' },
+          versions: { '1.2.3': { name: '@acme/tools', version: '1.2.3', dist: { tarball, integrity } } },
+        }),
+      )
     }).listen(0, '127.0.0.1')
     try {
       await new Promise((resolve) => server.once('listening', resolve))
-      put(join(made.home, '.npmrc'), `registry=http://127.0.0.1:${(server.address() as AddressInfo).port}/\nupdate-notifier=false\n`)
+      put(
+        join(made.home, '.npmrc'),
+        `registry=http://127.0.0.1:${(server.address() as AddressInfo).port}/\nupdate-notifier=false\n`,
+      )
       const { code, stderr } = await plugins(made, 'add', 'npm:@acme/tools@^1', '--yes')
       expect(code, stderr).toBe(0)
-      expect(lock(made)['acme-tools']).toMatchObject({ version: '1.2.3', source: { type: 'npm', url: '@acme/tools@^1', ref: '1.2.3', integrity } })
+      expect(lock(made)['acme-tools']).toMatchObject({
+        version: '1.2.3',
+        source: { type: 'npm', url: '@acme/tools@^1', ref: '1.2.3', integrity },
+      })
       expect(await inlineAnswer(made)).toEqual({ said: 'from npm' })
       expect((await plugins(made, 'add', 'npm:../package', '--yes')).stderr).toMatch(/no name of an npm package/)
     } finally {
@@ -358,19 +605,42 @@ describe('what npm and a registry say of a package', () => {
     expect(stderr).not.toMatch(/^ +at |[\u001b\u202e]|TypeError|SyntaxError/m)
   }
 
-  it.each(['', 'null', '[]', '{}', '[null]', '[["a.tgz"]]', '{"0":{"filename":"a.tgz"}}', '[{"filename":{"toString":1},"integrity":"x","version":"1"}]', '[{"filename":"gone.tgz","integrity":"x","version":"1"}]', '[{"filename":"../../../.npmrc","integrity":"x","version":"1"}]', '[{"filename":"..","integrity":"x","version":"1"}]', '[{"filename":"a\\u0000b","integrity":"x","version":"1"}]', 'npm notice'])('installs nothing when npm prints %j', async (printed) => {
+  it.each([
+    '',
+    'null',
+    '[]',
+    '{}',
+    '[null]',
+    '[["a.tgz"]]',
+    '{"0":{"filename":"a.tgz"}}',
+    '[{"filename":{"toString":1},"integrity":"x","version":"1"}]',
+    '[{"filename":"gone.tgz","integrity":"x","version":"1"}]',
+    '[{"filename":"../../../.npmrc","integrity":"x","version":"1"}]',
+    '[{"filename":"..","integrity":"x","version":"1"}]',
+    '[{"filename":"a\\u0000b","integrity":"x","version":"1"}]',
+    'npm notice',
+  ])('installs nothing when npm prints %j', async (printed) => {
     await using made = await tempWorkspace()
     put(join(made.home, '.npmrc'), 'registry=http://127.0.0.1:9/\n')
     put(join(made.home, 'said'), printed)
     put(join(made.home, 'bin/npm'), '#!/bin/sh\ncat "$HOME/said"\n')
     chmodSync(join(made.home, 'bin/npm'), 0o755)
-    isRefused(await vtcode(made, ['plugins', 'add', 'npm:acme', '--yes'], { env: { PATH: `${join(made.home, 'bin')}:${process.env['PATH']}` } }), /npm does not say which package it got/)
+    isRefused(
+      await vtcode(made, ['plugins', 'add', 'npm:acme', '--yes'], {
+        env: { PATH: `${join(made.home, 'bin')}:${process.env['PATH']}` },
+      }),
+      /npm does not say which package it got/,
+    )
     expect(readdirSync(at(made, 'plugins'))).toEqual([])
   })
 
   it('is followed nowhere else, and ends in one sentence, whatever a registry answers', async () => {
     await using made = await tempWorkspace({ 'secret.tgz': 'x' })
-    const dist = (tarball: unknown, integrity: unknown = `sha512-${'A'.repeat(86)}==`) => ({ name: 'acme', 'dist-tags': { latest: '1.0.0' }, versions: { '1.0.0': { name: 'acme', version: '1.0.0', dist: { tarball, integrity } } } })
+    const dist = (tarball: unknown, integrity: unknown = `sha512-${'A'.repeat(86)}==`) => ({
+      name: 'acme',
+      'dist-tags': { latest: '1.0.0' },
+      versions: { '1.0.0': { name: 'acme', version: '1.0.0', dist: { tarball, integrity } } },
+    })
     let asked: string[] = []
     const server = createServer((request, response) => {
       asked.push(request.url!)
@@ -386,9 +656,24 @@ describe('what npm and a registry say of a package', () => {
         ['another hash', dist(`${origin}/x.tgz`)],
         ['a file of the machine', dist(`file://${made.root}/secret.tgz`, null)],
         ['a program', dist('git+ssh://git@127.0.0.1/a/b.git', null)],
-        ['a name with \u001b]52;c;eA==\u0007 and \u202e in it', { ...dist(`${origin}/x.tgz`), versions: { '1.0.0': { name: '\u001b]52;c;eA==\u0007\u202e', version: '\u001b[2J', dist: { tarball: `${origin}/\u001b[2J`, integrity: 'x' } } } }],
+        [
+          'a name with \u001b]52;c;eA==\u0007 and \u202e in it',
+          {
+            ...dist(`${origin}/x.tgz`),
+            versions: {
+              '1.0.0': {
+                name: '\u001b]52;c;eA==\u0007\u202e',
+                version: '\u001b[2J',
+                dist: { tarball: `${origin}/\u001b[2J`, integrity: 'x' },
+              },
+            },
+          },
+        ],
         ['no list of versions', { name: 'acme', 'dist-tags': { latest: '1.0.0' }, versions: null }],
-        ['a version of another shape', { name: 'acme', 'dist-tags': { latest: { toString: 1 } }, versions: { '1.0.0': 7 } }],
+        [
+          'a version of another shape',
+          { name: 'acme', 'dist-tags': { latest: { toString: 1 } }, versions: { '1.0.0': 7 } },
+        ],
         ['no archive, and no hash', dist(`${origin}/x.tgz`, null)],
         ['an error that writes to a terminal', { error: '\u001b]52;c;eA==\u0007\u202e gone' }],
         ['a list', []],
@@ -400,7 +685,10 @@ describe('what npm and a registry say of a package', () => {
         asked = []
         const ran = await plugins(made, 'add', 'npm:acme', '--yes')
         isRefused(ran, /npm|archive/)
-        expect(asked.filter((url) => !/^\/(?:acme|x\.tgz|%1B)/.test(url)), what).toEqual([])
+        expect(
+          asked.filter((url) => !/^\/(?:acme|x\.tgz|%1B)/.test(url)),
+          what,
+        ).toEqual([])
       }
       expect(readdirSync(at(made, 'plugins'))).toEqual([])
     } finally {
@@ -411,21 +699,49 @@ describe('what npm and a registry say of a package', () => {
 
 describe('--deps', () => {
   it('brings what the lock of the package names, runs none of its scripts, and puts it under our lock too', async () => {
-    const made_by = JSON.stringify({ name: 'dep', version: '1.0.0', main: 'index.cjs', scripts: { preinstall: 'touch evil', install: 'touch evil', postinstall: 'touch evil' } })
+    const made_by = JSON.stringify({
+      name: 'dep',
+      version: '1.0.0',
+      main: 'index.cjs',
+      scripts: { preinstall: 'touch evil', install: 'touch evil', postinstall: 'touch evil' },
+    })
     await using made = await tempWorkspace({
       'package/package.json': made_by,
       'package/index.cjs': "module.exports = 'from a dependency'\n",
       'src/acme/vtcode.yaml': manifest(),
       'src/acme/hello.js': "import said from 'dep'\nexport default () => ({ ok: true, output: { said } })\n",
-      'src/acme/package.json': JSON.stringify({ name: 'acme', version: '1.0.0', type: 'module', dependencies: { dep: 'file:dep.tgz' }, scripts: { prepare: 'touch evil' } }),
+      'src/acme/package.json': JSON.stringify({
+        name: 'acme',
+        version: '1.0.0',
+        type: 'module',
+        dependencies: { dep: 'file:dep.tgz' },
+        scripts: { prepare: 'touch evil' },
+      }),
     })
     execFileSync('tar', ['-czf', 'src/acme/dep.tgz', 'package'], { cwd: made.root })
-    expect((await plugins(made, 'add', 'src/acme', '--deps', '--yes')).stderr).toMatch(/--deps needs a package-lock\.json in the package\. Nothing was changed/)
-    const integrity = `sha512-${createHash('sha512').update(readFileSync(join(made.root, 'src/acme/dep.tgz'))).digest('base64')}`
-    const lock_of = (hash: string) => JSON.stringify({ name: 'acme', version: '1.0.0', lockfileVersion: 3, requires: true, packages: { '': { name: 'acme', version: '1.0.0', dependencies: { dep: 'file:dep.tgz' } }, 'node_modules/dep': { version: '1.0.0', resolved: 'file:dep.tgz', integrity: hash, hasInstallScript: true } } })
+    expect((await plugins(made, 'add', 'src/acme', '--deps', '--yes')).stderr).toMatch(
+      /--deps needs a package-lock\.json in the package\. Nothing was changed/,
+    )
+    const integrity = `sha512-${createHash('sha512')
+      .update(readFileSync(join(made.root, 'src/acme/dep.tgz')))
+      .digest('base64')}`
+    const lock_of = (hash: string) =>
+      JSON.stringify({
+        name: 'acme',
+        version: '1.0.0',
+        lockfileVersion: 3,
+        requires: true,
+        packages: {
+          '': { name: 'acme', version: '1.0.0', dependencies: { dep: 'file:dep.tgz' } },
+          'node_modules/dep': { version: '1.0.0', resolved: 'file:dep.tgz', integrity: hash, hasInstallScript: true },
+        },
+      })
     await made.write('src/acme/package-lock.json', lock_of(`sha512-${'A'.repeat(86)}==`))
     const other = await plugins(made, 'add', 'src/acme', '--deps', '--yes')
-    expect([other.code, other.stderr]).toEqual([1, expect.stringMatching(/npm failed[^]*(?:integrity|EINTEGRITY|sha512)[^]*Nothing was changed/)])
+    expect([other.code, other.stderr]).toEqual([
+      1,
+      expect.stringMatching(/npm failed[^]*(?:integrity|EINTEGRITY|sha512)[^]*Nothing was changed/),
+    ])
     await made.write('src/acme/package-lock.json', lock_of(integrity))
     const { code, stderr } = await plugins(made, 'add', 'src/acme', '--deps', '--yes')
     expect(code, stderr).toBe(0)
@@ -445,16 +761,39 @@ describe('what a package or a repository says to npm', () => {
     'src/acme/package.json': JSON.stringify({ name: 'acme', version: '1.0.0', dependencies: { dep: '1' } }),
     'src/acme/.npmrc': 'git=./run.sh\nnode-options=--import=./run.mjs\nregistry=http://127.0.0.1:9/\n',
     'src/acme/run.sh': '#!/bin/sh\ntouch "$HOME/evil"\n',
-    'src/acme/package-lock.json': JSON.stringify({ name: 'acme', version: '1.0.0', lockfileVersion: 3, packages: { '': { name: 'acme', dependencies: { dep: '1' } }, 'node_modules/dep': { version: '1.0.0', ...entry } } }),
+    'src/acme/package-lock.json': JSON.stringify({
+      name: 'acme',
+      version: '1.0.0',
+      lockfileVersion: 3,
+      packages: {
+        '': { name: 'acme', dependencies: { dep: '1' } },
+        'node_modules/dep': { version: '1.0.0', ...entry },
+      },
+    }),
   })
   it.each([
-    ['git', { resolved: 'git+ssh://git@127.0.0.1/a/b.git#0123456789012345678901234567890123456789', integrity: `sha512-${'A'.repeat(86)}==` }, /'node_modules\/dep' is from git/],
-    ['plain http', { resolved: 'http://127.0.0.1:9/dep.tgz', integrity: `sha512-${'A'.repeat(86)}==` }, /is from http:/],
+    [
+      'git',
+      {
+        resolved: 'git+ssh://git@127.0.0.1/a/b.git#0123456789012345678901234567890123456789',
+        integrity: `sha512-${'A'.repeat(86)}==`,
+      },
+      /'node_modules\/dep' is from git/,
+    ],
+    [
+      'plain http',
+      { resolved: 'http://127.0.0.1:9/dep.tgz', integrity: `sha512-${'A'.repeat(86)}==` },
+      /is from http:/,
+    ],
     ['no hash', { resolved: 'https://127.0.0.1:9/dep.tgz' }, /is without a hash/],
     ['a link', { resolved: '../dep', link: true }, /is a link/],
     ['a bundle of its own', { resolved: 'http://127.0.0.1:9/dep.tgz', inBundle: true }, /is without a hash/],
     ['a bundle of nobody', { inBundle: true }, /is without a hash/],
-    ['a lock of its own', { resolved: 'https://127.0.0.1/dep.tgz', integrity: `sha512-${'A'.repeat(86)}==`, hasShrinkwrap: true }, /has a lock of its own/],
+    [
+      'a lock of its own',
+      { resolved: 'https://127.0.0.1/dep.tgz', integrity: `sha512-${'A'.repeat(86)}==`, hasShrinkwrap: true },
+      /has a lock of its own/,
+    ],
     ['a folder above', { resolved: 'file:../dep.tgz', integrity: `sha512-${'A'.repeat(86)}==` }, /is from file:/],
   ])('starts nothing: dependencies by %s are refused before anybody is asked', async (_, entry, reason) => {
     await using made = await tempWorkspace(packageWith(entry))
@@ -464,12 +803,22 @@ describe('what a package or a repository says to npm', () => {
     expect(existsSync(join(made.home, 'evil'))).toBe(false)
   })
   it('counts for nothing: neither its registry nor its programs, and npm is not started before somebody agreed', async () => {
-    await using made = await tempWorkspace({ ...packageWith({ resolved: 'https://127.0.0.1:9/dep.tgz', integrity: `sha512-${'A'.repeat(86)}==` }), '.npmrc': 'registry=http://127.0.0.1:9/\n', 'package.json': '{}' })
+    await using made = await tempWorkspace({
+      ...packageWith({ resolved: 'https://127.0.0.1:9/dep.tgz', integrity: `sha512-${'A'.repeat(86)}==` }),
+      '.npmrc': 'registry=http://127.0.0.1:9/\n',
+      'package.json': '{}',
+    })
     const tools = join(made.home, 'bin')
     mkdirSync(tools)
-    writeFileSync(join(tools, 'npm'), '#!/bin/sh\n{ pwd; ls -A; echo "$npm_config_git"; } >> "$HOME/npm.log"\nexit 1\n', { mode: 0o755 })
+    writeFileSync(
+      join(tools, 'npm'),
+      '#!/bin/sh\n{ pwd; ls -A; echo "$npm_config_git"; } >> "$HOME/npm.log"\nexit 1\n',
+      { mode: 0o755 },
+    )
     const env = { PATH: `${tools}:${process.env['PATH']}` }
-    expect((await vtcode(made, ['plugins', 'add', 'src/acme', '--deps'], { env })).stderr).toMatch(/there is no terminal to ask at/)
+    expect((await vtcode(made, ['plugins', 'add', 'src/acme', '--deps'], { env })).stderr).toMatch(
+      /there is no terminal to ask at/,
+    )
     expect(existsSync(join(made.home, 'npm.log'))).toBe(false)
     await vtcode(made, ['plugins', 'add', 'src/acme', '--deps', '--yes'], { env })
     await vtcode(made, ['plugins', 'add', 'npm:acme', '--here', '--yes'], { env })
@@ -489,8 +838,15 @@ describe('the account of consents', () => {
     await made.write('src/acme/hello.js', module('newer'))
     await plugins(made, 'update', 'acme', '--yes')
     await plugins(made, 'remove', 'acme', '--yes')
-    const lines = readFileSync(join(made.home, 'consents.jsonl'), 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line) as Record<string, string>)
-    expect(lines.map(({ event, id }) => [event, id])).toEqual([['granted', 'plugin:acme'], ['granted', 'plugin:acme'], ['revoked', 'plugin:acme']])
+    const lines = readFileSync(join(made.home, 'consents.jsonl'), 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, string>)
+    expect(lines.map(({ event, id }) => [event, id])).toEqual([
+      ['granted', 'plugin:acme'],
+      ['granted', 'plugin:acme'],
+      ['revoked', 'plugin:acme'],
+    ])
     expect(lines[0]!['digest']).toMatch(/^tree1:/)
     expect(lines[1]!['digest']).not.toBe(lines[0]!['digest'])
   })
@@ -498,7 +854,10 @@ describe('the account of consents', () => {
 
 describe('vtcode plugins remove', () => {
   it('refuses while another plugin requires it, and keeps data unless told', async () => {
-    await using made = await tempWorkspace({ ...files, 'src/needy/vtcode.yaml': 'name: needy\ndescription: x\nrequires: { plugins: [acme] }\nrun: [echo]\n' })
+    await using made = await tempWorkspace({
+      ...files,
+      'src/needy/vtcode.yaml': 'name: needy\ndescription: x\nrequires: { plugins: [acme] }\nrun: [echo]\n',
+    })
     await plugins(made, 'add', 'src/acme', '--yes')
     expect((await plugins(made, 'add', 'src/needy', '--yes')).code).toBe(0)
     expect((await plugins(made, 'remove', 'acme')).stderr).toMatch(/needy:needy requires it/)
@@ -507,41 +866,82 @@ describe('vtcode plugins remove', () => {
     expect((await plugins(made, 'remove', 'acme', '--data')).code).toBe(0)
     expect(lock(made)).toEqual({})
     expect(await inlineAnswer(made)).toBe('VT_TOOL_UNKNOWN')
-    expect((await plugins(made, 'remove', 'acme')).stderr).toMatch(/plugin not found: acme.*`vtcode plugins list` shows/)
+    expect((await plugins(made, 'remove', 'acme')).stderr).toMatch(
+      /plugin not found: acme.*`vtcode plugins list` shows/,
+    )
     expect((await plugins(made, 'remove', '..')).stderr).toMatch(/plugin not found: \.\./)
   })
 
-  it.each([['of the user', []], ['of the workspace', ['--here']]] as [string, string[]][])('takes away, when told, what its modules and its programs have kept, of a plugin %s', async (_, here) => {
-    const source = {
-      'src/acme/vtcode/tell.yaml': 'name: tell\ndescription: Tells where its data is.\neffects: []\nmodule: ./tell.js\n',
-      'src/acme/vtcode/tell.js': 'export default (call, { plugin }) => ({ ok: true, output: { data: plugin.data } })\n',
-      'src/acme/vtcode/keep.yaml': "name: keep\ndescription: Keeps something there.\nrun: [sh, -c, 'pwd; echo $PLUGIN_DATA; echo kept > file']\ncwd: data\n",
-    }
-    await using made = await tempWorkspace(source)
-    const call = async (tool: string) => JSON.parse((await vtcode(made, ['--mode', 'auto', '-c', 'policy.allow=["keep"]', 'call', tool])).stdout)
-    expect((await plugins(made, 'add', 'src/acme', '--yes', ...here)).stderr).not.toMatch(/error/)
-    if (here.length > 0) {
-      const { digest } = JSON.parse((await vtcode(made, ['trust', 'list', '--json'])).stdout)
-      await vtcode(made, ['trust', 'add', '--all', '--digest', digest])
-    }
-    const { data } = (await call('tell')).output
-    expect((await call('keep')).output).toMatchObject({ stdout: `${data}\n${data}\n` })
-    expect(readFileSync(join(data, 'file'), 'utf8')).toBe('kept\n')
-    await plugins(made, 'remove', 'acme', '--yes', '--data', ...here)
-    expect(existsSync(data)).toBe(false)
-  })
+  it.each([
+    ['of the user', []],
+    ['of the workspace', ['--here']],
+  ] as [string, string[]][])(
+    'takes away, when told, what its modules and its programs have kept, of a plugin %s',
+    async (_, here) => {
+      const source = {
+        'src/acme/vtcode/tell.yaml':
+          'name: tell\ndescription: Tells where its data is.\neffects: []\nmodule: ./tell.js\n',
+        'src/acme/vtcode/tell.js':
+          'export default (call, { plugin }) => ({ ok: true, output: { data: plugin.data } })\n',
+        'src/acme/vtcode/keep.yaml':
+          "name: keep\ndescription: Keeps something there.\nrun: [sh, -c, 'pwd; echo $PLUGIN_DATA; echo kept > file']\ncwd: data\n",
+      }
+      await using made = await tempWorkspace(source)
+      const call = async (tool: string) =>
+        JSON.parse((await vtcode(made, ['--mode', 'auto', '-c', 'policy.allow=["keep"]', 'call', tool])).stdout)
+      expect((await plugins(made, 'add', 'src/acme', '--yes', ...here)).stderr).not.toMatch(/error/)
+      if (here.length > 0) {
+        const { digest } = JSON.parse((await vtcode(made, ['trust', 'list', '--json'])).stdout)
+        await vtcode(made, ['trust', 'add', '--all', '--digest', digest])
+      }
+      const { data } = (await call('tell')).output
+      expect((await call('keep')).output).toMatchObject({ stdout: `${data}\n${data}\n` })
+      expect(readFileSync(join(data, 'file'), 'utf8')).toBe('kept\n')
+      await plugins(made, 'remove', 'acme', '--yes', '--data', ...here)
+      expect(existsSync(data)).toBe(false)
+    },
+  )
 })
 
 describe('a policy', () => {
   it('that is no longer what was installed has the calls that it covered asked about', async () => {
     const policy = 'name: guard\nkind: policy\ndescription: x\nmodule: ./guard.js\n'
-    await using made = await tempWorkspace({ 'src/guard/vtcode.yaml': policy, 'src/guard/guard.js': 'export default () => undefined\n', 'a.txt': 'a' })
+    await using made = await tempWorkspace({
+      'src/guard/vtcode.yaml': policy,
+      'src/guard/guard.js': 'export default () => undefined\n',
+      'a.txt': 'a',
+    })
     await plugins(made, 'add', 'src/guard', '--yes')
-    const write = async () => JSON.parse((await vtcode(made, ['--config', 'plugins.isolate=inline', '--mode', 'auto', 'call', 'unified_file', 'write', '--path', 'b.txt', '--content', 'x', '--overwrite', 'true'])).stdout)
+    const write = async () =>
+      JSON.parse(
+        (
+          await vtcode(made, [
+            '--config',
+            'plugins.isolate=inline',
+            '--mode',
+            'auto',
+            'call',
+            'unified_file',
+            'write',
+            '--path',
+            'b.txt',
+            '--content',
+            'x',
+            '--overwrite',
+            'true',
+          ])
+        ).stdout,
+      )
     expect((await write()).ok).toBe(true)
     appendFileSync(at(made, 'plugins/guard/vtcode.yaml'), '# changed\n')
-    const asked = { code: 'VT_POLICY_NEEDS_APPROVAL', message: expect.stringContaining(`vtcode plugins add --in-place ${at(made, 'plugins/guard')}`) }
-    expect((await write()).error).toMatchObject({ ...asked, message: expect.stringContaining('vtcode.yaml was changed') })
+    const asked = {
+      code: 'VT_POLICY_NEEDS_APPROVAL',
+      message: expect.stringContaining(`vtcode plugins add --in-place ${at(made, 'plugins/guard')}`),
+    }
+    expect((await write()).error).toMatchObject({
+      ...asked,
+      message: expect.stringContaining('vtcode.yaml was changed'),
+    })
     expect((await write()).error).toMatchObject(asked)
     writeFileSync(at(made, 'plugins/guard/vtcode.yaml'), policy)
     appendFileSync(at(made, 'plugins/guard/guard.js'), '// changed\n')
@@ -553,17 +953,39 @@ describe('a policy', () => {
 describe('what was installed', () => {
   const skill = '---\nname: acme-way\ndescription: How acme does it.\n---\nAs always.\n'
   const rules = "name: acme_rules\nkind: policy\nrules: { deny: ['Write(forbidden.txt)'] }\n"
-  const whole = { 'src/acme/vtcode/hello.yaml': manifest().replace('./hello.js', '../hello.js'), 'src/acme/hello.js': module('hello'), 'src/acme/vtcode/rules.yaml': rules, 'src/acme/skills/acme-way/SKILL.md': skill, 'src/acme/skills/acme-way/notes.md': 'x' }
+  const whole = {
+    'src/acme/vtcode/hello.yaml': manifest().replace('./hello.js', '../hello.js'),
+    'src/acme/hello.js': module('hello'),
+    'src/acme/vtcode/rules.yaml': rules,
+    'src/acme/skills/acme-way/SKILL.md': skill,
+    'src/acme/skills/acme-way/notes.md': 'x',
+  }
   /** What a program that starts now makes of the plugin. */
   const now = async (made: TempWorkspace) => {
-    const kernel = await createKernel({ workspace: made.root, home: made.home, env: { PATH: process.env['PATH'] }, mode: 'full-auto', config: { sandbox: { plugins: 'off' } } })
+    const kernel = await createKernel({
+      workspace: made.root,
+      home: made.home,
+      env: { PATH: process.env['PATH'] },
+      mode: 'full-auto',
+      config: { sandbox: { plugins: 'off' } },
+    })
     try {
       const called = await kernel.call('acme_hello')
-      const written = await kernel.call('unified_file', { action: 'write', path: 'free.txt', content: 'x', overwrite: true })
+      const written = await kernel.call('unified_file', {
+        action: 'write',
+        path: 'free.txt',
+        content: 'x',
+        overwrite: true,
+      })
       return {
         called: called.ok ? 'ok' : called.error.message,
         written: written.ok ? 'ok' : written.error.code,
-        skill: kernel.inspection.skills().find('acme-way')?.state ?? kernel.inspection.skills().diagnostics.map(({ code }) => code).join(),
+        skill:
+          kernel.inspection.skills().find('acme-way')?.state ??
+          kernel.inspection
+            .skills()
+            .diagnostics.map(({ code }) => code)
+            .join(),
       }
     } finally {
       await kernel.close()
@@ -577,7 +999,11 @@ describe('what was installed', () => {
     const root = at(made, 'plugins/acme')
     for (const [file, change, named] of [
       ['hello.js', () => appendFileSync(join(root, 'hello.js'), '\n'), /hello\.js was changed/],
-      ['skills/acme-way/SKILL.md', () => appendFileSync(join(root, 'skills/acme-way/SKILL.md'), 'Obey me.\n'), /SKILL\.md was changed/],
+      [
+        'skills/acme-way/SKILL.md',
+        () => appendFileSync(join(root, 'skills/acme-way/SKILL.md'), 'Obey me.\n'),
+        /SKILL\.md was changed/,
+      ],
       ['skills/acme-way/notes.md', () => rmSync(join(root, 'skills/acme-way/notes.md')), /notes\.md is gone/],
       ['extra.js', () => writeFileSync(join(root, 'extra.js'), 'evil()'), /extra\.js is new/],
       ['link', () => symlinkSync('/etc/passwd', join(root, 'link')), /link is new/],
@@ -585,9 +1011,15 @@ describe('what was installed', () => {
       ['pipe', () => execFileSync('mkfifo', [join(root, 'pipe')]), /neither a file nor a link/],
     ] as const) {
       change()
-      expect(await now(made), file).toMatchObject({ called: expect.stringMatching(named), skill: expect.stringContaining('VT_PLUGIN_LOCK') })
+      expect(await now(made), file).toMatchObject({
+        called: expect.stringMatching(named),
+        skill: expect.stringContaining('VT_PLUGIN_LOCK'),
+      })
       const { stdout } = await plugins(made, 'show', 'acme', '--json')
-      expect(JSON.parse(stdout).contributions[0], file).toMatchObject({ state: 'unlocked', reason: expect.stringMatching(named) })
+      expect(JSON.parse(stdout).contributions[0], file).toMatchObject({
+        state: 'unlocked',
+        reason: expect.stringMatching(named),
+      })
       rmSync(root, { recursive: true })
       cpSync(join(made.root, 'src/acme'), root, { recursive: true })
     }
@@ -597,7 +1029,9 @@ describe('what was installed', () => {
     rmSync(root, { recursive: true })
     // A policy that is gone as a whole does not open what it shut.
     expect(await now(made)).toMatchObject({ written: 'VT_POLICY_NEEDS_APPROVAL' })
-    expect((await vtcode(made, ['doctor'])).stdout).toMatch(/acme is installed and its folder is gone[^]*plugins update acme/)
+    expect((await vtcode(made, ['doctor'])).stdout).toMatch(
+      /acme is installed and its folder is gone[^]*plugins update acme/,
+    )
     expect((await plugins(made, 'update', 'acme')).stdout).toBe('Updated acme.\n')
     expect(await now(made)).toEqual({ called: 'ok', written: 'ok', skill: 'active' })
   }, 240_000)
@@ -633,7 +1067,12 @@ describe('a lock', () => {
   it('that cannot be read lets nothing run and says so', async () => {
     await using made = await tempWorkspace(files)
     await plugins(made, 'add', 'src/acme', '--yes')
-    for (const text of ['{', '{"version":2}', '{"version":1,"plugins":{"acme":{}}}', '{"version":1,"plugins":[null]}']) {
+    for (const text of [
+      '{',
+      '{"version":2}',
+      '{"version":1,"plugins":{"acme":{}}}',
+      '{"version":1,"plugins":[null]}',
+    ]) {
       writeFileSync(at(made, 'plugins.lock.json'), text)
       expect(await inlineAnswer(made)).toBe('VT_PLUGIN_LOCK')
       expect((await plugins(made, 'remove', 'acme')).stderr).toMatch(/plugins\.lock\.json cannot be used/)

@@ -1,5 +1,16 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { appendFileSync, chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  chmodSync,
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -13,7 +24,9 @@ const exec = (command: string): Answer => ({ toolCalls: [call('unified_exec', { 
 const file = (input: object): Answer => ({ toolCalls: [call('unified_file', input)] })
 async function scene(script: Answer[], files = {}): Promise<{ peer: Peer; place: Home }> {
   const peer = await startPeer(script)
-  const place = await home(peer, files, { settings: { automation: { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net'] } } } })
+  const place = await home(peer, files, {
+    settings: { automation: { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net'] } } },
+  })
   held.push(peer, place)
   return { peer, place }
 }
@@ -24,7 +37,11 @@ const revert = async (place: Home, ...args: string[]) => {
 }
 /** What is in the workspace but our own files, with modes. */
 function tree(place: Home): string {
-  const listed = execFileSync('sh', ['-c', "find . -path ./.vtcode -prune -o -type f -printf '%m %p ' -exec sha256sum {} \\; | sort"], { cwd: place.root, encoding: 'utf8' })
+  const listed = execFileSync(
+    'sh',
+    ['-c', "find . -path ./.vtcode -prune -o -type f -printf '%m %p ' -exec sha256sum {} \\; | sort"],
+    { cwd: place.root, encoding: 'utf8' },
+  )
   return listed.replace(/ {2}\.\/\S+/g, '')
 }
 
@@ -37,7 +54,9 @@ describe('vtcode revert', () => {
         file({ action: 'write', path: 'sub/new.txt', content: 'new\n' }),
         { content: 'first' },
         file({ action: 'read', path: 'gone.txt' }),
-        exec("sed -i 's/two/three/' run.sh && rm gone.txt && chmod 600 crlf.txt && mkdir -p far && echo x > far/unseen.txt"),
+        exec(
+          "sed -i 's/two/three/' run.sh && rm gone.txt && chmod 600 crlf.txt && mkdir -p far && echo x > far/unseen.txt",
+        ),
         file({ action: 'move', path: 'sub/new.txt', destination: 'moved/there.txt' }),
         file({ action: 'delete', path: 'crlf.txt' }),
         { content: 'second' },
@@ -54,46 +73,93 @@ describe('vtcode revert', () => {
     const two = tree(place)
     expect(existsSync(join(place.root, 'gone.txt'))).toBe(false)
 
-    expect((await revert(place, '--turn', '2', '--dry-run')).answer.reverted.sort()).toEqual(['crlf.txt', 'gone.txt', 'moved/there.txt', 'run.sh', 'sub/new.txt'])
+    expect((await revert(place, '--turn', '2', '--dry-run')).answer.reverted.sort()).toEqual([
+      'crlf.txt',
+      'gone.txt',
+      'moved/there.txt',
+      'run.sh',
+      'sub/new.txt',
+    ])
     expect(tree(place)).toBe(two)
     const { answer } = await revert(place, '--turn', '2')
     expect(answer).toMatchObject({ turn: 3, skipped: [], unrevertable: ['far/unseen.txt'] })
     const unseen = '644 ./far/unseen.txt'
-    expect(tree(place).split('\n').filter((line) => !line.startsWith(unseen)).join('\n')).toBe(one)
+    expect(
+      tree(place)
+        .split('\n')
+        .filter((line) => !line.startsWith(unseen))
+        .join('\n'),
+    ).toBe(one)
     expect(statSync(join(place.root, 'run.sh')).mode & 0o777).toBe(0o755)
     expect((await task(place, '--resume', 'last', 'and now?')).code).toBe(0)
-    const asked = peer.bodies.at(-1).messages.filter(({ role, content }: any) => role !== 'tool' && content).map(({ content }: any) => content)
+    const asked = peer.bodies
+      .at(-1)
+      .messages.filter(({ role, content }: any) => role !== 'tool' && content)
+      .map(({ content }: any) => content)
     expect(asked.slice(1)).toEqual(['begin', 'first', 'and now?'])
 
     expect((await revert(place, '--turn', '3')).code).toBe(0)
     expect(tree(place)).toBe(two)
     expect((await revert(place, '--turn', '1')).code).toBe(0)
-    expect(tree(place).split('\n').filter((line) => !line.startsWith(unseen)).join('\n')).toBe(begin)
+    expect(
+      tree(place)
+        .split('\n')
+        .filter((line) => !line.startsWith(unseen))
+        .join('\n'),
+    ).toBe(begin)
   })
 
   it('refuses what somebody else changed since, all of it, unless it is told to', async () => {
-    const { place } = await scene([file({ action: 'edit', path: 'a.txt', old_str: 'one', new_str: 'two' }), file({ action: 'edit', path: 'b.txt', old_str: 'one', new_str: 'two' }), { content: 'ok' }], { 'a.txt': 'one\n', 'b.txt': 'one\n' })
+    const { place } = await scene(
+      [
+        file({ action: 'edit', path: 'a.txt', old_str: 'one', new_str: 'two' }),
+        file({ action: 'edit', path: 'b.txt', old_str: 'one', new_str: 'two' }),
+        { content: 'ok' },
+      ],
+      { 'a.txt': 'one\n', 'b.txt': 'one\n' },
+    )
     await task(place, 'go')
     writeFileSync(join(place.root, 'a.txt'), 'mine\n')
     const refused = await vtcode(place, ['revert', '--turn', '1'])
-    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('VT_REVERT_CONFLICT: Changed since by somebody else: a.txt')])
+    expect([refused.code, refused.err]).toEqual([
+      1,
+      expect.stringContaining('VT_REVERT_CONFLICT: Changed since by somebody else: a.txt'),
+    ])
     expect([await place.read('a.txt'), await place.read('b.txt')]).toEqual(['mine\n', 'two\n'])
-    expect((await revert(place, '--turn', '1', '--scope', 'code', '--paths', 'b.txt')).answer.reverted).toEqual(['b.txt'])
+    expect((await revert(place, '--turn', '1', '--scope', 'code', '--paths', 'b.txt')).answer.reverted).toEqual([
+      'b.txt',
+    ])
     expect([await place.read('a.txt'), await place.read('b.txt')]).toEqual(['mine\n', 'one\n'])
     expect((await revert(place, '--turn', '1', '--force')).code).toBe(0)
     expect(await place.read('a.txt')).toBe('one\n')
   })
 
   it('takes back the conversation alone, and the files stay', async () => {
-    const { peer, place } = await scene([{ content: 'first' }, file({ action: 'write', path: 'a.txt', content: 'new\n' }), { content: 'second' }, { content: 'third' }, { content: 'fourth' }])
+    const { peer, place } = await scene([
+      { content: 'first' },
+      file({ action: 'write', path: 'a.txt', content: 'new\n' }),
+      { content: 'second' },
+      { content: 'third' },
+      { content: 'fourth' },
+    ])
     await task(place, 'begin')
     await task(place, '--continue', 'go on')
-    expect((await revert(place, '--turn', '2', '--scope', 'conversation', '--dry-run')).answer).toMatchObject({ reverted: [], skipped: [] })
-    expect((await revert(place, '--turn', '2', '--scope', 'conversation')).answer).toMatchObject({ reverted: [], skipped: [], turn: 3 })
+    expect((await revert(place, '--turn', '2', '--scope', 'conversation', '--dry-run')).answer).toMatchObject({
+      reverted: [],
+      skipped: [],
+    })
+    expect((await revert(place, '--turn', '2', '--scope', 'conversation')).answer).toMatchObject({
+      reverted: [],
+      skipped: [],
+      turn: 3,
+    })
     expect(await place.read('a.txt')).toBe('new\n')
     const asked = async (text: string) => {
       await task(place, '--continue', text)
-      return peer.bodies.at(-1).messages.filter(({ role, content }: any) => role !== 'tool' && role !== 'system' && content).map(({ content }: any) => content)
+      return peer.bodies
+        .at(-1)
+        .messages.filter(({ role, content }: any) => role !== 'tool' && role !== 'system' && content)
+        .map(({ content }: any) => content)
     }
     expect(await asked('and now?')).toEqual(['begin', 'first', 'and now?'])
     // The files of that turn can still be brought back, and what was taken back of the conversation too.
@@ -105,22 +171,42 @@ describe('vtcode revert', () => {
   })
 
   it('leaves a file that it could not keep, and that a command then changed', async () => {
-    const { place } = await scene([file({ action: 'read', path: 'big.bin' }), exec('printf small > big.bin && echo two > a.txt'), { content: 'ok' }], { 'a.txt': 'one\n' })
+    const { place } = await scene(
+      [
+        file({ action: 'read', path: 'big.bin' }),
+        exec('printf small > big.bin && echo two > a.txt'),
+        { content: 'ok' },
+      ],
+      { 'a.txt': 'one\n' },
+    )
     writeFileSync(join(place.root, 'big.bin'), '')
     truncateSync(join(place.root, 'big.bin'), 65 * 1024 * 1024)
     expect((await task(place, 'go')).code).toBe(0)
-    expect((await revert(place, '--turn', '1')).answer).toMatchObject({ reverted: [], unrevertable: expect.arrayContaining(['big.bin']) })
+    expect((await revert(place, '--turn', '1')).answer).toMatchObject({
+      reverted: [],
+      unrevertable: expect.arrayContaining(['big.bin']),
+    })
     expect(await place.read('big.bin')).toBe('small')
   })
 
   it('says which file it cannot bring back since a link or a folder stands in its place, and brings back the rest', async () => {
     const { place } = await scene(
-      [{ toolCalls: ['a.txt', 'b.txt', 'd/c.txt'].map((path) => call('unified_file', { action: 'read', path })) }, exec('rm a.txt && ln -s /etc/hostname a.txt && rm b.txt && mkdir b.txt && rm -r d'), { content: 'ok' }],
+      [
+        { toolCalls: ['a.txt', 'b.txt', 'd/c.txt'].map((path) => call('unified_file', { action: 'read', path })) },
+        exec('rm a.txt && ln -s /etc/hostname a.txt && rm b.txt && mkdir b.txt && rm -r d'),
+        { content: 'ok' },
+      ],
       { 'a.txt': 'a\n', 'b.txt': 'b\n', 'd/c.txt': 'c\n' },
     )
     await task(place, 'go')
     const { answer } = await revert(place, '--turn', '1', '--scope', 'code')
-    expect(answer).toMatchObject({ reverted: ['d/c.txt'], skipped: [{ path: 'b.txt', reason: expect.stringContaining('a directory stands in its place') }, { path: 'a.txt', reason: expect.stringContaining('a link stands in its place') }] })
+    expect(answer).toMatchObject({
+      reverted: ['d/c.txt'],
+      skipped: [
+        { path: 'b.txt', reason: expect.stringContaining('a directory stands in its place') },
+        { path: 'a.txt', reason: expect.stringContaining('a link stands in its place') },
+      ],
+    })
     expect(await place.read('d/c.txt')).toBe('c\n')
     for (const path of ['a.txt', 'b.txt']) rmSync(join(place.root, path), { recursive: true })
     expect((await revert(place, '--turn', '1', '--scope', 'code')).answer.reverted.sort()).toEqual(['a.txt', 'b.txt'])
@@ -128,10 +214,17 @@ describe('vtcode revert', () => {
   })
 
   it('brings back what a command changed whose program was killed under it', async () => {
-    const { place } = await scene([file({ action: 'read', path: 'a.txt' }), exec('echo two > a.txt; sleep 30'), { content: 'ok' }], { 'a.txt': 'one\n' })
+    const { place } = await scene(
+      [file({ action: 'read', path: 'a.txt' }), exec('echo two > a.txt; sleep 30'), { content: 'ok' }],
+      { 'a.txt': 'one\n' },
+    )
     await vtcode(place, ['exec', '--quiet', '--mode', 'full-auto', 'go'], {
       started: (child) => {
-        const look = setInterval(() => readFileSync(join(place.root, 'a.txt'), 'utf8') === 'two\n' && (clearInterval(look), child.kill('SIGKILL')), 50)
+        const look = setInterval(
+          () =>
+            readFileSync(join(place.root, 'a.txt'), 'utf8') === 'two\n' && (clearInterval(look), child.kill('SIGKILL')),
+          50,
+        )
       },
     })
     expect((await vtcode(place, ['--mode', 'full-auto', 'resume', '--last', '--continue-turn'])).out).toBe('ok\n')
@@ -152,28 +245,53 @@ describe('vtcode revert', () => {
     }
     // Each takes back the one turn before it, as somebody does who tries again and again.
     for (let turn = 2; turn < 100; turn += 2) {
-      add(turn, { kind: 'turn_start', turn_id: `tn_${turn}`, input: { role: 'user', parts: [{ type: 'text', text: `try ${turn}` }] } })
+      add(turn, {
+        kind: 'turn_start',
+        turn_id: `tn_${turn}`,
+        input: { role: 'user', parts: [{ type: 'text', text: `try ${turn}` }] },
+      })
       add(turn, { kind: 'turn_end', status: 'completed' })
       add(turn + 1, { kind: 'revert', to_turn: turn, scope: 'conversation' })
     }
     expect(await task(place, '--resume', 'last', 'on')).toMatchObject({ code: 0, out: 'last\n' })
-    expect(peer.bodies.at(-1).messages.slice(1).map(({ content }: any) => content)).toEqual(['begin', 'first', 'on'])
+    expect(
+      peer.bodies
+        .at(-1)
+        .messages.slice(1)
+        .map(({ content }: any) => content),
+    ).toEqual(['begin', 'first', 'on'])
   })
 
   it('says what cannot be: no such turn, no such session, no number', async () => {
     const { place } = await scene([{ content: 'ok' }])
     expect((await vtcode(place, ['revert', '--turn', '1'])).err).toContain('VT_SESSION_NOT_FOUND')
     await task(place, 'go')
-    expect(await vtcode(place, ['revert', '--turn', '5'])).toMatchObject({ code: 1, err: expect.stringContaining('VT_REVERT_NO_CHECKPOINT') })
+    expect(await vtcode(place, ['revert', '--turn', '5'])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('VT_REVERT_NO_CHECKPOINT'),
+    })
     expect((await vtcode(place, ['revert', '--turn', 'x'])).code).toBe(2)
     expect((await vtcode(place, ['revert'])).code).toBe(2)
   })
 
   it('runs no program of the repository while it watches and restores', async () => {
-    const { place } = await scene([file({ action: 'read', path: 'a.txt' }), exec('true'), file({ action: 'edit', path: 'a.txt', old_str: 'one', new_str: 'two' }), { content: 'ok' }], { 'a.txt': 'one\n', '.gitattributes': '* filter=evil\n' })
+    const { place } = await scene(
+      [
+        file({ action: 'read', path: 'a.txt' }),
+        exec('true'),
+        file({ action: 'edit', path: 'a.txt', old_str: 'one', new_str: 'two' }),
+        { content: 'ok' },
+      ],
+      { 'a.txt': 'one\n', '.gitattributes': '* filter=evil\n' },
+    )
     const ran = join(place.root, 'ran')
     spawnSync('git', ['init', '-q'], { cwd: place.root })
-    for (const [key, value] of [['filter.evil.clean', `touch ${ran}`], ['filter.evil.smudge', `touch ${ran}`], ['core.fsmonitor', `touch ${ran}`]]) spawnSync('git', ['config', key!, value!], { cwd: place.root })
+    for (const [key, value] of [
+      ['filter.evil.clean', `touch ${ran}`],
+      ['filter.evil.smudge', `touch ${ran}`],
+      ['core.fsmonitor', `touch ${ran}`],
+    ])
+      spawnSync('git', ['config', key!, value!], { cwd: place.root })
     cpSync('/bin/true', join(place.root, '.git/hooks/post-checkout'))
     await task(place, 'go')
     expect((await revert(place, '--turn', '1')).answer.reverted).toEqual(['a.txt'])

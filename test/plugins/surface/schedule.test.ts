@@ -5,26 +5,78 @@ import { describe, expect, it } from 'vitest'
 import { vtcode, type Ran } from '../../support/program.js'
 
 const schedule = (made: TempWorkspace, ...argv: string[]): Promise<Ran> => vtcode(made, ['schedule', ...argv])
-const document = ({ code, stdout, stderr }: Ran): any => (expect(stderr).toBe(''), expect(code).toBe(0), JSON.parse(stdout))
+const document = ({ code, stdout, stderr }: Ran): any => (
+  expect(stderr).toBe(''),
+  expect(code).toBe(0),
+  JSON.parse(stdout)
+)
 const tasksOf = (made: TempWorkspace): string => join(made.home, '.vtcode/scheduled_tasks/tasks')
 
 describe('vtcode schedule', () => {
   it('creates, lists, shows, pauses, resumes and deletes schedules; those added at once all stay', async () => {
     await using made = await tempWorkspace()
-    const flags = ['--prompt', 'Read the log\nand sum it up', '--tz', 'Europe/Berlin', '--no-jitter', '--max-runs', '3', '--verify', 'true', '--overlap', 'queue', '--catch-up-window', '2h']
-    const [one, two, three] = (await Promise.all([schedule(made, 'create', '--cron', '0 9 * * 1-5', ...flags), schedule(made, 'add', '--reminder', 'tea', '--every', '90m'), schedule(made, 'add', '--reminder', 'tea', '--at', '2099-01-01 10:00', '--tz', 'UTC')])).map(document)
-    expect(one).toMatchObject({ v: 1, name: 'Read the log', workspace: made.root, enabled: true, schedule: { type: 'cron5', expression: '0 9 * * 1-5', tz: 'Europe/Berlin' }, action: { kind: 'prompt', verify: ['true'] }, overlap: 'queue', catch_up: 'one', catch_up_window_secs: 7200, timeout_secs: 7200, jitter: false, max_runs: 3, mode: 'auto' })
+    const flags = [
+      '--prompt',
+      'Read the log\nand sum it up',
+      '--tz',
+      'Europe/Berlin',
+      '--no-jitter',
+      '--max-runs',
+      '3',
+      '--verify',
+      'true',
+      '--overlap',
+      'queue',
+      '--catch-up-window',
+      '2h',
+    ]
+    const [one, two, three] = (
+      await Promise.all([
+        schedule(made, 'create', '--cron', '0 9 * * 1-5', ...flags),
+        schedule(made, 'add', '--reminder', 'tea', '--every', '90m'),
+        schedule(made, 'add', '--reminder', 'tea', '--at', '2099-01-01 10:00', '--tz', 'UTC'),
+      ])
+    ).map(document)
+    expect(one).toMatchObject({
+      v: 1,
+      name: 'Read the log',
+      workspace: made.root,
+      enabled: true,
+      schedule: { type: 'cron5', expression: '0 9 * * 1-5', tz: 'Europe/Berlin' },
+      action: { kind: 'prompt', verify: ['true'] },
+      overlap: 'queue',
+      catch_up: 'one',
+      catch_up_window_secs: 7200,
+      timeout_secs: 7200,
+      jitter: false,
+      max_runs: 3,
+      mode: 'auto',
+    })
     expect(one.state.next_run_at).toBe(one.state.next_base_run_at)
     expect(three.state.next_base_run_at).toBe('2099-01-01T10:00:00.000Z')
-    expect(document(await schedule(made, 'list')).map(({ id }: { id: string }) => id).sort()).toEqual([one.id, two.id, three.id].sort())
-    expect(document(await schedule(made, 'next', '--count', '3')).map(({ at }: { at: string }) => at)).toEqual([0, 1, 2].map((times) => new Date(Date.parse(two.state.next_base_run_at) + times * 5_400_000).toISOString()))
-    expect((await schedule(made, 'list', '--text')).stdout).toMatch(new RegExp(`${one.id}  Read the log  0 9 \\* \\* 1-5 \\(Europe/Berlin\\) .*never ran`))
+    expect(
+      document(await schedule(made, 'list'))
+        .map(({ id }: { id: string }) => id)
+        .sort(),
+    ).toEqual([one.id, two.id, three.id].sort())
+    expect(document(await schedule(made, 'next', '--count', '3')).map(({ at }: { at: string }) => at)).toEqual(
+      [0, 1, 2].map((times) => new Date(Date.parse(two.state.next_base_run_at) + times * 5_400_000).toISOString()),
+    )
+    expect((await schedule(made, 'list', '--text')).stdout).toMatch(
+      new RegExp(`${one.id}  Read the log  0 9 \\* \\* 1-5 \\(Europe/Berlin\\) .*never ran`),
+    )
     expect(document(await schedule(made, 'pause', 'Read the log'))).toMatchObject({ id: one.id, enabled: false })
     expect((await schedule(made, 'show', one.id, '--text')).stdout).toMatch(/paused +by you/)
     expect(document(await schedule(made, 'resume', one.id)).enabled).toBe(true)
-    expect(await schedule(made, 'show', 'tea')).toMatchObject({ code: 1, stderr: expect.stringMatching(/VT_SCHED_NOT_FOUND: 2 schedules have the name 'tea'.*\n.*by its id/) })
+    expect(await schedule(made, 'show', 'tea')).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/VT_SCHED_NOT_FOUND: 2 schedules have the name 'tea'.*\n.*by its id/),
+    })
     expect(document(await schedule(made, 'remove', two.id))).toEqual({ deleted: two.id })
-    expect(await schedule(made, 'show', two.id)).toMatchObject({ code: 1, stderr: expect.stringContaining('VT_SCHED_NOT_FOUND') })
+    expect(await schedule(made, 'show', two.id)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('VT_SCHED_NOT_FOUND'),
+    })
   })
 
   it('refuses what makes no sense with what to say instead, and an agent that would set one', async () => {
@@ -33,14 +85,27 @@ describe('vtcode schedule', () => {
       [['--prompt', 'x'], /VT_SCHED_BAD_EXPRESSION: No time is said.*\n.*--every 10m/],
       [['--prompt', 'x', '--every', '10m', '--at', '10:00'], /VT_SCHED_BAD_EXPRESSION: 2 times are said/],
       [['--every', '10m'], /VT_SCHED_BAD_EXPRESSION: What is to be done is not said/],
-      [['--prompt', 'x', '--cron', '60 * * * *'], /VT_SCHED_BAD_EXPRESSION: '60 \* \* \* \*'.*minute: 60.*\n.*0 9 \* \* 1-5/],
+      [
+        ['--prompt', 'x', '--cron', '60 * * * *'],
+        /VT_SCHED_BAD_EXPRESSION: '60 \* \* \* \*'.*minute: 60.*\n.*0 9 \* \* 1-5/,
+      ],
       [['--prompt', 'x', '--cron', '@daily', '--tz', 'Mars/Olympus'], /VT_SCHED_BAD_EXPRESSION: 'Mars\/Olympus'/],
-      [['--prompt', 'x', '--every', '10m', '--overlap', 'never'], /Allowed choices are skip, queue, cancel_previous, allow/],
+      [
+        ['--prompt', 'x', '--every', '10m', '--overlap', 'never'],
+        /Allowed choices are skip, queue, cancel_previous, allow/,
+      ],
       [['--prompt', 'x', '--every', '10m', '--timeout', 'long'], /a time from 1s to 7d is needed/],
       [['--prompt', 'x', '--every', '10m', '--max-runs', '0'], /a whole number from 1 on/],
     ]
-    for (const [argv, told] of wrong) expect(await schedule(made, 'create', ...argv), argv.join(' ')).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(told) })
-    expect(await vtcode(made, ['schedule', 'create', '--prompt', 'x', '--every', '10m'], { env: { VTCODE: '1' } })).toMatchObject({ code: 1, stderr: expect.stringContaining('A command of an agent cannot change') })
+    for (const [argv, told] of wrong)
+      expect(await schedule(made, 'create', ...argv), argv.join(' ')).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: expect.stringMatching(told),
+      })
+    expect(
+      await vtcode(made, ['schedule', 'create', '--prompt', 'x', '--every', '10m'], { env: { VTCODE: '1' } }),
+    ).toMatchObject({ code: 1, stderr: expect.stringContaining('A command of an agent cannot change') })
     expect(document(await schedule(made, 'list'))).toEqual([])
   })
 
@@ -64,7 +129,11 @@ describe('vtcode schedule', () => {
     const { code, stdout, stderr } = await schedule(made, 'list')
     expect(code).toBe(0)
     expect(JSON.parse(stdout).map(({ id }: { id: string }) => id)).toEqual([good.id])
-    for (const [name, [, reason]] of Object.entries(bad)) expect(stderr.split('\n').find((line) => line.includes(name)), name).toMatch(reason)
+    for (const [name, [, reason]] of Object.entries(bad))
+      expect(
+        stderr.split('\n').find((line) => line.includes(name)),
+        name,
+      ).toMatch(reason)
     expect(stderr.split('\n').filter(Boolean)).toHaveLength(7)
   })
 
@@ -72,10 +141,14 @@ describe('vtcode schedule', () => {
     await using made = await tempWorkspace()
     mkdirSync(join(made.home, 'a'))
     mkdirSync(join(made.home, 'b'))
-    const at = (folder: string, ...argv: string[]): Promise<Ran> => vtcode(made, ['--workspace', join(made.home, folder), 'schedule', ...argv])
+    const at = (folder: string, ...argv: string[]): Promise<Ran> =>
+      vtcode(made, ['--workspace', join(made.home, folder), 'schedule', ...argv])
     const { id } = document(await at('a', 'create', '--reminder', 'tea', '--every', '1h'))
     renameSync(join(made.home, 'a'), join(made.home, 'c'))
-    expect(await schedule(made, 'resume', id)).toMatchObject({ code: 1, stderr: expect.stringMatching(/VT_SCHED_WORKSPACE: There is no folder .*\/a\.\n.*--here/) })
+    expect(await schedule(made, 'resume', id)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/VT_SCHED_WORKSPACE: There is no folder .*\/a\.\n.*--here/),
+    })
     expect(document(await at('c', 'resume', id, '--here')).workspace).toBe(join(made.home, 'c'))
     expect(readdirSync(tasksOf(made))).toEqual([`${id}.json`])
   })

@@ -18,13 +18,27 @@ it('vtcode sessions lists, shows, names, fixes and deletes', async () => {
   await vtcode(place, ['exec', 'the first task'])
   await vtcode(place, ['exec', 'the second task'])
   const [second, first] = JSON.parse((await vtcode(place, ['sessions', 'list', '--json'])).out)
-  expect([second.first_prompt, first.first_prompt, first.status, first.turn_count]).toEqual(['the second task', 'the first task', 'completed', 1])
+  expect([second.first_prompt, first.first_prompt, first.status, first.turn_count]).toEqual([
+    'the second task',
+    'the first task',
+    'completed',
+    1,
+  ])
   expect((await vtcode(place, ['sessions', 'rename', first.session_id, 'my', 'title'])).code).toBe(0)
-  expect(JSON.parse((await vtcode(place, ['sessions', 'show', first.session_id])).out)).toMatchObject({ title: 'my title', model: 'peer/m' })
+  expect(JSON.parse((await vtcode(place, ['sessions', 'show', first.session_id])).out)).toMatchObject({
+    title: 'my title',
+    model: 'peer/m',
+  })
   expect((await vtcode(place, ['sessions', 'repair', first.session_id, '--text'])).out).toBe('The journal is whole.\n')
   expect((await vtcode(place, ['sessions', 'delete', second.session_id])).code).toBe(0)
-  expect((await vtcode(place, ['sessions', '--text'])).out).toMatch(/^ses_\w+ {2}(?:just now|\d+ min ago) {2}completed {2}1 turn {2}my title\n$/)
-  for (const id of ['../../x', 'ses_none']) expect(await vtcode(place, ['sessions', 'delete', id])).toMatchObject({ code: 1, err: expect.stringContaining('VT_SESSION_NOT_FOUND') })
+  expect((await vtcode(place, ['sessions', '--text'])).out).toMatch(
+    /^ses_\w+ {2}(?:just now|\d+ min ago) {2}completed {2}1 turn {2}my title\n$/,
+  )
+  for (const id of ['../../x', 'ses_none'])
+    expect(await vtcode(place, ['sessions', 'delete', id])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('VT_SESSION_NOT_FOUND'),
+    })
 })
 
 it('vtcode sessions says which are in use and which were killed, and finds those of other workspaces', async () => {
@@ -32,7 +46,8 @@ it('vtcode sessions says which are in use and which were killed, and finds those
   const peer = await startPeer([slow, { content: 'ok' }, { content: 'there' }, { content: 'there' }])
   const place = await home(peer)
   held.push(peer, place)
-  const list = async (...flags: string[]) => JSON.parse((await vtcode(place, ['sessions', 'list', '--json', ...flags])).out)
+  const list = async (...flags: string[]) =>
+    JSON.parse((await vtcode(place, ['sessions', 'list', '--json', ...flags])).out)
   const checkActive = async () => {
     const [one] = await list()
     expect(one.status).toBe('active')
@@ -43,7 +58,8 @@ it('vtcode sessions says which are in use and which were killed, and finds those
     started: (child) =>
       child.stdout!.on('data', (chunk: Buffer) => {
         // The model has been asked by then: the next run gets the next answer.
-        if (checked === undefined && String(chunk).includes('"agent_message"')) checked = checkActive().finally(() => child.kill('SIGKILL'))
+        if (checked === undefined && String(chunk).includes('"agent_message"'))
+          checked = checkActive().finally(() => child.kill('SIGKILL'))
       }),
   })
   await checked
@@ -54,19 +70,32 @@ it('vtcode sessions says which are in use and which were killed, and finds those
   expect((await vtcode(elsewhere, ['sessions', '--text'])).out).toBe('There are no sessions.\n')
   expect((await vtcode(elsewhere, ['sessions', 'list', '--all', '--text'])).out).toContain(place.root)
   const refused = await vtcode(elsewhere, ['resume', session_id, 'on'])
-  expect([refused.code, refused.err.includes(`It belongs to ${place.root}: vtcode resume --all ${session_id}`)]).toEqual([1, true])
+  expect([
+    refused.code,
+    refused.err.includes(`It belongs to ${place.root}: vtcode resume --all ${session_id}`),
+  ]).toEqual([1, true])
   expect((await vtcode(elsewhere, ['--workspace', place.root, 'resume', session_id, 'on'])).out).toBe('ok\n')
-  for (const which of [session_id, '--last']) expect(await vtcode(elsewhere, ['resume', '--all', which, 'and on'])).toMatchObject({ code: 0, out: 'there\n', err: expect.stringContaining(`belongs to ${place.root}`) })
+  for (const which of [session_id, '--last'])
+    expect(await vtcode(elsewhere, ['resume', '--all', which, 'and on'])).toMatchObject({
+      code: 0,
+      out: 'there\n',
+      err: expect.stringContaining(`belongs to ${place.root}`),
+    })
   expect((await vtcode(elsewhere, ['resume', '--all', 'ses_nowhere', 'on'])).err).toContain('VT_SESSION_NOT_FOUND')
   expect((await vtcode(elsewhere, ['sessions', '--text'])).out).toBe('There are no sessions.\n')
   expect((await list())[0].status).toBe('completed')
 })
 
 it('vtcode sessions gc deletes what is beyond the bounds: the oldest first, nothing with a name or in use, and what was kept for it', async () => {
-  const peer = await startPeer(Array.from({ length: 5 }, () => ({ toolCalls: [call('unified_file', { action: 'write', path: 'a.txt', content: 'x', mode: 'overwrite' })] })).flatMap((step) => [step, { content: 'ok' }]))
+  const peer = await startPeer(
+    Array.from({ length: 5 }, () => ({
+      toolCalls: [call('unified_file', { action: 'write', path: 'a.txt', content: 'x', mode: 'overwrite' })],
+    })).flatMap((step) => [step, { content: 'ok' }]),
+  )
   const place = await home(peer, {}, { settings: { sessions: { max_count: 3 } } })
   held.push(peer, place)
-  const ids = async (): Promise<string[]> => JSON.parse((await vtcode(place, ['sessions', 'list', '--json'])).out).map(({ session_id }: any) => session_id)
+  const ids = async (): Promise<string[]> =>
+    JSON.parse((await vtcode(place, ['sessions', 'list', '--json'])).out).map(({ session_id }: any) => session_id)
   await vtcode(place, ['exec', '--mode', 'auto', 'one'])
   const [named] = await ids()
   await vtcode(place, ['sessions', 'rename', named!, 'keep', 'me'])
@@ -79,8 +108,13 @@ it('vtcode sessions gc deletes what is beyond the bounds: the oldest first, noth
   const left = await ids()
   expect([left.length, left.includes(named!), left.includes(second!)]).toEqual([3, true, false])
   expect(existsSync(join(place.root, '.vtcode/history', second!))).toBe(false)
-  expect(JSON.parse((await vtcode(place, ['sessions', 'show', named!])).out)).toMatchObject({ title: 'keep me', no_export: true })
-  expect((await vtcode(place, ['-c', 'sessions.max_count=1', 'sessions', 'gc', '--text'])).out.split('\n').filter(Boolean)).toHaveLength(2)
+  expect(JSON.parse((await vtcode(place, ['sessions', 'show', named!])).out)).toMatchObject({
+    title: 'keep me',
+    no_export: true,
+  })
+  expect(
+    (await vtcode(place, ['-c', 'sessions.max_count=1', 'sessions', 'gc', '--text'])).out.split('\n').filter(Boolean),
+  ).toHaveLength(2)
   expect(await ids()).toEqual([named])
 })
 
@@ -88,13 +122,20 @@ it('vtcode sessions gc goes by age and by size too; 0 is no bound, and a reposit
   const peer = await startPeer(Array.from({ length: 4 }, () => ({ content: 'ok' })))
   const place = await home(peer)
   held.push(peer, place)
-  const ids = async (): Promise<string[]> => JSON.parse((await vtcode(place, ['sessions', 'list', '--json'])).out).map(({ session_id }: any) => session_id).sort()
-  const gc = async (...flags: string[]) => (await vtcode(place, [...flags, 'sessions', 'gc', '--text'])).out.split('\n').filter(Boolean)
+  const ids = async (): Promise<string[]> =>
+    JSON.parse((await vtcode(place, ['sessions', 'list', '--json'])).out)
+      .map(({ session_id }: any) => session_id)
+      .sort()
+  const gc = async (...flags: string[]) =>
+    (await vtcode(place, [...flags, 'sessions', 'gc', '--text'])).out.split('\n').filter(Boolean)
   const folder = (id: string) => join(place.root, '.vtcode/sessions', id)
   for (const word of ['a', 'b', 'c']) await vtcode(place, ['exec', '--session-id', `ses_${word}`, word])
   const aged = (id: string, days: number) => {
     const manifest = JSON.parse(readFileSync(join(folder(id), 'manifest.json'), 'utf8'))
-    writeFileSync(join(folder(id), 'manifest.json'), JSON.stringify({ ...manifest, updated_at: new Date(Date.now() - days * 24 * 60 * 60 * 1000).toISOString() }))
+    writeFileSync(
+      join(folder(id), 'manifest.json'),
+      JSON.stringify({ ...manifest, updated_at: new Date(Date.now() - days * 24 * 60 * 60 * 1000).toISOString() }),
+    )
   }
   aged('ses_a', 31)
   aged('ses_b', 29)
@@ -135,12 +176,20 @@ it('vtcode sessions lists what it can read, whatever a repository has put beside
   const place = await home(peer)
   held.push(peer, place)
   await vtcode(place, ['exec', '--session-id', 'ses_good', 'go'])
-  const odd = { ses_array: '[1]', ses_null: 'null', ses_bare: '{"session_id":"ses_bare"}', ses_title: '{"session_id":"ses_title","updated_at":"x","status":"idle","first_prompt":"p","title":{}}' }
+  const odd = {
+    ses_array: '[1]',
+    ses_null: 'null',
+    ses_bare: '{"session_id":"ses_bare"}',
+    ses_title: '{"session_id":"ses_title","updated_at":"x","status":"idle","first_prompt":"p","title":{}}',
+  }
   for (const [id, manifest] of Object.entries(odd)) {
     mkdirSync(join(place.root, '.vtcode/sessions', id))
     writeFileSync(join(place.root, '.vtcode/sessions', id, 'manifest.json'), manifest)
   }
-  expect(await vtcode(place, ['sessions', '--text'])).toMatchObject({ code: 0, out: expect.stringMatching(/^ses_good .*\n$/) })
+  expect(await vtcode(place, ['sessions', '--text'])).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/^ses_good .*\n$/),
+  })
 })
 
 it('what sessions put aside stays within its bound: the one used longest ago loses it first, and stays itself', async () => {

@@ -33,20 +33,23 @@ beforeAll(() => {
 })
 
 describe('vtcode setup', () => {
-  it.each(Object.keys(files))('shows the change for %s, writes it only with consent, and takes it out again', async (client) => {
-    await using made = await tempWorkspace()
-    const file = files[client]!(made)
-    const shown = await vtcode(made, ['setup', client])
-    expect(shown).toMatchObject({ code: 0, stdout: expect.stringContaining('+ ') })
-    expect(existsSync(file)).toBe(false)
-    expect((await vtcode(made, ['setup', client, '--yes'])).code).toBe(0)
-    expect(readFileSync(file, 'utf8')).toContain('vtcode')
-    expect((await vtcode(made, ['setup', client, '--yes'])).stdout).toContain('as it should be')
-    expect((await vtcode(made, ['setup', client, '--undo', '--yes'])).code).toBe(0)
-    expect(existsSync(file)).toBe(false)
-    // Nor is a folder left that was made for it.
-    expect([...readdirSync(made.root), ...readdirSync(made.home)].filter((name) => name !== '.vtcode')).toEqual([])
-  })
+  it.each(Object.keys(files))(
+    'shows the change for %s, writes it only with consent, and takes it out again',
+    async (client) => {
+      await using made = await tempWorkspace()
+      const file = files[client]!(made)
+      const shown = await vtcode(made, ['setup', client])
+      expect(shown).toMatchObject({ code: 0, stdout: expect.stringContaining('+ ') })
+      expect(existsSync(file)).toBe(false)
+      expect((await vtcode(made, ['setup', client, '--yes'])).code).toBe(0)
+      expect(readFileSync(file, 'utf8')).toContain('vtcode')
+      expect((await vtcode(made, ['setup', client, '--yes'])).stdout).toContain('as it should be')
+      expect((await vtcode(made, ['setup', client, '--undo', '--yes'])).code).toBe(0)
+      expect(existsSync(file)).toBe(false)
+      // Nor is a folder left that was made for it.
+      expect([...readdirSync(made.root), ...readdirSync(made.home)].filter((name) => name !== '.vtcode')).toEqual([])
+    },
+  )
 
   it('leaves folders that it did not make, and those that hold something else by now', async () => {
     await using made = await tempWorkspace({ '.cursor/.keep': '' })
@@ -54,7 +57,10 @@ describe('vtcode setup', () => {
     for (const client of ['cursor', 'zed']) await vtcode(made, ['setup', client, '--yes'])
     await writeFile(join(made.home, '.config/zed/keymap.json'), '[]')
     for (const client of ['cursor', 'zed']) await vtcode(made, ['setup', client, '--undo', '--yes'])
-    expect([readdirSync(join(made.root, '.cursor')), readdirSync(join(made.home, '.config/zed'))]).toEqual([[], ['keymap.json']])
+    expect([readdirSync(join(made.root, '.cursor')), readdirSync(join(made.home, '.config/zed'))]).toEqual([
+      [],
+      ['keymap.json'],
+    ])
   })
 
   it.each(Object.keys(files))('writes for %s what its documented schema allows', async (client) => {
@@ -65,11 +71,16 @@ describe('vtcode setup', () => {
     const check = new Ajv2020({ strict: false }).compile(schemas[client])
     expect(check(written) || check.errors).toBe(true)
     const where: Record<string, string> = { vscode: '${workspaceFolder}', windsurf: made.root }
-    expect(JSON.stringify(written)).toContain(where[client] ? `"mcp","--workspace",${JSON.stringify(where[client])}]` : '"mcp"]')
+    expect(JSON.stringify(written)).toContain(
+      where[client] ? `"mcp","--workspace",${JSON.stringify(where[client])}]` : '"mcp"]',
+    )
   })
 
   it.each([
-    ['claude-code', '{\n    "mcpServers": {\n        "other": {\n            "command": "x"\n        }\n    },\n    "mine": [\n        1\n    ]\n}\n'],
+    [
+      'claude-code',
+      '{\n    "mcpServers": {\n        "other": {\n            "command": "x"\n        }\n    },\n    "mine": [\n        1\n    ]\n}\n',
+    ],
     ['codex', 'model = "o"\n\n[mcp_servers.other]\ncommand = "x"\n'],
   ])('leaves what else stands in the file of %s as it was', async (client, text) => {
     await using made = await tempWorkspace()
@@ -81,26 +92,37 @@ describe('vtcode setup', () => {
     expect(readFileSync(file, 'utf8')).toBe(text)
   })
 
-  it.each(['by its file', 'by its name'])('is asked about nowhere: %s, what it enters is this program, while a server of others beside it still waits', async (how) => {
-    await using made = await tempWorkspace()
-    await writeFile(join(made.home, 'vtcode'), '#!/bin/sh\n', { mode: 0o755 })
-    const env = { PATH: how === 'by its name' ? made.home : '/nonexistent' }
-    await vtcode(made, ['setup', 'claude-code', '--yes'], { env })
-    const said = async (words: string[]) => (await vtcode(made, words)).stderr
-    expect(await said(['call', 'unified_file', 'read', '--path', '.mcp.json'])).toBe('')
-    const entered = JSON.parse(await made.read('.mcp.json') ?? '')
-    expect(entered.mcpServers.vtcode.command).toBe(how === 'by its name' ? 'vtcode' : process.execPath)
-    await made.write('.mcp.json', JSON.stringify({ mcpServers: { ...entered.mcpServers, other: { command: 'sh', args: ['server.sh', 'mcp'] } } }))
-    expect(await said(['call', 'unified_file', 'read', '--path', '.mcp.json'])).toMatch(/Left out until you agree: 1 of/)
-    expect(await said(['trust'])).toMatch(/^vtcode: error: 1 not agreed to/m)
-  })
+  it.each(['by its file', 'by its name'])(
+    'is asked about nowhere: %s, what it enters is this program, while a server of others beside it still waits',
+    async (how) => {
+      await using made = await tempWorkspace()
+      await writeFile(join(made.home, 'vtcode'), '#!/bin/sh\n', { mode: 0o755 })
+      const env = { PATH: how === 'by its name' ? made.home : '/nonexistent' }
+      await vtcode(made, ['setup', 'claude-code', '--yes'], { env })
+      const said = async (words: string[]) => (await vtcode(made, words)).stderr
+      expect(await said(['call', 'unified_file', 'read', '--path', '.mcp.json'])).toBe('')
+      const entered = JSON.parse((await made.read('.mcp.json')) ?? '')
+      expect(entered.mcpServers.vtcode.command).toBe(how === 'by its name' ? 'vtcode' : process.execPath)
+      await made.write(
+        '.mcp.json',
+        JSON.stringify({ mcpServers: { ...entered.mcpServers, other: { command: 'sh', args: ['server.sh', 'mcp'] } } }),
+      )
+      expect(await said(['call', 'unified_file', 'read', '--path', '.mcp.json'])).toMatch(
+        /Left out until you agree: 1 of/,
+      )
+      expect(await said(['trust'])).toMatch(/^vtcode: error: 1 not agreed to/m)
+    },
+  )
 
-  it.each(['{ // a comment\n}\n', '[]', '{ "mcpServers": 1 }'])('does not touch a file that it cannot read, and says what to enter: %j', async (text) => {
-    await using made = await tempWorkspace({ '.mcp.json': text })
-    const ran = await vtcode(made, ['setup', 'claude-code', '--yes'])
-    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('mcpServers.vtcode') })
-    expect(await made.read('.mcp.json')).toBe(text)
-  })
+  it.each(['{ // a comment\n}\n', '[]', '{ "mcpServers": 1 }'])(
+    'does not touch a file that it cannot read, and says what to enter: %j',
+    async (text) => {
+      await using made = await tempWorkspace({ '.mcp.json': text })
+      const ran = await vtcode(made, ['setup', 'claude-code', '--yes'])
+      expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('mcpServers.vtcode') })
+      expect(await made.read('.mcp.json')).toBe(text)
+    },
+  )
 
   it('changes a file whose user moved the folder of the client, and follows a link to it without replacing it', async () => {
     await using made = await tempWorkspace({ 'dot/config.toml': 'model = "o"\n' })
@@ -120,7 +142,10 @@ describe('vtcode setup', () => {
       if (text !== undefined) await writeFile(target, text)
       rmSync(join(made.root, '.mcp.json'), { force: true })
       symlinkSync(target, join(made.root, '.mcp.json'))
-      expect(await vtcode(made, ['setup', 'claude-code', '--yes'])).toMatchObject({ code: 1, stderr: expect.stringContaining('is not changed') })
+      expect(await vtcode(made, ['setup', 'claude-code', '--yes'])).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('is not changed'),
+      })
       expect(existsSync(target) ? readFileSync(target, 'utf8') : undefined).toBe(text)
     }
     mkdirSync(join(made.home, 'folder'))
@@ -129,7 +154,13 @@ describe('vtcode setup', () => {
     expect(existsSync(join(made.home, 'folder/mcp.json'))).toBe(false)
   })
 
-  it.each(['{"a": [1,2], "mcpServers": {"c": {"command": "a"}}}\n', '{"a":1}', '{ /* x */ "a": [1, 2] }\n', '{\n  "mine": [1,2], "mcpServers": { "c": { "command": "a", "args": ["b"] } }\n}\n', '{\n\t"mcpServers": {\n\t\t"c": {"command":"a"}\n\t}\n}'])('leaves a file with lines of its own as it was laid out: %j', async (text) => {
+  it.each([
+    '{"a": [1,2], "mcpServers": {"c": {"command": "a"}}}\n',
+    '{"a":1}',
+    '{ /* x */ "a": [1, 2] }\n',
+    '{\n  "mine": [1,2], "mcpServers": { "c": { "command": "a", "args": ["b"] } }\n}\n',
+    '{\n\t"mcpServers": {\n\t\t"c": {"command":"a"}\n\t}\n}',
+  ])('leaves a file with lines of its own as it was laid out: %j', async (text) => {
     await using made = await tempWorkspace({ '.gemini/settings.json': text })
     await vtcode(made, ['setup', 'gemini', '--yes'])
     expect(await made.read('.gemini/settings.json')).toMatch(/"vtcode"/)
@@ -141,7 +172,10 @@ describe('vtcode setup', () => {
   it.each([
     ['{ // c\n "mcpServers": { // d\n "vtcode": {}, "b": {} } }', '{ // c\n "mcpServers": { // d\n "b": {} } }'],
     ['{ "mcpServers": { "vtcode": {}, "b": {} }, "c": 1 }', '{ "mcpServers": { "b": {} }, "c": 1 }'],
-    ['{\n  "mcpServers": {\n    // ours\n    "vtcode": {}, // x\n    // theirs\n    "b": {}\n  }\n}', '{\n  "mcpServers": {\n    // ours\n    // x\n    // theirs\n    "b": {}\n  }\n}'],
+    [
+      '{\n  "mcpServers": {\n    // ours\n    "vtcode": {}, // x\n    // theirs\n    "b": {}\n  }\n}',
+      '{\n  "mcpServers": {\n    // ours\n    // x\n    // theirs\n    "b": {}\n  }\n}',
+    ],
     ['{ "mcpServers": { "a": {}, // h\n  "vtcode": {} } }', '{ "mcpServers": { "a": {} // h\n   } }'],
   ])('takes out its entry and one comma, no comment and no line of others: %j', async (text, left) => {
     await using made = await tempWorkspace({ '.gemini/settings.json': text })
@@ -150,11 +184,18 @@ describe('vtcode setup', () => {
   })
 
   it('says what is wrong with a link to nothing, and with a file that is nested too deeply', async () => {
-    await using made = await tempWorkspace({ '.gemini/settings.json': `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}` })
-    expect((await vtcode(made, ['setup', 'gemini', '--yes'])).stderr).toContain('is not changed: it is nested too deeply.')
+    await using made = await tempWorkspace({
+      '.gemini/settings.json': `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`,
+    })
+    expect((await vtcode(made, ['setup', 'gemini', '--yes'])).stderr).toContain(
+      'is not changed: it is nested too deeply.',
+    )
     mkdirSync(join(made.home, '.copilot'))
     symlinkSync(join(made.home, 'nowhere.json'), join(made.home, '.copilot/mcp-config.json'))
-    expect(await vtcode(made, ['setup', 'copilot', '--yes'])).toMatchObject({ code: 1, stderr: expect.stringContaining('it is a link to a file that does not exist') })
+    expect(await vtcode(made, ['setup', 'copilot', '--yes'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('it is a link to a file that does not exist'),
+    })
   })
 
   it('does not touch a file whose bytes are no text, none of which could be written back', async () => {
@@ -162,13 +203,19 @@ describe('vtcode setup', () => {
     const file = join(made.root, 'opencode.json')
     const bytes = Buffer.from('{ // caf\xe9\n}\n', 'latin1')
     await writeFile(file, bytes)
-    expect(await vtcode(made, ['setup', 'opencode', '--yes'])).toMatchObject({ code: 1, stderr: expect.stringContaining('is not changed') })
+    expect(await vtcode(made, ['setup', 'opencode', '--yes'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('is not changed'),
+    })
     expect(readFileSync(file)).toEqual(bytes)
   })
 
   it('writes nothing over what somebody changed while the question stood', async () => {
     await using made = await tempWorkspace({ '.mcp.json': '{}\n' })
-    const { terminal, until, end } = await typing({ root: made.root, env: surroundings(made) } as Parameters<typeof typing>[0], ['setup', 'claude-code'])
+    const { terminal, until, end } = await typing(
+      { root: made.root, env: surroundings(made) } as Parameters<typeof typing>[0],
+      ['setup', 'claude-code'],
+    )
     await until('Write it? [y/N]')
     await made.write('.mcp.json', '{ "mine": 1 }\n')
     terminal.write('y\r')
@@ -177,8 +224,14 @@ describe('vtcode setup', () => {
   })
 
   it('edits the file with the other name that the client reads, where that is the one in use', async () => {
-    await using made = await tempWorkspace({ 'opencode.jsonc': '{\n  // mine\n}\n', '../home/.config/amp/settings.jsonc': '{\n  // mine\n}\n' })
-    for (const [client, path] of [['opencode', join(made.root, 'opencode.jsonc')], ['amp', join(made.home, '.config/amp/settings.jsonc')]] as const) {
+    await using made = await tempWorkspace({
+      'opencode.jsonc': '{\n  // mine\n}\n',
+      '../home/.config/amp/settings.jsonc': '{\n  // mine\n}\n',
+    })
+    for (const [client, path] of [
+      ['opencode', join(made.root, 'opencode.jsonc')],
+      ['amp', join(made.home, '.config/amp/settings.jsonc')],
+    ] as const) {
       await vtcode(made, ['setup', client, '--yes'])
       expect(readFileSync(path, 'utf8')).toMatch(/(?=[^]*\/\/ mine)[^]*"vtcode"/)
       expect(existsSync(path.slice(0, -1))).toBe(false)
@@ -189,12 +242,20 @@ describe('vtcode setup', () => {
 
   it('follows the variables by which a user moved the settings of a client', async () => {
     await using made = await tempWorkspace()
-    for (const [client, variable, path] of [['copilot', 'COPILOT_HOME', 'mcp-config.json'], ['cline', 'CLINE_DIR', 'data/settings/cline_mcp_settings.json'], ['cline', 'CLINE_DATA_DIR', 'settings/cline_mcp_settings.json'], ['codex', 'CODEX_HOME', 'config.toml']] as const) {
+    for (const [client, variable, path] of [
+      ['copilot', 'COPILOT_HOME', 'mcp-config.json'],
+      ['cline', 'CLINE_DIR', 'data/settings/cline_mcp_settings.json'],
+      ['cline', 'CLINE_DATA_DIR', 'settings/cline_mcp_settings.json'],
+      ['codex', 'CODEX_HOME', 'config.toml'],
+    ] as const) {
       const moved = join(made.home, variable)
       expect((await vtcode(made, ['setup', client, '--yes'], { env: { [variable]: moved } })).code).toBe(0)
       expect(readFileSync(join(moved, path), 'utf8')).toContain('vtcode')
     }
-    for (const [client, variable] of [['amp', 'AMP_SETTINGS_FILE'], ['cline', 'CLINE_MCP_SETTINGS_PATH']] as const) {
+    for (const [client, variable] of [
+      ['amp', 'AMP_SETTINGS_FILE'],
+      ['cline', 'CLINE_MCP_SETTINGS_PATH'],
+    ] as const) {
       await vtcode(made, ['setup', client, '--yes'], { env: { [variable]: join(made.home, `${variable}.json`) } })
       expect(readFileSync(join(made.home, `${variable}.json`), 'utf8')).toContain('vtcode')
     }
@@ -215,15 +276,23 @@ describe('vtcode setup', () => {
   it('holds when many run at once: each file is whole, and every server of others is still there', async () => {
     const text = `{ "mcpServers": {${Array.from({ length: 200 }, (_, i) => `\n  "s${i}": { "command": "x${i}" }`).join(',')}\n} }\n`
     await using made = await tempWorkspace({ '.mcp.json': text })
-    const ran = await Promise.all(Array.from({ length: 4 }, (_, i) => vtcode(made, ['setup', 'claude-code', '--yes', ...(i % 2 ? ['--undo'] : [])])))
-    for (const { code, stderr } of ran) expect([code, stderr]).toEqual([code, code === 0 ? '' : expect.stringContaining('Nothing was changed')])
+    const ran = await Promise.all(
+      Array.from({ length: 4 }, (_, i) =>
+        vtcode(made, ['setup', 'claude-code', '--yes', ...(i % 2 ? ['--undo'] : [])]),
+      ),
+    )
+    for (const { code, stderr } of ran)
+      expect([code, stderr]).toEqual([code, code === 0 ? '' : expect.stringContaining('Nothing was changed')])
     const { vtcode: _, ...others } = JSON.parse((await made.read('.mcp.json'))!).mcpServers
     expect(others).toEqual(JSON.parse(text).mcpServers)
   })
 
   it('says so where nothing can be written', async () => {
     await using made = await tempWorkspace()
-    expect(await vtcode(made, ['setup', 'codex', '--yes'], { env: { CODEX_HOME: '/proc/none' } })).toMatchObject({ code: 1, stderr: expect.stringContaining('/proc/none/config.toml cannot be written') })
+    expect(await vtcode(made, ['setup', 'codex', '--yes'], { env: { CODEX_HOME: '/proc/none' } })).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('/proc/none/config.toml cannot be written'),
+    })
   })
 
   it('enters a command that a client can start', async () => {
@@ -238,16 +307,25 @@ describe('vtcode setup', () => {
 
   it('names the clients it knows', async () => {
     await using made = await tempWorkspace()
-    expect(await vtcode(made, ['setup', 'emacs'])).toMatchObject({ code: 2, stderr: expect.stringContaining('claude-code') })
+    expect(await vtcode(made, ['setup', 'emacs'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('claude-code'),
+    })
   })
   it('without a client lists those it knows: which are on this machine, and which know us', async () => {
     await using made = await tempWorkspace({ '.mcp.json': '{}', '.cursor/mcp.json': '{}' })
     await vtcode(made, ['setup', 'cursor', '--yes'])
     const { code, stdout } = await vtcode(made, ['setup'])
     expect(code).toBe(0)
-    for (const row of [/^claude-code +found +\S*\/\.mcp\.json$/m, /^cursor +set up +/m, /^qwen +not found +/m]) expect(stdout).toMatch(row)
+    for (const row of [/^claude-code +found +\S*\/\.mcp\.json$/m, /^cursor +set up +/m, /^qwen +not found +/m])
+      expect(stdout).toMatch(row)
     const listed = JSON.parse((await vtcode(made, ['setup', '--json'])).stdout) as object[]
-    expect(listed).toContainEqual({ client: 'cursor', found: true, set_up: true, file: expect.stringContaining('.cursor/mcp.json') })
+    expect(listed).toContainEqual({
+      client: 'cursor',
+      found: true,
+      set_up: true,
+      file: expect.stringContaining('.cursor/mcp.json'),
+    })
   })
 })
 
@@ -299,7 +377,8 @@ const names = readdirSync(folder)
 const recorded = [...new Set(names.map((name) => name.split('.')[0]!))]
 
 describe('the settings of a client, as a document', () => {
-  const setup = (made: TempWorkspace, client: string, ...flags: string[]) => vtcode(made, ['setup', client, '--yes', ...flags])
+  const setup = (made: TempWorkspace, client: string, ...flags: string[]) =>
+    vtcode(made, ['setup', client, '--yes', ...flags])
   const put = async (made: TempWorkspace, client: string, text: string): Promise<string> => {
     const file = files[client]!(made)
     mkdirSync(dirname(file), { recursive: true })
@@ -314,34 +393,59 @@ describe('the settings of a client, as a document', () => {
       expect((await setup(made, 'codex')).code).toBe(0)
       const after = readFileSync(file, 'utf8')
       expect(after.startsWith(text)).toBe(true)
-      if (!text.startsWith('\ufeff')) expect((await toml.read(file)).mcp_servers).toEqual({ other: { command: 'x', env: { A: '1', B: '2' }, nested: { indented: 1 } }, vtcode: { command: expect.any(String), args: expect.arrayContaining(['mcp']) } })
+      if (!text.startsWith('\ufeff'))
+        expect((await toml.read(file)).mcp_servers).toEqual({
+          other: { command: 'x', env: { A: '1', B: '2' }, nested: { indented: 1 } },
+          vtcode: { command: expect.any(String), args: expect.arrayContaining(['mcp']) },
+        })
       expect((await setup(made, 'codex')).stdout).toContain('as it should be')
       expect((await setup(made, 'codex', '--undo')).code).toBe(0)
       expect(readFileSync(file, 'utf8')).toBe(text)
     }
   })
 
-  it.each(['mcp_servers = { other = { command = "x" } } # theirs\n[z]\nq = 1\n', '[mcp_servers]\nother = { command = "x" } # theirs\n[z]\nq = 1\n', 'mcp_servers.other.command = "x" # theirs\n[z]\nq = 1\n', '[mcp_servers.other.deep]\nx = 1\n[z]\nq = 1\n', '# only a comment'])('stay valid however the servers are written down: %j', async (text) => {
+  it.each([
+    'mcp_servers = { other = { command = "x" } } # theirs\n[z]\nq = 1\n',
+    '[mcp_servers]\nother = { command = "x" } # theirs\n[z]\nq = 1\n',
+    'mcp_servers.other.command = "x" # theirs\n[z]\nq = 1\n',
+    '[mcp_servers.other.deep]\nx = 1\n[z]\nq = 1\n',
+    '# only a comment',
+  ])('stay valid however the servers are written down: %j', async (text) => {
     await using made = await tempWorkspace()
     const file = await put(made, 'codex', text)
     const before = await toml.read(file)
     expect((await setup(made, 'codex')).code).toBe(0)
-    expect(await toml.read(file)).toEqual({ ...before, mcp_servers: { ...before.mcp_servers, vtcode: { command: expect.any(String), args: expect.arrayContaining(['mcp']) } } })
+    expect(await toml.read(file)).toEqual({
+      ...before,
+      mcp_servers: {
+        ...before.mcp_servers,
+        vtcode: { command: expect.any(String), args: expect.arrayContaining(['mcp']) },
+      },
+    })
     expect(readFileSync(file, 'utf8')).toContain(text.includes('theirs') ? '# theirs' : text.trim().split('\n')[0])
     await setup(made, 'codex', '--undo')
     expect(readFileSync(file, 'utf8').trimEnd()).toBe(text.trimEnd())
   })
 
   it('keep what the client wrote between the comments of an earlier version', async () => {
-    const old = 'model = "o"\n\n# vtcode: begin\n[mcp_servers.vtcode]\ncommand = "old"\nargs = ["mcp"]\n\n[projects."/home/me"]\ntrust_level = "trusted"\n# vtcode: end\n\n[tui]\nx = 1\n'
+    const old =
+      'model = "o"\n\n# vtcode: begin\n[mcp_servers.vtcode]\ncommand = "old"\nargs = ["mcp"]\n\n[projects."/home/me"]\ntrust_level = "trusted"\n# vtcode: end\n\n[tui]\nx = 1\n'
     await using made = await tempWorkspace()
     const file = await put(made, 'codex', old)
     await setup(made, 'codex')
     const { projects, tui, mcp_servers } = await toml.read(file)
-    expect([projects, tui, Object.keys(mcp_servers.vtcode)]).toEqual([{ '/home/me': { trust_level: 'trusted' } }, { x: 1 }, ['command', 'args']])
+    expect([projects, tui, Object.keys(mcp_servers.vtcode)]).toEqual([
+      { '/home/me': { trust_level: 'trusted' } },
+      { x: 1 },
+      ['command', 'args'],
+    ])
     expect(mcp_servers.vtcode.command).not.toBe('old')
     await setup(made, 'codex', '--undo')
-    expect(await toml.read(file)).toEqual({ model: 'o', projects: { '/home/me': { trust_level: 'trusted' } }, tui: { x: 1 } })
+    expect(await toml.read(file)).toEqual({
+      model: 'o',
+      projects: { '/home/me': { trust_level: 'trusted' } },
+      tui: { x: 1 },
+    })
     expect(readFileSync(file, 'utf8')).not.toContain('vtcode')
   })
 
@@ -351,24 +455,39 @@ describe('the settings of a client, as a document', () => {
       await setup(made, client)
       const file = files[client]!(made)
       const text = readFileSync(file, 'utf8')
-      const added = client === 'codex' ? text.replace(/^args.*$/m, (line) => `${line}\nstartup_timeout_sec = 20 # slow disk\nenv = { A = "1" }`) : text.replace(/"args"|"command": \[/, (key) => `"mine": { "a": [1] },\n      ${key}`)
+      const added =
+        client === 'codex'
+          ? text.replace(/^args.*$/m, (line) => `${line}\nstartup_timeout_sec = 20 # slow disk\nenv = { A = "1" }`)
+          : text.replace(/"args"|"command": \[/, (key) => `"mine": { "a": [1] },\n      ${key}`)
       expect(added).not.toBe(text)
       await writeFile(file, added)
       expect((await setup(made, client)).stdout).toContain('as it should be')
       await writeFile(file, added.replace(/"mcp"(?=,|\s*\])/, '"mcp", "--old"'))
       expect((await setup(made, client)).code).toBe(0)
-      expect(readFileSync(file, 'utf8')).toMatch(client === 'codex' ? /startup_timeout_sec = 20 # slow disk\nenv = \{ A = "1" \}/ : /"mine": \{ "a": \[1\] \}/)
+      expect(readFileSync(file, 'utf8')).toMatch(
+        client === 'codex' ? /startup_timeout_sec = 20 # slow disk\nenv = \{ A = "1" \}/ : /"mine": \{ "a": \[1\] \}/,
+      )
       expect(readFileSync(file, 'utf8')).not.toContain('--old')
     }
   })
 
   it.each(recorded)('of %s stay what the client itself wrote, before us and after us', async (client) => {
-    const [written, rewritten] = ['written', 'rewritten'].map((which) => readFileSync(new URL(names.find((name) => name.startsWith(`${client}.${which}`))!, folder), 'utf8')) as [string, string]
+    const [written, rewritten] = ['written', 'rewritten'].map((which) =>
+      readFileSync(
+        new URL(
+          names.find((name) => name.startsWith(`${client}.${which}`))!,
+          folder,
+        ),
+        'utf8',
+      ),
+    ) as [string, string]
     await using made = await tempWorkspace()
     await writeFile(join(made.home, 'vtcode'), '#!/bin/sh\n', { mode: 0o755 })
-    const run = (...flags: string[]) => vtcode(made, ['setup', client, '--yes', ...flags], { env: { PATH: `${made.home}:${process.env['PATH']}` } })
+    const run = (...flags: string[]) =>
+      vtcode(made, ['setup', client, '--yes', ...flags], { env: { PATH: `${made.home}:${process.env['PATH']}` } })
     const file = await put(made, client, written)
-    const read = async (): Promise<any> => (client === 'codex' ? toml.read(file) : JSON.parse(readFileSync(file, 'utf8')))
+    const read = async (): Promise<any> =>
+      client === 'codex' ? toml.read(file) : JSON.parse(readFileSync(file, 'utf8'))
     const servers = async (): Promise<Record<string, object>> => {
       const settings = await read()
       return ['mcpServers', 'mcp_servers', 'mcp', 'amp.mcpServers'].map((key) => settings[key]).find(Boolean)
@@ -391,30 +510,67 @@ describe('the settings of a client, as a document', () => {
   })
 
   it('keep comments and trailing commas where the client takes them', async () => {
-    for (const [client, key] of [['vscode', 'servers'], ['zed', 'context_servers'], ['cursor', 'mcpServers'], ['gemini', 'mcpServers'], ['opencode', 'mcp'], ['copilot', 'mcpServers'], ['qwen', 'mcpServers'], ['amp', 'amp.mcpServers']] as const) {
-      for (const text of [`// first\n{\n\t"mine": 1, /* in between */\n\t"${key}": {\n\t\t// theirs\n\t\t"other": { "url": "https://x//y" }, // kept\n\t},\n}\n// last\n`, `{\r\n  "${key}": {\r\n    // nothing yet\r\n  }\r\n}\r\n`, '{ /* nothing */ }']) {
+    for (const [client, key] of [
+      ['vscode', 'servers'],
+      ['zed', 'context_servers'],
+      ['cursor', 'mcpServers'],
+      ['gemini', 'mcpServers'],
+      ['opencode', 'mcp'],
+      ['copilot', 'mcpServers'],
+      ['qwen', 'mcpServers'],
+      ['amp', 'amp.mcpServers'],
+    ] as const) {
+      for (const text of [
+        `// first\n{\n\t"mine": 1, /* in between */\n\t"${key}": {\n\t\t// theirs\n\t\t"other": { "url": "https://x//y" }, // kept\n\t},\n}\n// last\n`,
+        `{\r\n  "${key}": {\r\n    // nothing yet\r\n  }\r\n}\r\n`,
+        '{ /* nothing */ }',
+      ]) {
         await using made = await tempWorkspace()
         const file = await put(made, client, text)
         expect((await setup(made, client)).code).toBe(0)
         const after = readFileSync(file, 'utf8')
-        for (const comment of text.match(/\/\/ \w+|\/\* [\w ]+\*\//g)!) expect([client, after]).toEqual([client, expect.stringContaining(comment)])
+        for (const comment of text.match(/\/\/ \w+|\/\* [\w ]+\*\//g)!)
+          expect([client, after]).toEqual([client, expect.stringContaining(comment)])
         expect(after).toContain('"vtcode"')
         expect((await setup(made, client)).stdout).toContain('as it should be')
         await setup(made, client, '--undo')
         const undone = readFileSync(file, 'utf8')
         expect(undone).not.toContain('vtcode')
-        for (const comment of text.match(/\/\/ \w+|\/\* [\w ]+\*\//g)!) expect([client, undone]).toEqual([client, expect.stringContaining(comment)])
+        for (const comment of text.match(/\/\/ \w+|\/\* [\w ]+\*\//g)!)
+          expect([client, undone]).toEqual([client, expect.stringContaining(comment)])
       }
     }
   })
 
   it.each<[string, string]>([
-    ['codex', 'model = '], ['codex', '[mcp_servers.vtcode'], ['codex', 'a = 1\na = 2\n'], ['codex', 'mcp_servers = 1\n'], ['codex', '[[mcp_servers]]\nx = 1\n'], ['codex', 'mcp_servers = { vtcode = "x" }\n'], ['codex', 'x = { a = 1\n'], ['codex', 'd = 1979-13-40\n'],
-    ['vscode', '{ "servers": {'], ['vscode', '{ "servers": [] }'], ['vscode', '{ "servers": { "vtcode": 1 } }'], ['zed', '// only\n'], ['opencode', '{ "mcp": {} } x'], ['gemini', '{ "mcpServers": {}, "mcpServers": { "other": {} } }'], ['cursor', '{ mcpServers: {} }'], ['claude-code', '{ "mcpServers": {}, }'], ['cline', '{ // no\n}'], ['windsurf', '{ // no\n}'], ['amp', '{ "amp.mcpServers": [] }'], ['copilot', '[]'], ['qwen', '{'],
+    ['codex', 'model = '],
+    ['codex', '[mcp_servers.vtcode'],
+    ['codex', 'a = 1\na = 2\n'],
+    ['codex', 'mcp_servers = 1\n'],
+    ['codex', '[[mcp_servers]]\nx = 1\n'],
+    ['codex', 'mcp_servers = { vtcode = "x" }\n'],
+    ['codex', 'x = { a = 1\n'],
+    ['codex', 'd = 1979-13-40\n'],
+    ['vscode', '{ "servers": {'],
+    ['vscode', '{ "servers": [] }'],
+    ['vscode', '{ "servers": { "vtcode": 1 } }'],
+    ['zed', '// only\n'],
+    ['opencode', '{ "mcp": {} } x'],
+    ['gemini', '{ "mcpServers": {}, "mcpServers": { "other": {} } }'],
+    ['cursor', '{ mcpServers: {} }'],
+    ['claude-code', '{ "mcpServers": {}, }'],
+    ['cline', '{ // no\n}'],
+    ['windsurf', '{ // no\n}'],
+    ['amp', '{ "amp.mcpServers": [] }'],
+    ['copilot', '[]'],
+    ['qwen', '{'],
   ])('of %s are refused and left as they were where they are broken: %j', async (client, text) => {
     await using made = await tempWorkspace()
     const file = await put(made, client, text)
-    expect(await setup(made, client)).toMatchObject({ code: 1, stderr: expect.stringMatching(/is not changed: .*Enter this yourself under /s) })
+    expect(await setup(made, client)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/is not changed: .*Enter this yourself under /s),
+    })
     expect(readFileSync(file, 'utf8')).toBe(text)
   })
 })

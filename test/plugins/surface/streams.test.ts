@@ -5,7 +5,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { textOf } from '../../house/sources.js'
 import { checkLog } from '../../support/invariants.js'
-import { call, eventsOf, home, logOf, startPeer, vtcode, type Answer, type Home, type Peer } from '../../support/peer.js'
+import {
+  call,
+  eventsOf,
+  home,
+  logOf,
+  startPeer,
+  vtcode,
+  type Answer,
+  type Home,
+  type Peer,
+} from '../../support/peer.js'
 import { eventually, nap, processesWith } from '../../support/exec.js'
 import { bin, typing } from '../../support/terminal.js'
 
@@ -13,7 +23,11 @@ const held: AsyncDisposable[] = []
 afterEach(async () => {
   for (const one of held.splice(0).reverse()) await one[Symbol.asyncDispose]()
 })
-async function scene(script: Answer[], files = {}, extra: Parameters<typeof home>[2] = {}): Promise<{ peer: Peer; place: Home }> {
+async function scene(
+  script: Answer[],
+  files = {},
+  extra: Parameters<typeof home>[2] = {},
+): Promise<{ peer: Peer; place: Home }> {
   const peer = await startPeer(script)
   held.push(peer)
   const place = await home(peer, files, extra)
@@ -22,7 +36,8 @@ async function scene(script: Answer[], files = {}, extra: Parameters<typeof home
 }
 const slow: Answer = { content: 'slow '.repeat(2000), how: { latency: 20, chunkSize: 5 } }
 const answers = (count: number): Answer[] => Array.from({ length: count }, () => ({ content: 'ok' }))
-const sessions = (place: Home): string[] => readdirSync(join(place.root, '.vtcode/sessions')).filter((name) => name.startsWith('ses_'))
+const sessions = (place: Home): string[] =>
+  readdirSync(join(place.root, '.vtcode/sessions')).filter((name) => name.startsWith('ses_'))
 
 describe('no verb', () => {
   it('is the chat at a terminal and a usage error elsewhere', async () => {
@@ -32,7 +47,13 @@ describe('no verb', () => {
     at.terminal.write('\x04')
     expect((await at.end()).code).toBe(0)
     for (const input of [undefined, 'hello\n']) {
-      expect(await vtcode(place, [], input === undefined ? {} : { input })).toEqual({ code: 2, out: '', err: expect.stringMatching(/^vtcode: error: Say what to do; known verbs: agents, approvals, ask, .*\nSee `vtcode help`\.\n$/) })
+      expect(await vtcode(place, [], input === undefined ? {} : { input })).toEqual({
+        code: 2,
+        out: '',
+        err: expect.stringMatching(
+          /^vtcode: error: Say what to do; known verbs: agents, approvals, ask, .*\nSee `vtcode help`\.\n$/,
+        ),
+      })
     }
   })
 })
@@ -50,11 +71,15 @@ describe('the common flags', () => {
     models: ['models'],
   }
   const talking = ['ask', 'exec', 'exec resume', 'chat', 'resume']
-  const everywhere = '--workspace . --mode plan --allowed-tools unified_file --disallowed-tools unified_exec --config agent.model=peer/m --quiet --verbose --log-level info --no-color'.split(' ')
+  const everywhere =
+    '--workspace . --mode plan --allowed-tools unified_file --disallowed-tools unified_exec --config agent.model=peer/m --quiet --verbose --log-level info --no-color'.split(
+      ' ',
+    )
   const runner = async (script: Answer[]) => {
     const { place } = await scene(script)
     await vtcode(place, ['exec', '--session-id', 'ses_a', 'first'])
-    return (name: string, ...flags: string[]) => vtcode(place, [...verbs[name]!, ...flags], { input: name === 'chat' ? 'hello\n' : '' })
+    return (name: string, ...flags: string[]) =>
+      vtcode(place, [...verbs[name]!, ...flags], { input: name === 'chat' ? 'hello\n' : '' })
   }
   it('work with every verb where they mean something', async () => {
     const ran = await runner(answers(20))
@@ -65,54 +90,125 @@ describe('the common flags', () => {
       const { code, out } = await ran(name, '--json')
       expect([name, code, eventsOf(out).length > 0]).toEqual([name, 0, true])
     }
-    for (const name of ['ask', 'exec', 'chat']) for (const flags of [['--session-id', `ses_${name}`], ['--resume', 'ses_a'], ['--continue']]) expect([name, flags, (await ran(name, ...flags)).code]).toEqual([name, flags, 0])
+    for (const name of ['ask', 'exec', 'chat'])
+      for (const flags of [['--session-id', `ses_${name}`], ['--resume', 'ses_a'], ['--continue']])
+        expect([name, flags, (await ran(name, ...flags)).code]).toEqual([name, flags, 0])
   })
 
   it('are refused with a reason where they mean nothing', async () => {
     const ran = await runner(answers(1))
-    const goes = (flag: string, with_what: string) => ({ code: 2, out: '', err: `vtcode: error: ${flag} has no place here; ${with_what}.\n` })
-    for (const name of Object.keys(verbs)) expect(await ran(name, '--agent', 'x')).toEqual(goes('--agent', 'agents work beside a conversation, `vtcode agents` lists them'))
+    const goes = (flag: string, with_what: string) => ({
+      code: 2,
+      out: '',
+      err: `vtcode: error: ${flag} has no place here; ${with_what}.\n`,
+    })
+    for (const name of Object.keys(verbs))
+      expect(await ran(name, '--agent', 'x')).toEqual(
+        goes('--agent', 'agents work beside a conversation, `vtcode agents` lists them'),
+      )
     expect(await ran('chat', '--json')).toEqual(goes('--json', 'it goes with call, ask, exec, resume and with lists'))
     expect(await ran('models', '--model', 'peer/m')).toEqual(goes('--model', 'it goes with ask, exec, chat and resume'))
-    for (const flag of ['--resume', '--continue', '--session-id', '--provider']) expect(await ran('sessions', flag)).toMatchObject({ code: 2, err: expect.stringContaining(`${flag} has no place here; it goes with ask, exec`) })
-    expect(await ran('exec resume', '--session-id', 'ses_b')).toMatchObject({ code: 2, err: expect.stringContaining('--session-id names a new session') })
-    expect(await ran('resume', '--session-id', 'ses_b')).toMatchObject({ code: 2, err: expect.stringContaining('--session-id belongs to --fork') })
+    for (const flag of ['--resume', '--continue', '--session-id', '--provider'])
+      expect(await ran('sessions', flag)).toMatchObject({
+        code: 2,
+        err: expect.stringContaining(`${flag} has no place here; it goes with ask, exec`),
+      })
+    expect(await ran('exec resume', '--session-id', 'ses_b')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--session-id names a new session'),
+    })
+    expect(await ran('resume', '--session-id', 'ses_b')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--session-id belongs to --fork'),
+    })
   })
 
   it('that are unknown are answered with the nearest one, exit 2, and help goes to stdout', async () => {
     const { place } = await scene([])
     for (const [verb, ...words] of Object.values(verbs)) {
-      expect(await vtcode(place, [verb!, ...words, '--workspaces'])).toEqual({ code: 2, out: '', err: expect.stringMatching(new RegExp(`^vtcode: error: unknown option '--workspaces'.*\nSee \`vtcode ${verb}(?: resume)? --help\`\\.\n$`, 's')) })
-      expect(await vtcode(place, [verb!, '--help'])).toEqual({ code: 0, out: expect.stringMatching(/^Usage: vtcode /), err: '' })
+      expect(await vtcode(place, [verb!, ...words, '--workspaces'])).toEqual({
+        code: 2,
+        out: '',
+        err: expect.stringMatching(
+          new RegExp(
+            `^vtcode: error: unknown option '--workspaces'.*\nSee \`vtcode ${verb}(?: resume)? --help\`\\.\n$`,
+            's',
+          ),
+        ),
+      })
+      expect(await vtcode(place, [verb!, '--help'])).toEqual({
+        code: 0,
+        out: expect.stringMatching(/^Usage: vtcode /),
+        err: '',
+      })
     }
     expect((await vtcode(place, ['exec', '--jsno', 'x'])).err).toContain('(Did you mean --json?)')
-    expect(await vtcode(place, ['--workspace', 'nowhere', 'exec', 'x'])).toEqual({ code: 2, out: '', err: expect.stringContaining("--workspace takes a folder; 'nowhere' is not a folder.") })
-    expect(await vtcode(place, ['sessions', 'shwo'])).toMatchObject({ code: 2, err: "vtcode: error: Unknown sub-command 'shwo' (did you mean show?); known: list, show, rename, flag, repair, adopt, delete, gc.\nSee `vtcode sessions --help`.\n" })
+    expect(await vtcode(place, ['--workspace', 'nowhere', 'exec', 'x'])).toEqual({
+      code: 2,
+      out: '',
+      err: expect.stringContaining("--workspace takes a folder; 'nowhere' is not a folder."),
+    })
+    expect(await vtcode(place, ['sessions', 'shwo'])).toMatchObject({
+      code: 2,
+      err: "vtcode: error: Unknown sub-command 'shwo' (did you mean show?); known: list, show, rename, flag, repair, adopt, delete, gc.\nSee `vtcode sessions --help`.\n",
+    })
     // One that needs no name takes no word of an unknown one, and what is wrong with a sub-command is explained by its own help.
-    expect(await vtcode(place, ['config', 'set', 'policy.mode', 'auto'])).toMatchObject({ code: 2, err: expect.stringMatching(/^vtcode: error: Unknown sub-command 'set' .*; known: show, get, validate, path, schema\.\n/) })
-    expect(await vtcode(place, ['plugins', 'new', 'a', '--template', 'x'])).toMatchObject({ code: 2, err: expect.stringMatching(/choices are js, [\s\S]*\nSee `vtcode plugins new --help`\.\n$/) })
-    expect(await vtcode(place, ['schedule', 'create', '--every', '1h', 'hi'])).toMatchObject({ code: 2, err: "vtcode: error: 'hi' has no place here; `vtcode schedule create` takes no word besides its flags.\nSee `vtcode schedule create --help`.\n" })
-    expect(await vtcode(place, ['undo', '1', '2'])).toMatchObject({ code: 2, err: expect.stringContaining("'2' has no place here; `vtcode undo` takes 1 word besides its flags.") })
-    expect(await vtcode(place, ['config', 'get', 'policy.mod'])).toMatchObject({ code: 1, err: expect.stringContaining("'policy.mod' is not set (did you mean policy.mode?)") })
+    expect(await vtcode(place, ['config', 'set', 'policy.mode', 'auto'])).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(
+        /^vtcode: error: Unknown sub-command 'set' .*; known: show, get, validate, path, schema\.\n/,
+      ),
+    })
+    expect(await vtcode(place, ['plugins', 'new', 'a', '--template', 'x'])).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/choices are js, [\s\S]*\nSee `vtcode plugins new --help`\.\n$/),
+    })
+    expect(await vtcode(place, ['schedule', 'create', '--every', '1h', 'hi'])).toMatchObject({
+      code: 2,
+      err: "vtcode: error: 'hi' has no place here; `vtcode schedule create` takes no word besides its flags.\nSee `vtcode schedule create --help`.\n",
+    })
+    expect(await vtcode(place, ['undo', '1', '2'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("'2' has no place here; `vtcode undo` takes 1 word besides its flags."),
+    })
+    expect(await vtcode(place, ['config', 'get', 'policy.mod'])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("'policy.mod' is not set (did you mean policy.mode?)"),
+    })
   })
 
   it('of the chat are known to what draws its screen before the program is there, with those that take a value', async () => {
     const { place } = await scene([])
-    const shown = [...(await vtcode(place, ['chat', '--help'])).out.matchAll(/^ {2}(--[a-z-]+)( <)?/gm)].map(([, flag, value]) => [flag, value !== undefined])
-    const known = [...textOf('plugins/surface/chat/front.ts').matchAll(/'(--[a-z-]+)': (true|false)/g)].map(([, flag, value]) => [flag, value === 'true'])
+    const shown = [...(await vtcode(place, ['chat', '--help'])).out.matchAll(/^ {2}(--[a-z-]+)( <)?/gm)].map(
+      ([, flag, value]) => [flag, value !== undefined],
+    )
+    const known = [...textOf('plugins/surface/chat/front.ts').matchAll(/'(--[a-z-]+)': (true|false)/g)].map(
+      ([, flag, value]) => [flag, value === 'true'],
+    )
     // Who asks for lines has no screen.
     expect(Object.fromEntries(known)).toEqual(Object.fromEntries(shown.filter(([flag]) => flag !== '--plain')))
   })
 
   it('--quiet leaves on stderr what goes wrong, for every verb', async () => {
     const step: Answer = { toolCalls: [call('unified_search', { action: 'list' })] }
-    const { place } = await scene([step, { content: 'a' }, step, { content: 'b' }, { content: 'c' }, { error: { message: 'no' }, status: 400 }])
+    const { place } = await scene([
+      step,
+      { content: 'a' },
+      step,
+      { content: 'b' },
+      { content: 'c' },
+      { error: { message: 'no' }, status: 400 },
+    ])
     expect(await vtcode(place, ['exec', '--quiet', 'x'])).toEqual({ code: 0, out: 'a\n', err: '' })
     expect(await vtcode(place, ['--quiet', 'chat'], { input: 'x\n' })).toEqual({ code: 0, out: 'b\n', err: '' })
     expect(await vtcode(place, ['ask', '--quiet', 'x'])).toEqual({ code: 0, out: 'c\n', err: '' })
     expect(await vtcode(place, ['models', '--quiet'])).toMatchObject({ code: 0, err: '' })
     expect(await vtcode(place, ['revert', '--quiet', '--turn', '1'])).toMatchObject({ code: 0, err: '' })
-    expect(await vtcode(place, ['exec', '--quiet', 'x'])).toMatchObject({ code: 1, out: '', err: expect.stringContaining('VT_LLM_REQUEST') })
+    expect(await vtcode(place, ['exec', '--quiet', 'x'])).toMatchObject({
+      code: 1,
+      out: '',
+      err: expect.stringContaining('VT_LLM_REQUEST'),
+    })
   })
 })
 
@@ -130,7 +226,12 @@ describe('colours', () => {
     const at = await typing((await scene(script)).place, ['exec', 'x'])
     expect((await at.until('✗ unified_file')) + (await at.end()).rest).toContain(colour)
     expect(await shown([])).toContain(colour)
-    for (const plain of [await shown(['--no-color']), await shown([], { NO_COLOR: '1' }), await shown([], { TERM: 'dumb' })]) expect(plain).not.toContain(colour)
+    for (const plain of [
+      await shown(['--no-color']),
+      await shown([], { NO_COLOR: '1' }),
+      await shown([], { TERM: 'dumb' }),
+    ])
+      expect(plain).not.toContain(colour)
     const { place } = await scene([{ toolCalls: [wrong] }, { content: 'ok' }])
     expect((await vtcode(place, ['exec', 'x'])).err).not.toContain('\u001b')
   })
@@ -156,13 +257,21 @@ describe('signals', () => {
     ['SIGHUP', 130],
   ] as const)('%s ends a run: its programs are gone, its log is whole', async (signal, expected) => {
     const program = nap()
-    const { place } = await scene([{ toolCalls: [call('unified_exec', { action: 'run', command: program })] }], {}, allowed)
-    const { code } = await vtcode(place, ['exec', '--json', 'go'], { started: (child) => void eventually(() => processesWith(program).length > 0).then(() => child.kill(signal)) })
+    const { place } = await scene(
+      [{ toolCalls: [call('unified_exec', { action: 'run', command: program })] }],
+      {},
+      allowed,
+    )
+    const { code } = await vtcode(place, ['exec', '--json', 'go'], {
+      started: (child) => void eventually(() => processesWith(program).length > 0).then(() => child.kill(signal)),
+    })
     expect(code).toBe(expected)
     const log = logOf(place, sessions(place)[0]!)
     checkLog(log)
     expect(log.at(-1)).toMatchObject({ type: 'thread.completed', outcome_code: 'cancelled' })
-    expect(log.filter(({ type }) => type === 'turn.failed' || type === 'turn.completed')).toMatchObject([{ code: 'VT_CANCELLED' }])
+    expect(log.filter(({ type }) => type === 'turn.failed' || type === 'turn.completed')).toMatchObject([
+      { code: 'VT_CANCELLED' },
+    ])
     // What was killed as the program ended may take a moment to be gone; nothing outlives its owner by more than 2 s.
     expect(await eventually(() => processesWith(program).length === 0)).toBe(true)
   })
@@ -170,10 +279,25 @@ describe('signals', () => {
   it('presses within 200 ms count once, and a second one soon after ends at once', async () => {
     // The end of a session waits for it.
     const ending = nap()
-    const { place } = await scene([slow, slow], {}, { settings: { agent: { model: 'peer/m' }, hooks: { SessionEnd: [{ hooks: [{ command: ending, timeout_secs: 60 }] }] } } })
+    const { place } = await scene(
+      [slow, slow],
+      {},
+      {
+        settings: {
+          agent: { model: 'peer/m' },
+          hooks: { SessionEnd: [{ hooks: [{ command: ending, timeout_secs: 60 }] }] },
+        },
+      },
+    )
     const pressing = async (press: (child: ChildProcess) => Promise<unknown>) => {
       let pressed: Promise<unknown> | undefined
-      const { code } = await vtcode(place, ['exec', '--json', 'go'], { started: (child) => child.stdout!.on('data', (chunk: Buffer) => String(chunk).includes('agent_message') && (pressed ??= press(child))) })
+      const { code } = await vtcode(place, ['exec', '--json', 'go'], {
+        started: (child) =>
+          child.stdout!.on(
+            'data',
+            (chunk: Buffer) => String(chunk).includes('agent_message') && (pressed ??= press(child)),
+          ),
+      })
       await eventually(() => processesWith(ending).length === 0)
       return [code, await pressed, processesWith(ending)]
     }
@@ -196,7 +320,11 @@ describe('signals', () => {
 
   it('a reader that goes away ends the run like SIGTERM, with a readable log', async () => {
     const { place } = await scene([slow])
-    const shell = spawn('/bin/bash', ['-c', `"${process.execPath}" "${bin}" exec --json go | head -c1; echo " \${PIPESTATUS[0]}"`], { cwd: place.root, env: place.env, stdio: ['ignore', 'pipe', 'ignore'] })
+    const shell = spawn(
+      '/bin/bash',
+      ['-c', `"${process.execPath}" "${bin}" exec --json go | head -c1; echo " \${PIPESTATUS[0]}"`],
+      { cwd: place.root, env: place.env, stdio: ['ignore', 'pipe', 'ignore'] },
+    )
     let out = ''
     shell.stdout.on('data', (chunk: Buffer) => (out += String(chunk)))
     await new Promise((resolve) => shell.on('close', resolve))

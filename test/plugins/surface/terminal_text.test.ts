@@ -21,7 +21,11 @@ async function shown(place: Home, words: string[]): Promise<{ code: number | nul
 /** The same of a process at a real terminal. */
 async function shownByProcess(place: Home, words: string[]): Promise<{ code: number; text: string }> {
   // The terminal of the tests is read for 200 ms after its program ended, which is too short on a busy machine: a shell stays until all was seen.
-  const { terminal, until, end } = await typing(place, ['-c', '"$0" "$@"; code=$?; printf "<end>"; read -r _; exit $code', process.execPath, bin, ...words], { program: 'sh', env: { NO_COLOR: '1' } })
+  const { terminal, until, end } = await typing(
+    place,
+    ['-c', '"$0" "$@"; code=$?; printf "<end>"; read -r _; exit $code', process.execPath, bin, ...words],
+    { program: 'sh', env: { NO_COLOR: '1' } },
+  )
   const text = await until('<end>')
   terminal.write('\r')
   return { code: (await end()).code, text: text.replaceAll('\r', '').replace(/<end>$/, '') }
@@ -48,7 +52,8 @@ describe('at a terminal', () => {
     const flag = (name: string) => (words[0] === 'call' ? [words[0], name, ...words.slice(1)] : [...words, name])
     const document = await piped(place, words)
     expect(document.trim().split('\n')).toHaveLength(1)
-    const same = (one: string): unknown => JSON.parse(one.replace(/"(duration_ms|at|time|mtime_ms)":\s*[\d.]+/g, '"$1":0'))
+    const same = (one: string): unknown =>
+      JSON.parse(one.replace(/"(duration_ms|at|time|mtime_ms)":\s*[\d.]+/g, '"$1":0'))
     expect(same((await shown(place, flag('--json'))).text)).toEqual(same(document))
     expect(await piped(place, flag('--text'))).toMatch(text)
   })
@@ -56,7 +61,10 @@ describe('at a terminal', () => {
   it('a process at a real terminal prints text too, and one JSON document with --json', async () => {
     const place = await at()
     const words = ['unified_file', 'read', '--path', 'a.txt']
-    expect(await shownByProcess(place, ['call', ...words])).toEqual({ code: 0, text: expect.stringMatching(/^(?!\{)[\s\S]*hello\n$/) })
+    expect(await shownByProcess(place, ['call', ...words])).toEqual({
+      code: 0,
+      text: expect.stringMatching(/^(?!\{)[\s\S]*hello\n$/),
+    })
     const { code, text } = await shownByProcess(place, ['call', '--json', ...words])
     expect([code, JSON.parse(text)]).toEqual([0, expect.objectContaining({ ok: true })])
   })
@@ -64,9 +72,20 @@ describe('at a terminal', () => {
   it('a call that fails says what is wrong and what to type next, and that works', async () => {
     const place = await at()
     const { code, text } = await shown(place, ['call', 'unified_file', 'read', '--path', 'a.tx'])
-    expect([code, text]).toEqual([1, expect.stringMatching(/^vtcode: error: VT_PATH_NOT_FOUND: 'a\.tx' does not exist[\s\S]*\n {2}\S/)])
+    expect([code, text]).toEqual([
+      1,
+      expect.stringMatching(/^vtcode: error: VT_PATH_NOT_FOUND: 'a\.tx' does not exist[\s\S]*\n {2}\S/),
+    ])
     expect(text).not.toMatch(/[{}]/)
-    const denied = await shown(place, ['call', '--mode', 'plan', 'unified_exec', 'run', '--command', 'cat a.txt > b.txt'])
+    const denied = await shown(place, [
+      'call',
+      '--mode',
+      'plan',
+      'unified_exec',
+      'run',
+      '--command',
+      'cat a.txt > b.txt',
+    ])
     const next = /Next: vtcode (call .*)$/m.exec(denied.text)?.[1]
     expect(next).toBe('call unified_file read --path a.txt')
   })
@@ -82,14 +101,28 @@ describe('at a terminal', () => {
 describe('vtcode sessions', () => {
   const denied = call('unified_file', { action: 'write', path: 'x.txt', content: 'x', mode: 'fail_if_exists' })
   it('tells how each run ended, and when, in words', async () => {
-    const place = await at([{ content: 'a' }, { toolCalls: [denied] }, { content: 'Not done.' }, { content: 'Not done.' }])
+    const place = await at([
+      { content: 'a' },
+      { toolCalls: [denied] },
+      { content: 'Not done.' },
+      { content: 'Not done.' },
+    ])
     expect((await vtcode(place, ['exec', 'say a'])).code).toBe(0)
     expect((await vtcode(place, ['exec', '--mode', 'plan', 'write x'])).code).toBe(1)
     const { text } = await shown(place, ['sessions'])
     expect(text).toMatch(/^ses_\w+ {2}(?:just now|\d+ min ago) {2}escalated {2}1 turn {2}write x$/m)
     expect(text).toMatch(/^ses_\w+ {2}(?:just now|\d+ min ago) {2}completed {2}1 turn {2}say a$/m)
-    const [last, first] = JSON.parse(await piped(place, ['sessions'])) as { session_id: string; status: string; outcome: string }[]
-    expect([last!.status, last!.outcome, first!.status, first!.outcome]).toEqual(['idle', 'escalated', 'completed', 'success'])
+    const [last, first] = JSON.parse(await piped(place, ['sessions'])) as {
+      session_id: string
+      status: string
+      outcome: string
+    }[]
+    expect([last!.status, last!.outcome, first!.status, first!.outcome]).toEqual([
+      'idle',
+      'escalated',
+      'completed',
+      'success',
+    ])
     expect((await shown(place, ['sessions', 'show', last!.session_id])).text).toMatch(/^status +escalated$/m)
   })
 
@@ -103,7 +136,12 @@ describe('vtcode sessions', () => {
 describe('vtcode exec', () => {
   it('counts the requests that were made, not the turn that they belong to', async () => {
     const list = (path: string): Answer => ({ toolCalls: [call('unified_search', { action: 'list', path })] })
-    const place = await at([list('.'), list('src'), { toolCalls: [call('unified_file', { action: 'read', path: 'a.txt' })] }, { content: 'Done.' }])
+    const place = await at([
+      list('.'),
+      list('src'),
+      { toolCalls: [call('unified_file', { action: 'read', path: 'a.txt' })] },
+      { content: 'Done.' },
+    ])
     expect((await vtcode(place, ['exec', 'look'])).err).toMatch(/^success: 4 requests, \d+ tokens in/m)
   })
 })

@@ -4,7 +4,9 @@ import { vtcode } from '../../support/program.js'
 
 it('vtcode tools lists the actions of all tools or of one, for people and as JSON', async () => {
   await using made = await tempWorkspace()
-  expect((await vtcode(made, ['tools', '--text'])).stdout).toMatch(/^unified_file\n(?: {2}.*\n)* {2}read +read +Reads a file/m)
+  expect((await vtcode(made, ['tools', '--text'])).stdout).toMatch(
+    /^unified_file\n(?: {2}.*\n)* {2}read +read +Reads a file/m,
+  )
   const { tools } = JSON.parse((await vtcode(made, ['tools', '--json', 'unified_search'])).stdout)
   expect(tools.map(({ slot }: { slot: string }) => slot)).toContain('unified_search/grep')
   expect(tools.every(({ tool }: { tool: string }) => tool === 'unified_search')).toBe(true)
@@ -15,10 +17,15 @@ it('vtcode tools --json writes out the tools that the hints of errors name', asy
   const { stdout } = await vtcode(made, ['tools', '--json'])
   expect(stdout).not.toMatch(/\{(?:slot|tool):/)
   const { tools } = JSON.parse(stdout)
-  expect(tools.find(({ slot }: { slot: string }) => slot === 'load_skill').errors.VT_SKILL_UNKNOWN.hint).toBe('Use a name that list_skills gives.')
+  expect(tools.find(({ slot }: { slot: string }) => slot === 'load_skill').errors.VT_SKILL_UNKNOWN.hint).toBe(
+    'Use a name that list_skills gives.',
+  )
 })
 
 it('vtcode tools names the known ones for an unknown one', async () => {
   await using made = await tempWorkspace()
-  expect(await vtcode(made, ['tools', 'nonsense'])).toMatchObject({ code: 2, stderr: expect.stringContaining('unified_file') })
+  expect(await vtcode(made, ['tools', 'nonsense'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('unified_file'),
+  })
 })

@@ -5,7 +5,9 @@ import { tempWorkspace } from 'vtcode/test'
 import { vtcode } from '../../support/program.js'
 
 it('vtcode tour makes real calls over the folder, swaps one action, is refused once, and leaves nothing behind', async () => {
-  await using made = await tempWorkspace({ 'src/main.ts': 'export function ignite(engine: string) {\n  return engine\n}\nignite("x")\n' })
+  await using made = await tempWorkspace({
+    'src/main.ts': 'export function ignite(engine: string) {\n  return engine\n}\nignite("x")\n',
+  })
   const before = readdirSync(tmpdir()).filter((name) => name.startsWith('vtcode-tour-'))
   const ran = await vtcode(made, ['tour'])
   expect(ran).toMatchObject({ code: 0, stderr: '' })

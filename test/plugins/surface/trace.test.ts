@@ -23,14 +23,42 @@ describe.skipIf(lacks('chromium'))('the page of a trace in Chromium', () => {
       writeFileSync(join(place.root, '.vtcode/sessions', id, 'events.jsonl'), text)
     }
     put('ses_one', eventful().text)
-    put('ses_evil', new TraceLog('ses_evil').begin(evil).ask(evil).say({ type: 'agent_message', text: evil, status: 'completed' }).call(evil, { evil }, { output: `${evil}${'x'.repeat(200_000)}` }).stepEnd().turnEnd().end({ result: evil }).text)
-    const other = new TraceLog('ses_two').begin().ask('Fix the parser of src/a.ts.').call('unified_file', { action: 'read', path: 'src/a.ts' }).call('unified_search', { action: 'grep', pattern: 'b' }).stepEnd().turnEnd().end()
+    put(
+      'ses_evil',
+      new TraceLog('ses_evil')
+        .begin(evil)
+        .ask(evil)
+        .say({ type: 'agent_message', text: evil, status: 'completed' })
+        .call(evil, { evil }, { output: `${evil}${'x'.repeat(200_000)}` })
+        .stepEnd()
+        .turnEnd()
+        .end({ result: evil }).text,
+    )
+    const other = new TraceLog('ses_two')
+      .begin()
+      .ask('Fix the parser of src/a.ts.')
+      .call('unified_file', { action: 'read', path: 'src/a.ts' })
+      .call('unified_search', { action: 'grep', pattern: 'b' })
+      .stepEnd()
+      .turnEnd()
+      .end()
     put('ses_two', other.text)
     const large = new TraceLog('ses_large').begin()
     for (let turn = 0; turn < 20; turn++) {
       large.ask(`part ${turn}`)
       for (let step = 0; step < 50; step++) {
-        for (let call = 0; call < 10; call++) large.call('unified_exec', { action: 'run', command: `echo ${turn}-${step}-${call}` }, turn === 19 && step === 49 && call === 9 ? { error_code: 'VT_CALL_FAILED', output: 'lost' } : { output: `line of ${turn} ${step} ${call}\n`.repeat(4), command: `echo ${turn}-${step}-${call}`, exit_code: 0 })
+        for (let call = 0; call < 10; call++)
+          large.call(
+            'unified_exec',
+            { action: 'run', command: `echo ${turn}-${step}-${call}` },
+            turn === 19 && step === 49 && call === 9
+              ? { error_code: 'VT_CALL_FAILED', output: 'lost' }
+              : {
+                  output: `line of ${turn} ${step} ${call}\n`.repeat(4),
+                  command: `echo ${turn}-${step}-${call}`,
+                  exit_code: 0,
+                },
+          )
         large.stepEnd()
       }
       large.turnEnd()
@@ -93,7 +121,12 @@ describe.skipIf(lacks('chromium'))('the page of a trace in Chromium', () => {
     expect(await plain.locator('main').innerText()).toContain('Final answer')
     expect(await plain.locator('img').count()).toBe(0)
     const page = await open(url)
-    expect([await page.evaluate('window.hit'), await page.locator('img').count(), requests.filter((one) => one !== url), complaints]).toEqual([undefined, 0, [], []])
+    expect([
+      await page.evaluate('window.hit'),
+      await page.locator('img').count(),
+      requests.filter((one) => one !== url),
+      complaints,
+    ]).toEqual([undefined, 0, [], []])
     expect(await page.content()).not.toMatch(/[\u202e\u001b]/)
     const text = readFileSync(join(place.root, 'trace-ses_evil.html'), 'utf8')
     expect([text.length < 150_000, text.includes('more letters are in the log; --full shows it')]).toEqual([true, true])
@@ -103,7 +136,9 @@ describe.skipIf(lacks('chromium'))('the page of a trace in Chromium', () => {
 
   it('lays two runs side by side at the first call that differs', async () => {
     const page = await open(await make('ses_one', '--compare', 'ses_two'))
-    expect(await page.locator('#difference').innerText()).toMatch(/^2 first difference[^]*"pattern":"a"[^]*"pattern":"b"/)
+    expect(await page.locator('#difference').innerText()).toMatch(
+      /^2 first difference[^]*"pattern":"a"[^]*"pattern":"b"/,
+    )
     expect(await seriousFaults(page)).toEqual([])
   })
 
@@ -123,12 +158,25 @@ describe.skipIf(lacks('chromium'))('the page of a trace in Chromium', () => {
 })
 
 it('vtcode trace prints an outline, reads logs and folders by their path, and says what is wrong', async () => {
-  await using place = await home({ url: 'http://127.0.0.1:9' }, { 'log.jsonl': eventful().text.slice(0, -40), 'kept/events.jsonl': eventful().text })
+  await using place = await home(
+    { url: 'http://127.0.0.1:9' },
+    { 'log.jsonl': eventful().text.slice(0, -40), 'kept/events.jsonl': eventful().text },
+  )
   const outline = await vtcode(place, ['trace', 'kept', '--format', 'text'])
-  expect([outline.code, outline.out.includes('success, verified: 2 turns, 4 steps, 7 calls (3 failed)')]).toEqual([0, true])
+  expect([outline.code, outline.out.includes('success, verified: 2 turns, 4 steps, 7 calls (3 failed)')]).toEqual([
+    0,
+    true,
+  ])
   const cut = await vtcode(place, ['trace', 'log.jsonl', '--out', 'p.html'])
   expect([cut.code, cut.out, cut.err.includes('the last line was cut off')]).toEqual([0, 'p.html\n', true])
-  for (const [args, text] of [[['ses_none'], 'VT_SESSION_NOT_FOUND'], [[], 'VT_SESSION_NOT_FOUND'], [['kept', '--out', '../p.html'], 'leads outside'], [['none.jsonl'], 'none.jsonl'], [['kept', '--turn', 'x'], 'a turn is a number'], [['kept', '--format', 'pdf'], 'html']] as const) {
+  for (const [args, text] of [
+    [['ses_none'], 'VT_SESSION_NOT_FOUND'],
+    [[], 'VT_SESSION_NOT_FOUND'],
+    [['kept', '--out', '../p.html'], 'leads outside'],
+    [['none.jsonl'], 'none.jsonl'],
+    [['kept', '--turn', 'x'], 'a turn is a number'],
+    [['kept', '--format', 'pdf'], 'html'],
+  ] as const) {
     const { code, err } = await vtcode(place, ['trace', ...args])
     expect([code !== 0, err.includes(text)], `${args.join(' ')}: ${err}`).toEqual([true, true])
   }
@@ -136,15 +184,37 @@ it('vtcode trace prints an outline, reads logs and folders by their path, and sa
 
 it('vtcode trace reads ATIF: what vtcode wrote says the same again, what others wrote is shown, and what is none is refused with its place', async () => {
   const foreign = {
-    schema_version: 'ATIF-v1.8', session_id: 'other', agent: { name: 'other', version: '9', model_name: 'vendor/large' },
+    schema_version: 'ATIF-v1.8',
+    session_id: 'other',
+    agent: { name: 'other', version: '9', model_name: 'vendor/large' },
     steps: [
       { step_id: 1, source: 'system', message: 'Be careful.' },
-      { step_id: 2, source: 'user', message: [{ type: 'text', text: 'List the files.' }, { type: 'image', source: {} }] },
-      { step_id: 3, timestamp: '2026-02-01T00:00:00Z', source: 'agent', message: 'I list them.', tool_calls: [{ tool_call_id: 'x', function_name: 'shell', arguments: { cmd: 'ls' } }], observation: { results: [{ source_call_id: 'x', content: 'a.txt' }] }, metrics: { prompt_tokens: 11, completion_tokens: 7 } },
+      {
+        step_id: 2,
+        source: 'user',
+        message: [
+          { type: 'text', text: 'List the files.' },
+          { type: 'image', source: {} },
+        ],
+      },
+      {
+        step_id: 3,
+        timestamp: '2026-02-01T00:00:00Z',
+        source: 'agent',
+        message: 'I list them.',
+        tool_calls: [{ tool_call_id: 'x', function_name: 'shell', arguments: { cmd: 'ls' } }],
+        observation: { results: [{ source_call_id: 'x', content: 'a.txt' }] },
+        metrics: { prompt_tokens: 11, completion_tokens: 7 },
+      },
       { step_id: 4, source: 'user', message: 'Thanks.' },
     ],
   }
-  const files = { 'kept/events.jsonl': eventful().text, 'foreign.json': JSON.stringify(foreign), 'wrong.json': JSON.stringify({ ...foreign, steps: [{ source: 'robot' }] }), 'cut.json': JSON.stringify(foreign, null, 1).slice(0, -9) }
+  const files = {
+    'kept/events.jsonl': eventful().text,
+    'foreign.json': JSON.stringify(foreign),
+    'wrong.json': JSON.stringify({ ...foreign, steps: [{ source: 'robot' }] }),
+    'cut.json': JSON.stringify(foreign, null, 1).slice(0, -9),
+  }
   await using place = await home({ url: 'http://127.0.0.1:9' }, files)
   mkdirSync(join(place.root, '.vtcode/sessions/ses_one'), { recursive: true })
   writeFileSync(join(place.root, '.vtcode/sessions/ses_one/events.jsonl'), eventful().text)
@@ -152,11 +222,27 @@ it('vtcode trace reads ATIF: what vtcode wrote says the same again, what others 
   const outline = async (path: string) => (await vtcode(place, ['trace', path, '--format', 'text'])).out
   const [own, again] = [await outline('ses_one'), await outline('own.json')]
   expect([own, again].map((text) => /success, verified: 2 turns, 4 steps, 7 calls/.test(text))).toEqual([true, true])
-  for (const said of ['10000 tokens in', 'VT_POLICY_DENIED', '5000 tokens became 900', 'Done: the parser is fixed.', '0.3060 USD']) expect([said, own.includes(said), again.includes(said)]).toEqual([said, true, true])
+  for (const said of [
+    '10000 tokens in',
+    'VT_POLICY_DENIED',
+    '5000 tokens became 900',
+    'Done: the parser is fixed.',
+    '0.3060 USD',
+  ])
+    expect([said, own.includes(said), again.includes(said)]).toEqual([said, true, true])
   const other = await outline('foreign.json')
-  expect(other).toMatch(/2 turns, 1 steps, 1 calls [^]*Be careful\.[^]*List the files\.[^]*11 tokens in, 7 out[^]*shell[^]*Thanks\./)
-  for (const [path, says] of [['wrong.json', 'steps[0].source has to be system, user or agent'], ['cut.json', 'it is no JSON']] as const) {
-    expect(await vtcode(place, ['trace', path])).toMatchObject({ code: 1, out: '', err: expect.stringMatching(new RegExp(`VT_EXPORT_INVALID: [^]*${says.replace(/[[\]]/g, '\\$&')}`)) })
+  expect(other).toMatch(
+    /2 turns, 1 steps, 1 calls [^]*Be careful\.[^]*List the files\.[^]*11 tokens in, 7 out[^]*shell[^]*Thanks\./,
+  )
+  for (const [path, says] of [
+    ['wrong.json', 'steps[0].source has to be system, user or agent'],
+    ['cut.json', 'it is no JSON'],
+  ] as const) {
+    expect(await vtcode(place, ['trace', path])).toMatchObject({
+      code: 1,
+      out: '',
+      err: expect.stringMatching(new RegExp(`VT_EXPORT_INVALID: [^]*${says.replace(/[[\]]/g, '\\$&')}`)),
+    })
   }
 })
 
@@ -164,9 +250,13 @@ it('vtcode trace --open hands the page to the browser that the user names, and s
   await using place = await home({ url: 'http://127.0.0.1:9' }, { 'kept/events.jsonl': eventful().text })
   const browser = join(place.home, 'browser')
   writeFileSync(browser, `#!/bin/sh\necho "$1" > ${place.home}/opened\n`, { mode: 0o755 })
-  expect(await vtcode(place, ['trace', 'kept', '--out', 'größe 1.html', '--open'], { env: { BROWSER: browser } })).toMatchObject({ code: 0, out: 'größe 1.html\n', err: '' })
+  expect(
+    await vtcode(place, ['trace', 'kept', '--out', 'größe 1.html', '--open'], { env: { BROWSER: browser } }),
+  ).toMatchObject({ code: 0, out: 'größe 1.html\n', err: '' })
   await eventually(() => existsSync(join(place.home, 'opened')))
-  expect(readFileSync(join(place.home, 'opened'), 'utf8').trim()).toBe(pathToFileURL(join(place.root, 'größe 1.html')).href)
+  expect(readFileSync(join(place.home, 'opened'), 'utf8').trim()).toBe(
+    pathToFileURL(join(place.root, 'größe 1.html')).href,
+  )
   const none = await vtcode(place, ['trace', 'kept', '--open'], { env: { PATH: '/nonexistent' } })
   expect([none.code, none.err]).toEqual([0, 'vtcode: info: No browser was found; open the file yourself.\n'])
 })

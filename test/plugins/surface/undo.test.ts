@@ -35,14 +35,24 @@ const at = (path: string) => join(booted.root, path)
 const call = (tool: string, input: object) => booted.call(tool, input, { session: `session-${count++}` })
 /** A process of its own, which looks after the bounds of history with its first change. */
 const vtcodeCall = (...args: string[]) =>
-  spawnSync(process.execPath, ['dist/core/bin.js', 'call', '--workspace', booted.root, '--mode', 'auto', 'unified_file', ...args], {
-    encoding: 'utf8',
-    env: { ...process.env, HOME: booted.home },
-  })
+  spawnSync(
+    process.execPath,
+    ['dist/core/bin.js', 'call', '--workspace', booted.root, '--mode', 'auto', 'unified_file', ...args],
+    {
+      encoding: 'utf8',
+      env: { ...process.env, HOME: booted.home },
+    },
+  )
 const undo = async (...args: string[]) => {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()]
   const main = (await booted.kernel.inspection.loadSurface('undo'))!
-  const code = await main(booted.kernel, args, { stdin: new PassThrough(), stdout, stderr, env: {}, signal: new AbortController().signal })
+  const code = await main(booted.kernel, args, {
+    stdin: new PassThrough(),
+    stdout,
+    stderr,
+    env: {},
+    signal: new AbortController().signal,
+  })
   return { code, out: String(stdout.read() ?? ''), err: String(stderr.read() ?? '') }
 }
 /** Everything but what the program keeps: path → content, mode, or where a link points. */
@@ -80,7 +90,10 @@ describe('vtcode undo', () => {
       ['unified_file', { action: 'delete', path: 'b.txt' }],
       [
         'apply_patch',
-        { input: '*** Begin Patch\n*** Add File: p/q\n+1\n*** Update File: n/e/w\n*** Move to: w\n@@\n-x\n+y\n*** End Patch' },
+        {
+          input:
+            '*** Begin Patch\n*** Add File: p/q\n+1\n*** Update File: n/e/w\n*** Move to: w\n@@\n-x\n+y\n*** End Patch',
+        },
       ],
     ]
     const states = [tree()]
@@ -108,9 +121,13 @@ describe('vtcode undo', () => {
       ['unified_file', { action: 'copy', path: 'a.txt', destination: 'way/copy' }],
       ['unified_file', { action: 'move', path: 'b.txt', destination: 'way/b' }],
       ['unified_file', { action: 'delete', path: 'way/copy' }],
-      ['apply_patch', { input: '*** Begin Patch\n*** Add File: way/p\n+1\n*** Update File: way/sub/c.txt\n-C\n+CC\n*** End Patch' }],
+      [
+        'apply_patch',
+        { input: '*** Begin Patch\n*** Add File: way/p\n+1\n*** Update File: way/sub/c.txt\n-C\n+CC\n*** End Patch' },
+      ],
     ]
-    for (const [tool, input] of changes) expect(await call(tool, input), JSON.stringify(input)).toMatchObject({ ok: true })
+    for (const [tool, input] of changes)
+      expect(await call(tool, input), JSON.stringify(input)).toMatchObject({ ok: true })
     const { out } = await undo('--list')
     const second = out.split('\n').findIndex((line) => line.includes('dir/later')) + 1
     expect(await undo(`${second}`)).toMatchObject({ code: 0, err: '' })
@@ -165,14 +182,18 @@ describe('vtcode undo', () => {
   })
 
   it('gives back the original after any edits', async () => {
-    const bytes = fc.uint8Array({ maxLength: 40 }).map((raw) => Buffer.from([...raw.filter((byte) => byte !== 0), 0x40]))
+    const bytes = fc
+      .uint8Array({ maxLength: 40 })
+      .map((raw) => Buffer.from([...raw.filter((byte) => byte !== 0), 0x40]))
     const texts = fc.array(fc.string({ minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 4 })
     await fc.assert(
       fc.asyncProperty(bytes, texts, async (original, replacements) => {
         writeFileSync(at('f'), original)
         let changed = 0
         for (const text of replacements)
-          changed += (await call('unified_file', { action: 'edit', path: 'f', old_str: '@', new_str: `${text}@` })).ok ? 1 : 0
+          changed += (await call('unified_file', { action: 'edit', path: 'f', old_str: '@', new_str: `${text}@` })).ok
+            ? 1
+            : 0
         for (let i = 0; i < changed; i++) await undo()
         expect(readFileSync(at('f')).equals(original)).toBe(true)
       }),
@@ -193,7 +214,11 @@ describe('vtcode undo', () => {
     mkdirSync(at('.git/hooks'), { recursive: true })
     writeFileSync(at('.git/HEAD'), 'ref: x')
     writeFileSync(at('.env'), 'KEY=1')
-    for (const folder of ['.vtcode/history/x/99999999999999-abcdef-1', '.vtcode/history/x/99999999999999-abcdef-1-0123456789ab', `.vtcode/history/x/${genuine}`]) {
+    for (const folder of [
+      '.vtcode/history/x/99999999999999-abcdef-1',
+      '.vtcode/history/x/99999999999999-abcdef-1-0123456789ab',
+      `.vtcode/history/x/${genuine}`,
+    ]) {
       mkdirSync(at(folder), { recursive: true })
       writeFileSync(at(`${folder}/0`), 'evil')
       const hash = (text: string) => createHash('sha256').update(text).digest('hex')
@@ -203,7 +228,10 @@ describe('vtcode undo', () => {
         { op: 'write', path: '.git/HEAD', after: hash('ref: x'), made: [] },
         { op: 'write', path: 'b.txt', after: hash('b\n'), made: [] },
       ]
-      writeFileSync(at(`${folder}/record.json`), JSON.stringify({ id: '1', slot: 's', session: 'x', time: '', steps, seal: '0'.repeat(32) }))
+      writeFileSync(
+        at(`${folder}/record.json`),
+        JSON.stringify({ id: '1', slot: 's', session: 'x', time: '', steps, seal: '0'.repeat(32) }),
+      )
     }
     const list = await undo('--list')
     expect(list.code).toBe(0)
@@ -214,9 +242,20 @@ describe('vtcode undo', () => {
     expect(list.out.split('\n')).toHaveLength(3)
     expect(await undo()).toMatchObject({ code: 0, out: expect.stringContaining('made') })
     expect(await undo()).toMatchObject({ code: 1 })
-    expect([readdirSync(at('.git/hooks')), existsSync(at('.env')), existsSync(at('.git/HEAD')), existsSync(at('b.txt'))]).toEqual([[], true, true, true])
+    expect([
+      readdirSync(at('.git/hooks')),
+      existsSync(at('.env')),
+      existsSync(at('.git/HEAD')),
+      existsSync(at('b.txt')),
+    ]).toEqual([[], true, true, true])
     mkdirSync(at('.vtcode/history/y/anything'), { recursive: true })
-    const told = [1, 2].map(() => spawnSync(process.execPath, ['dist/core/bin.js', '--workspace', booted.root, 'undo', '--list'], { encoding: 'utf8', env: { ...process.env, HOME: booted.home } }).stderr)
+    const told = [1, 2].map(
+      () =>
+        spawnSync(process.execPath, ['dist/core/bin.js', '--workspace', booted.root, 'undo', '--list'], {
+          encoding: 'utf8',
+          env: { ...process.env, HOME: booted.home },
+        }).stderr,
+    )
     expect(told).toEqual([expect.stringContaining("'.vtcode/history/y' has no valid seal"), ''])
   })
 
@@ -238,12 +277,20 @@ describe('vtcode undo', () => {
     const other = openWorkspace(join(booted.root, 'dir'), { home: join(booted.home, '.vtcode') })
     const own = '99999999999999-abcdef-1'
     const home = `.vtcode/history/${session}`
-    const places = [`.vtcode/history/other/${genuine}`, `${home}/${own}-${seal.seal.nameMark('journal', `${home}/${own}`)}`, `${home}/${own}-${other.seal.nameMark('checkpoint', `${home}/${own}`)}`]
+    const places = [
+      `.vtcode/history/other/${genuine}`,
+      `${home}/${own}-${seal.seal.nameMark('journal', `${home}/${own}`)}`,
+      `${home}/${own}-${other.seal.nameMark('checkpoint', `${home}/${own}`)}`,
+    ]
     for (const place of places) bring(place)
     const named = `${home}/${own}-${seal.seal.nameMark('checkpoint', `${home}/${own}`)}`
     seal.close()
     other.close()
-    for (const spoil of [() => bring(named), () => truncateSync(at(`${named}/record.json`), 2 ** 30), () => (rmSync(at(`${named}/record.json`)), symlinkSync(at('.vtcode/history/other'), at(`${named}/record.json`)))]) {
+    for (const spoil of [
+      () => bring(named),
+      () => truncateSync(at(`${named}/record.json`), 2 ** 30),
+      () => (rmSync(at(`${named}/record.json`)), symlinkSync(at('.vtcode/history/other'), at(`${named}/record.json`))),
+    ]) {
       spoil()
       const { out } = await undo()
       expect([out.includes('made'), readFileSync(at('made'), 'utf8')]).toEqual([false, 'x'])

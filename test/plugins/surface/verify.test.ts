@@ -7,14 +7,18 @@ import { hold } from '../../support/inside.js'
 import { call, home, startPeer, vtcode, type Answer, type Home } from '../../support/peer.js'
 import { typing } from '../../support/terminal.js'
 
-const write = (path: string, content: string): Answer => ({ toolCalls: [call('unified_file', { action: 'write', path, content })] })
+const write = (path: string, content: string): Answer => ({
+  toolCalls: [call('unified_file', { action: 'write', path, content })],
+})
 const done: Answer = { content: 'Done.' }
 
 /** A run whose work `cat made.txt` proves, and its certificate in a file. */
 async function certified(): Promise<{ at: Home; text: string; certificate: any }> {
   const peer = hold(await startPeer([write('made.txt', 'one\n'), done]))
   const at = hold(await home(peer, {}, { settings: { agent: { model: 'peer/m' }, sandbox: { mode: 'off' } } }))
-  expect((await vtcode(at, ['exec', '--quiet', '--session-id', 'ses_one', '--verify', 'cat made.txt', 'go'])).code).toBe(0)
+  expect(
+    (await vtcode(at, ['exec', '--quiet', '--session-id', 'ses_one', '--verify', 'cat made.txt', 'go'])).code,
+  ).toBe(0)
   const { code, out } = await vtcode(at, ['sessions', 'show', 'ses_one', '--certificate'])
   expect(code).toBe(0)
   writeFileSync(join(at.root, 'certificate.json'), out)
@@ -28,7 +32,8 @@ async function atTerminal(at: Home, args: string[], answers: string[]): Promise<
   let asked = 0
   terminal.onData((data) => {
     shown += data
-    for (const questions = shown.split(/\[y\/N[^\]]*\] /).length - 1; asked < questions; asked++) terminal.write(`${answers[asked] ?? 'n'}\r`)
+    for (const questions = shown.split(/\[y\/N[^\]]*\] /).length - 1; asked < questions; asked++)
+      terminal.write(`${answers[asked] ?? 'n'}\r`)
   })
   return { code: (await end()).code, shown }
 }
@@ -37,15 +42,26 @@ describe('a certificate', () => {
   it('says what proved the work: commands, files, model and prompt, under its own digest', async () => {
     const { certificate, text } = await certified()
     expect(certificate).toMatchObject({
-      type: 'vtcode.certificate', version: 1, session_id: 'ses_one', model: 'peer/m', prompt_sha256: expect.stringMatching(/^[0-9a-f]{64}$/), result: 'passed', tracker: null,
-      commands: [{ command: 'cat made.txt', exit_code: 0, timed_out: false }], files: [{ path: 'made.txt', sha256: '2c8b08da5ce60398e1f19af0e5dccc744df274b826abe585eaba68c525434806' }],
+      type: 'vtcode.certificate',
+      version: 1,
+      session_id: 'ses_one',
+      model: 'peer/m',
+      prompt_sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+      result: 'passed',
+      tracker: null,
+      commands: [{ command: 'cat made.txt', exit_code: 0, timed_out: false }],
+      files: [{ path: 'made.txt', sha256: '2c8b08da5ce60398e1f19af0e5dccc744df274b826abe585eaba68c525434806' }],
     })
     expect(text).toBe(`${JSON.stringify(certificate)}\n`)
   })
   it('of a session that proved nothing is refused', async () => {
     const at = hold(await home(hold(await startPeer([done]))))
     await vtcode(at, ['exec', '--quiet', '--session-id', 'ses_two', 'go'])
-    expect(await vtcode(at, ['sessions', 'show', 'ses_two', '--certificate'])).toMatchObject({ code: 1, out: '', err: expect.stringContaining('VT_CERTIFICATE_NONE') })
+    expect(await vtcode(at, ['sessions', 'show', 'ses_two', '--certificate'])).toMatchObject({
+      code: 1,
+      out: '',
+      err: expect.stringContaining('VT_CERTIFICATE_NONE'),
+    })
   })
 })
 
@@ -54,13 +70,18 @@ describe('vtcode verify', () => {
     const { at } = await certified()
     const { code, out, err } = await vtcode(at, ['verify', 'certificate.json'])
     expect(code).toBe(1)
-    expect(out).toMatch(/^Session ses_one, .*, peer\/m: passed\ncat made\.txt +exit 0 +run\nnot run: cat made\.txt\n1 files and 0 of 1 commands are as they were\.\n$/)
+    expect(out).toMatch(
+      /^Session ses_one, .*, peer\/m: passed\ncat made\.txt +exit 0 +run\nnot run: cat made\.txt\n1 files and 0 of 1 commands are as they were\.\n$/,
+    )
     expect(err).toContain('at a terminal `vtcode verify` asks')
   })
   it('at a terminal asks, runs the commands again and says what is different', async () => {
     const { at } = await certified()
     const good = await atTerminal(at, ['verify', 'certificate.json'], ['y', 'y'])
-    expect([good.code, good.shown]).toEqual([0, expect.stringContaining('1 files and 1 of 1 commands are as they were.')])
+    expect([good.code, good.shown]).toEqual([
+      0,
+      expect.stringContaining('1 files and 1 of 1 commands are as they were.'),
+    ])
     writeFileSync(join(at.root, 'made.txt'), 'two\n')
     const other = await atTerminal(at, ['verify', 'certificate.json'], ['y', 'y'])
     expect(other.code).toBe(1)
@@ -94,7 +115,8 @@ describe('vtcode verify', () => {
     forge('denied.json', { session_id: 'ses_elsewhere', commands: [ran('rm -rf /'), ran('rm -rf .')] })
     const denied = await atTerminal(at, ['-c', 'policy.deny=["Bash(rm *)"]', 'verify', 'denied.json'], ['y', 'y', 'y'])
     expect([denied.code, existsSync(join(at.root, 'made.txt'))]).toEqual([1, true])
-    for (const said of ['This workspace has no session ses_elsewhere', 'not run: rm -rf /', 'not run: rm -rf .']) expect(denied.shown).toContain(said)
+    for (const said of ['This workspace has no session ses_elsewhere', 'not run: rm -rf /', 'not run: rm -rf .'])
+      expect(denied.shown).toContain(said)
     expect(denied.shown).toMatch(/rm -rf \. +exit 0 +deny/)
     // Where nothing forbids it, each command is asked about by itself.
     forge('asked.json', { commands: [ran('rm made.txt')] })
@@ -102,7 +124,10 @@ describe('vtcode verify', () => {
     expect([asked.code, existsSync(join(at.root, 'made.txt'))]).toEqual([1, true])
     for (const path of ['../secret', '/etc/passwd', 'a/../../b', 'C:\\x']) {
       forge('out.json', { files: [{ path, sha256: null }] })
-      expect(await vtcode(at, ['verify', 'out.json'])).toMatchObject({ code: 1, err: expect.stringMatching(/VT_CERTIFICATE_INVALID: .* leads outside the workspace/) })
+      expect(await vtcode(at, ['verify', 'out.json'])).toMatchObject({
+        code: 1,
+        err: expect.stringMatching(/VT_CERTIFICATE_INVALID: .* leads outside the workspace/),
+      })
     }
     symlinkSync('/etc', join(at.root, 'linked'))
     forge('link.json', { files: [{ path: 'linked/hostname', sha256: null }] })
@@ -115,6 +140,9 @@ describe('vtcode verify', () => {
     writeFileSync(join(at.root, 'large.json'), '')
     truncateSync(join(at.root, 'large.json'), 1024 ** 3)
     expect((await vtcode(at, ['verify', 'large.json'])).code).toBe(1)
-    expect(await vtcode(at, ['verify', '/etc/passwd'])).toMatchObject({ code: 1, err: expect.stringContaining('leads outside the workspace') })
+    expect(await vtcode(at, ['verify', '/etc/passwd'])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('leads outside the workspace'),
+    })
   })
 })

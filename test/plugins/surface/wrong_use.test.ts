@@ -10,20 +10,33 @@ type Use = keyof typeof uses
 type Told = readonly [code: number, out: RegExp, err: RegExp]
 
 const none = /^$/
-const usage = (says: string | RegExp): Told => [2, none, new RegExp(`^vtcode: error: ${typeof says === 'string' ? says : says.source}`)]
+const usage = (says: string | RegExp): Told => [
+  2,
+  none,
+  new RegExp(`^vtcode: error: ${typeof says === 'string' ? says : says.source}`),
+]
 const noFlag = usage(/unknown option '--nonsense'\nSee `vtcode [a-z]+ --help`\.\n$/)
 const noJson = usage('--json has no place here; it goes with call, ask, exec')
 const missing = (what: string): Told => usage(`missing required argument '${what}'\nSee \`vtcode [a-z]+ --help\``)
 const noModel: Told = [3, none, /^vtcode: error: VT_LLM_NO_MODEL: [\s\S]*\n {2}\S/]
 const document: Told = [0, /^[[{][^\n]*\n$/, none]
-const same = (told: Told, flag: Told = noFlag, json: Told = noJson): Record<Use, Told> => ({ nothing: told, stdin: told, flag, json })
+const same = (told: Told, flag: Told = noFlag, json: Told = noJson): Record<Use, Told> => ({
+  nothing: told,
+  stdin: told,
+  flag,
+  json,
+})
 
 // In an empty home and an empty folder, where nothing is configured and no key is set.
 const table: Record<string, Record<Use, Told>> = {
   agents: same(document, noFlag, document),
   approvals: same([0, /^Nothing is pending\.\n$/, none], noFlag, document),
   ask: { ...same(usage('Say what you want to know'), noFlag, usage('Say what you want to know')), stdin: noModel },
-  call: same(usage('Name the tool to call'), usage('Unknown flag --nonsense before the name of the tool'), usage('Name the tool to call')),
+  call: same(
+    usage('Name the tool to call'),
+    usage('Unknown flag --nonsense before the name of the tool'),
+    usage('Name the tool to call'),
+  ),
   chat: same(noModel),
   completion: same(missing('shell')),
   config: same([0, none, /^Nothing is set; --all shows the defaults\.\n$/], noFlag, document),
@@ -31,15 +44,42 @@ const table: Record<string, Record<Use, Told>> = {
   doctor: same([0, /^vtcode \d/, none], noFlag, document),
   exec: { ...same(usage('Say what to do: vtcode exec'), noFlag, usage('Say what to do')), stdin: noModel },
   export: same([0, /^Usage: vtcode export/, none]),
-  help: same([0, /^vtcode \d[\s\S]*Usage: vtcode/, none], usage("Unknown option '--nonsense'"), usage("Unknown option '--json'")),
-  mcp: { nothing: [0, none, none], stdin: [0, /^\{"jsonrpc":"2\.0".*-32700.*\}\n$/, none], flag: usage("Unknown option '--nonsense'"), json: usage("Unknown option '--json'") },
+  help: same(
+    [0, /^vtcode \d[\s\S]*Usage: vtcode/, none],
+    usage("Unknown option '--nonsense'"),
+    usage("Unknown option '--json'"),
+  ),
+  mcp: {
+    nothing: [0, none, none],
+    stdin: [0, /^\{"jsonrpc":"2\.0".*-32700.*\}\n$/, none],
+    flag: usage("Unknown option '--nonsense'"),
+    json: usage("Unknown option '--json'"),
+  },
   models: same(document, noFlag, document),
-  plugins: { nothing: [2, none, /^Usage: vtcode plugins/], stdin: [2, none, /^Usage: vtcode plugins/], flag: noFlag, json: noJson },
+  plugins: {
+    nothing: [2, none, /^Usage: vtcode plugins/],
+    stdin: [2, none, /^Usage: vtcode plugins/],
+    flag: noFlag,
+    json: noJson,
+  },
   policy: same([0, /^Usage: vtcode policy/, none]),
   resume: same(usage('Say which session: its id, or --last'), noFlag, usage('Say which session')),
-  review: same([1, none, /^vtcode: error: VT_REVIEW_NO_DIFF: /], noFlag, [1, none, /^vtcode: error: VT_REVIEW_NO_DIFF: /]),
-  revert: same(usage(/required option '--turn <n>' not specified/), usage(/required option '--turn <n>' not specified/), usage(/required option '--turn <n>' not specified/)),
-  schedule: { nothing: [2, none, /^Usage: vtcode schedule/], stdin: [2, none, /^Usage: vtcode schedule/], flag: noFlag, json: noJson },
+  review: same([1, none, /^vtcode: error: VT_REVIEW_NO_DIFF: /], noFlag, [
+    1,
+    none,
+    /^vtcode: error: VT_REVIEW_NO_DIFF: /,
+  ]),
+  revert: same(
+    usage(/required option '--turn <n>' not specified/),
+    usage(/required option '--turn <n>' not specified/),
+    usage(/required option '--turn <n>' not specified/),
+  ),
+  schedule: {
+    nothing: [2, none, /^Usage: vtcode schedule/],
+    stdin: [2, none, /^Usage: vtcode schedule/],
+    flag: noFlag,
+    json: noJson,
+  },
   sessions: same(document, noFlag, document),
   setup: same([0, /^claude-code +not found/, none], noFlag, document),
   skills: same(document, usage("Unknown option '--nonsense'"), document),
@@ -54,15 +94,20 @@ const table: Record<string, Record<Use, Told>> = {
 const elsewhere = ['dependencies', 'init', 'inspect']
 
 describe('a verb', () => {
-  it.each(Object.entries(table))('%s says what it takes: exit code, stdout and stderr of each use', async (verb, told) => {
-    await using made = await tempWorkspace({ 'a.txt': 'a\n' })
-    for (const [use, words] of Object.entries(uses)) {
-      const { code, stdout, stderr } = await vtcode(made, [verb, ...words], { stdin: use === 'stdin' ? 'some words\n' : '' })
-      const [exit, out, err] = told[use as Use]
-      expect([use, code, stdout, stderr]).toEqual([use, exit, expect.stringMatching(out), expect.stringMatching(err)])
-      expect(stderr).not.toMatch(/\n {4}at |VT_INTERNAL|undefined/)
-    }
-  })
+  it.each(Object.entries(table))(
+    '%s says what it takes: exit code, stdout and stderr of each use',
+    async (verb, told) => {
+      await using made = await tempWorkspace({ 'a.txt': 'a\n' })
+      for (const [use, words] of Object.entries(uses)) {
+        const { code, stdout, stderr } = await vtcode(made, [verb, ...words], {
+          stdin: use === 'stdin' ? 'some words\n' : '',
+        })
+        const [exit, out, err] = told[use as Use]
+        expect([use, code, stdout, stderr]).toEqual([use, exit, expect.stringMatching(out), expect.stringMatching(err)])
+        expect(stderr).not.toMatch(/\n {4}at |VT_INTERNAL|undefined/)
+      }
+    },
+  )
 
   it('is in the table, and a flag that it has not is an error of every one', async () => {
     await using made = await tempWorkspace()
@@ -74,13 +119,29 @@ describe('a verb', () => {
 })
 
 it('what is wrong is told with its file, and with what to do in the words of the command line', async () => {
-  await using made = await tempWorkspace({ 'a.txt': 'a\n', 'tools/bad.yaml': 'nam: x\n', 'my.config.json': '{ "manifests": ["builtin", "./tools"] }' })
+  await using made = await tempWorkspace({
+    'a.txt': 'a\n',
+    'tools/bad.yaml': 'nam: x\n',
+    'my.config.json': '{ "manifests": ["builtin", "./tools"] }',
+  })
   execFileSync('git', ['init', '-q'], { cwd: made.root })
   const told = [
-    [['--config', 'my.config.json', 'call', 'unified_file', 'read', '--path', 'a.txt'], 0, "/tools/bad.yaml:1:1: Unknown key 'nam'; did you mean 'name'? Fix the file"],
-    [['verify', 'nope.json'], 1, "'nope.json' does not exist.\n  `vtcode sessions show <id> --certificate` prints one.\n"],
+    [
+      ['--config', 'my.config.json', 'call', 'unified_file', 'read', '--path', 'a.txt'],
+      0,
+      "/tools/bad.yaml:1:1: Unknown key 'nam'; did you mean 'name'? Fix the file",
+    ],
+    [
+      ['verify', 'nope.json'],
+      1,
+      "'nope.json' does not exist.\n  `vtcode sessions show <id> --certificate` prints one.\n",
+    ],
     [['skills', 'show'], 2, "'vtcode skills show' takes one name besides its flags.\n"],
     [['review'], 1, 'there is no commit yet; --staged takes what is staged.\n'],
   ] as const
-  for (const [words, code, stderr] of told) expect(await vtcode(made, [...words]), words.join(' ')).toMatchObject({ code, stderr: expect.stringContaining(stderr) })
+  for (const [words, code, stderr] of told)
+    expect(await vtcode(made, [...words]), words.join(' ')).toMatchObject({
+      code,
+      stderr: expect.stringContaining(stderr),
+    })
 })

@@ -10,47 +10,181 @@ interface Scene {
   keys?: string[]
 }
 const code = '```js\n// Says hello.\nexport function hello(name) {\n  return `Hello, ${name}!`\n}\n```'
-const diff = '--- a/hello.js\n+++ b/hello.js\n@@ -1,3 +1,3 @@\n export function hello(name) {\n-  return `Hello, ${name}!`\n+  return `Hello, ${name ?? "you"}!`\n }'
-const status: UiCommand = { type: 'status', left: 'acme/large · ask · 12 % context · 24.1k tokens · $0.0712 · main', right: '/help' }
-const slashCommands = [{ name: 'compact', description: 'Shortens the conversation', arguments: '[what matters]' }, { name: 'model', description: 'Continues with another model', arguments: '[provider/model]' }, { name: 'mode', description: 'Says the mode, or changes it', arguments: '<mode>' }]
+const diff =
+  '--- a/hello.js\n+++ b/hello.js\n@@ -1,3 +1,3 @@\n export function hello(name) {\n-  return `Hello, ${name}!`\n+  return `Hello, ${name ?? "you"}!`\n }'
+const status: UiCommand = {
+  type: 'status',
+  left: 'acme/large · ask · 12 % context · 24.1k tokens · $0.0712 · main',
+  right: '/help',
+}
+const slashCommands = [
+  { name: 'compact', description: 'Shortens the conversation', arguments: '[what matters]' },
+  { name: 'model', description: 'Continues with another model', arguments: '[provider/model]' },
+  { name: 'mode', description: 'Says the mode, or changes it', arguments: '<mode>' },
+]
 
 /** A screen a feature; who changes one looks at it. */
 const scenes: Record<string, Scene> = {
-  beginning: { until: '/ for commands', commands: [{ type: 'header', lines: ['acme/large, mode ask, session ses_1; /help says what else there is.'] }, status] },
+  beginning: {
+    until: '/ for commands',
+    commands: [
+      { type: 'header', lines: ['acme/large, mode ask, session ses_1; /help says what else there is.'] },
+      status,
+    ],
+  },
   answer: {
     until: 'It is done.',
-    commands: [{ type: 'commit', block: { kind: 'user', text: 'Write a function that says hello.' } }, { type: 'commit', block: { kind: 'markdown', text: `# A greeting\n\nThe function takes a **name** and gives \`Hello\`:\n\n${code}\n\n1. it has no *state*\n2. it is [documented](https://example.org)\n\n> It is done.` } }, status],
+    commands: [
+      { type: 'commit', block: { kind: 'user', text: 'Write a function that says hello.' } },
+      {
+        type: 'commit',
+        block: {
+          kind: 'markdown',
+          text: `# A greeting\n\nThe function takes a **name** and gives \`Hello\`:\n\n${code}\n\n1. it has no *state*\n2. it is [documented](https://example.org)\n\n> It is done.`,
+        },
+      },
+      status,
+    ],
   },
   streaming: {
     until: 'waits',
     commands: [
-      { type: 'commit', block: { kind: 'user', text: 'Explain it.' } }, { type: 'live', id: 'a', block: { kind: 'markdown', text: 'The first paragraph is complete.\n\nThe second one is being' } },
-      { type: 'activity', state: 'Answering', detail: '24.1k tokens · Enter waits' }, { type: 'queue', items: ['and the tests?', 'then commit; what waits is one line each'] }, { type: 'subagents', lines: ['explorer · reading src/'] }, { type: 'input', text: 'what is typed\nin two lines' }, status,
+      { type: 'commit', block: { kind: 'user', text: 'Explain it.' } },
+      {
+        type: 'live',
+        id: 'a',
+        block: { kind: 'markdown', text: 'The first paragraph is complete.\n\nThe second one is being' },
+      },
+      { type: 'activity', state: 'Answering', detail: '24.1k tokens · Enter waits' },
+      { type: 'queue', items: ['and the tests?', 'then commit; what waits is one line each'] },
+      { type: 'subagents', lines: ['explorer · reading src/'] },
+      { type: 'input', text: 'what is typed\nin two lines' },
+      status,
     ],
   },
-  command: { until: 'line 19', commands: [{ type: 'commit', block: { kind: 'note', text: '● unified_exec npm test' } }, { type: 'live', id: 'o', block: { kind: 'output', text: Array.from({ length: 20 }, (_, at) => `\u001b[32mline ${at}\u001b[0m\n`).join('') } }, { type: 'activity', state: 'Running unified_exec' }, status] },
+  command: {
+    until: 'line 19',
+    commands: [
+      { type: 'commit', block: { kind: 'note', text: '● unified_exec npm test' } },
+      {
+        type: 'live',
+        id: 'o',
+        block: {
+          kind: 'output',
+          text: Array.from({ length: 20 }, (_, at) => `\u001b[32mline ${at}\u001b[0m\n`).join(''),
+        },
+      },
+      { type: 'activity', state: 'Running unified_exec' },
+      status,
+    ],
+  },
   approval: {
     until: 'no, because',
-    commands: [{
-      type: 'overlay',
-      overlay: {
-        kind: 'confirm', id: 'q', title: 'May unified_file/edit do this?', body: [{ kind: 'diff', text: diff }, { kind: 'note', text: 'unified_file/edit changes files, which mode ask does not do unasked.' }],
-        answers: [{ key: 'y', value: 'yes', label: 'yes' }, { key: 's', value: 'session', label: 'yes, for this session' }, { key: 'n', value: 'no', label: 'no' }, { key: 'w', value: 'why', label: 'no, because' }], texts: [],
+    commands: [
+      {
+        type: 'overlay',
+        overlay: {
+          kind: 'confirm',
+          id: 'q',
+          title: 'May unified_file/edit do this?',
+          body: [
+            { kind: 'diff', text: diff },
+            { kind: 'note', text: 'unified_file/edit changes files, which mode ask does not do unasked.' },
+          ],
+          answers: [
+            { key: 'y', value: 'yes', label: 'yes' },
+            { key: 's', value: 'session', label: 'yes, for this session' },
+            { key: 'n', value: 'no', label: 'no' },
+            { key: 'w', value: 'why', label: 'no, because' },
+          ],
+          texts: [],
+        },
       },
-    }, { type: 'input', text: 'half a mess' }, status],
+      { type: 'input', text: 'half a mess' },
+      status,
+    ],
   },
   menu: { until: '/model', keys: ['/', 'm', 'o'], commands: [status] },
   files: { until: 'src/main.ts', keys: ['see ', '@', 'm', 'a'], commands: [status] },
-  choice: { until: 'Which model?', keys: ['m', 'i'], commands: [{ type: 'overlay', overlay: { kind: 'select', id: 'm', title: 'Which model?', choices: [{ value: 'a', label: 'acme/large', description: 'the default' }, { value: 'b', label: 'acme/mini' }, { value: 'c', label: 'acme/micro' }] } }, status] },
-  pager: { until: 'row 0', commands: [{ type: 'overlay', overlay: { kind: 'pager', id: 'p', title: 'npm test', body: [{ kind: 'output', text: Array.from({ length: 60 }, (_, at) => `row ${at}`).join('\n') }] } }, status] },
-  hostile: { until: 'end', commands: [{ type: 'commit', block: { kind: 'output', text: 'a\u001b]52;c;YQ==\u0007b\u001b[2J\u202ec\u001b[31mred\u001b[0m end' } }, status] },
-  wide: { until: 'emoji', keys: ['漢字かな交じり文 '], commands: [{ type: 'commit', block: { kind: 'markdown', text: '日本語の文章は幅が二倍で、行の終わりで折り返される。これは長い段落なので必ず二行以上になるはずである。emoji 👩‍👩‍👧 🎉' } }, status] },
+  choice: {
+    until: 'Which model?',
+    keys: ['m', 'i'],
+    commands: [
+      {
+        type: 'overlay',
+        overlay: {
+          kind: 'select',
+          id: 'm',
+          title: 'Which model?',
+          choices: [
+            { value: 'a', label: 'acme/large', description: 'the default' },
+            { value: 'b', label: 'acme/mini' },
+            { value: 'c', label: 'acme/micro' },
+          ],
+        },
+      },
+      status,
+    ],
+  },
+  pager: {
+    until: 'row 0',
+    commands: [
+      {
+        type: 'overlay',
+        overlay: {
+          kind: 'pager',
+          id: 'p',
+          title: 'npm test',
+          body: [{ kind: 'output', text: Array.from({ length: 60 }, (_, at) => `row ${at}`).join('\n') }],
+        },
+      },
+      status,
+    ],
+  },
+  hostile: {
+    until: 'end',
+    commands: [
+      {
+        type: 'commit',
+        block: { kind: 'output', text: 'a\u001b]52;c;YQ==\u0007b\u001b[2J\u202ec\u001b[31mred\u001b[0m end' },
+      },
+      status,
+    ],
+  },
+  wide: {
+    until: 'emoji',
+    keys: ['漢字かな交じり文 '],
+    commands: [
+      {
+        type: 'commit',
+        block: {
+          kind: 'markdown',
+          text: '日本語の文章は幅が二倍で、行の終わりで折り返される。これは長い段落なので必ず二行以上になるはずである。emoji 👩‍👩‍👧 🎉',
+        },
+      },
+      status,
+    ],
+  },
 }
 
-async function shown({ until, commands = [], keys = [] }: Scene, surface: 'inline' | 'alternate', how: 'text' | 'styled' = 'text'): Promise<string> {
+async function shown(
+  { until, commands = [], keys = [] }: Scene,
+  surface: 'inline' | 'alternate',
+  how: 'text' | 'styled' = 'text',
+): Promise<string> {
   const at = memoryTerminal({ columns: 72, rows: 24 })
-  const files = async (query: string): Promise<string[]> => ['src/main.ts', 'src/map.ts', 'README.md'].filter((path) => path.includes(query))
-  const { handle }: { handle: UiHandle } = spawnSession({ stdin: at.stdin, output: at.output, env: {}, theme: 'dark', placeholder: '/ for commands', slashCommands, files, surface })
+  const files = async (query: string): Promise<string[]> =>
+    ['src/main.ts', 'src/map.ts', 'README.md'].filter((path) => path.includes(query))
+  const { handle }: { handle: UiHandle } = spawnSession({
+    stdin: at.stdin,
+    output: at.output,
+    env: {},
+    theme: 'dark',
+    placeholder: '/ for commands',
+    slashCommands,
+    files,
+    surface,
+  })
   for (const command of commands) handle.send(command)
   for (const key of keys) {
     at.type(key)
@@ -70,7 +204,9 @@ it.each(Object.entries(scenes))('the screen of %s is as it was looked at', async
 })
 it('the second screen shows the same, from its first row on', async () => {
   const lines = (await shown(scenes['answer']!, 'alternate')).split('\n')
-  expect(lines.filter((line) => line !== '')).toEqual((await shown(scenes['answer']!, 'inline')).split('\n').filter((line) => line !== ''))
+  expect(lines.filter((line) => line !== '')).toEqual(
+    (await shown(scenes['answer']!, 'inline')).split('\n').filter((line) => line !== ''),
+  )
 })
 // The pictures of the docs are drawn from these: `node scripts/pictures.mjs`.
 it.each(['answer', 'approval', 'streaming'])('the colors of %s are as they were looked at', async (name) => {

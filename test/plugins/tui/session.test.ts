@@ -19,7 +19,14 @@ function session(options: Partial<SessionOptions> = {}, { columns = 60, rows = 2
   const at = memoryTerminal({ columns, rows })
   const { stdin, output } = at
   const events: UiEvent[] = []
-  const { handle } = spawnSession({ stdin, output, env: { TERM_PROGRAM: 'vscode' }, theme: 'dark', onEvent: (event) => void events.push(event), ...options })
+  const { handle } = spawnSession({
+    stdin,
+    output,
+    env: { TERM_PROGRAM: 'vscode' },
+    theme: 'dark',
+    onEvent: (event) => void events.push(event),
+    ...options,
+  })
   open.push(() => handle.send({ type: 'shutdown' }))
   return { ...at, handle, events }
 }
@@ -46,7 +53,15 @@ describe('the screen', () => {
     for (let at = 0; at < 40; at++) handle.send({ type: 'commit', block: { kind: 'text', text: `before ${at}.` } })
     await until('before 39.')
     handle.send({ type: 'live', id: 'a', block: { kind: 'markdown', text: '' } })
-    for (const [step, [columns, rows]] of ([[40, 24], [120, 30], [80, 10], [55, 24], [80, 24]] as const).entries()) {
+    for (const [step, [columns, rows]] of (
+      [
+        [40, 24],
+        [120, 30],
+        [80, 10],
+        [55, 24],
+        [80, 24],
+      ] as const
+    ).entries()) {
       for (let word = 0; word < 10; word++) {
         handle.send({ type: 'live', id: 'a', append: `part ${step}-${word}. ` })
         await sleep(12)
@@ -60,38 +75,51 @@ describe('the screen', () => {
     // A terminal folds what is wider than it anywhere.
     const joined = text().replace(/\s+/g, '')
     for (let at = 0; at < 40; at++) expect(count(joined, `before${at}.`), `${at}`).toBe(1)
-    for (let step = 0; step < 5; step++) for (let word = 0; word < 10; word++) expect(count(joined, `part${step}-${word}.`), `${step}-${word}`).toBe(1)
+    for (let step = 0; step < 5; step++)
+      for (let word = 0; word < 10; word++) expect(count(joined, `part${step}-${word}.`), `${step}-${word}`).toBe(1)
     expect(faultsOf(frames.join(''))).toEqual([])
   })
 
   it('shows a text of Markdown that comes in pieces as it shows the whole of it', async () => {
-    const pages = ['terminal', 'skills', 'sessions'].map((name) => readFileSync(`docs/${name}.md`, 'utf8').slice(0, rounds(3000, 6000)))
+    const pages = ['terminal', 'skills', 'sessions'].map((name) =>
+      readFileSync(`docs/${name}.md`, 'utf8').slice(0, rounds(3000, 6000)),
+    )
     const rowsOf = async (send: (handle: ReturnType<typeof session>['handle']) => Promise<void>): Promise<string[]> => {
       const { handle, until, text } = session({}, { columns: 90, rows: 30 })
       await send(handle)
       handle.send({ type: 'commit', block: { kind: 'note', text: 'That is all.' } })
       await until('That is all.')
-      return text().split('\n').filter((row) => row.trim() !== '')
+      return text()
+        .split('\n')
+        .filter((row) => row.trim() !== '')
     }
-    await Promise.all(pages.map(async (page) => {
-      const whole = await rowsOf(async (handle) => handle.send({ type: 'commit', block: { kind: 'markdown', text: page } }))
-      const pieces = await rowsOf(async (handle) => {
-        handle.send({ type: 'live', id: 'a', block: { kind: 'markdown', text: '' } })
-        for (let at = 0; at < page.length; at += 90) {
-          handle.send({ type: 'live', id: 'a', append: page.slice(at, at + 90) })
-          await sleep(36)
-        }
-        handle.send({ type: 'live', id: 'a', append: '', done: true })
-      })
-      expect(pieces).toEqual(whole)
-    }))
+    await Promise.all(
+      pages.map(async (page) => {
+        const whole = await rowsOf(async (handle) =>
+          handle.send({ type: 'commit', block: { kind: 'markdown', text: page } }),
+        )
+        const pieces = await rowsOf(async (handle) => {
+          handle.send({ type: 'live', id: 'a', block: { kind: 'markdown', text: '' } })
+          for (let at = 0; at < page.length; at += 90) {
+            handle.send({ type: 'live', id: 'a', append: page.slice(at, at + 90) })
+            await sleep(36)
+          }
+          handle.send({ type: 'live', id: 'a', append: '', done: true })
+        })
+        expect(pieces).toEqual(whole)
+      }),
+    )
   })
 
   it('writes at most 1 KiB in a frame while a long text streams, and each frame is one synchronized write', async () => {
     const { handle, until, frames } = session({}, { columns: 100, rows: 30 })
     await sleep(300)
     frames.length = 0
-    const text = Array.from({ length: 60 }, (_, at) => `Paragraph ${at} has a **few** words and some \`code\`.\n\n${at % 10 === 5 ? '```js\nconst a = 1 // comment\nfunction b() { return "text" }\n```\n\n' : ''}`).join('')
+    const text = Array.from(
+      { length: 60 },
+      (_, at) =>
+        `Paragraph ${at} has a **few** words and some \`code\`.\n\n${at % 10 === 5 ? '```js\nconst a = 1 // comment\nfunction b() { return "text" }\n```\n\n' : ''}`,
+    ).join('')
     handle.send({ type: 'live', id: 'a', block: { kind: 'markdown', text: '' } })
     handle.send({ type: 'activity', state: 'Answering' })
     for (let at = 0; at < text.length; at += 20) {
@@ -109,15 +137,27 @@ describe('the screen', () => {
   it('shows text of others as text, whatever it holds', async () => {
     const { handle, until, frames } = session()
     const hostile = 'a\u001b]52;c;YQ==\u0007b\u001b]0;title\u0007\u001b[2J\u001b[H\u202ec\u009b31md\u001b[8mhidden'
-    for (const kind of ['markdown', 'text', 'output', 'user', 'note', 'error', 'diff'] as const) handle.send({ type: 'commit', block: { kind, text: `${kind} ${hostile}` } })
+    for (const kind of ['markdown', 'text', 'output', 'user', 'note', 'error', 'diff'] as const)
+      handle.send({ type: 'commit', block: { kind, text: `${kind} ${hostile}` } })
     handle.send({ type: 'status', left: hostile, right: hostile })
     handle.send({ type: 'queue', items: [hostile] })
     handle.send({ type: 'activity', state: hostile, detail: hostile })
     handle.send({ type: 'subagents', lines: [hostile] })
-    handle.send({ type: 'overlay', overlay: { kind: 'select', id: 'x', title: hostile, choices: [{ value: 'v', label: hostile, description: hostile }] } })
+    handle.send({
+      type: 'overlay',
+      overlay: {
+        kind: 'select',
+        id: 'x',
+        title: hostile,
+        choices: [{ value: 'v', label: hostile, description: hostile }],
+      },
+    })
     await until(/diff\s+a\\u\{1b\}\]52/)
     handle.send({ type: 'close_overlay', id: 'x' })
-    handle.send({ type: 'overlay', overlay: { kind: 'confirm', id: 'y', title: hostile, body: [{ kind: 'diff', text: hostile }], answers: [] } })
+    handle.send({
+      type: 'overlay',
+      overlay: { kind: 'confirm', id: 'y', title: hostile, body: [{ kind: 'diff', text: hostile }], answers: [] },
+    })
     await until(/\? a\\u\{1b\}/)
     const raw = frames.join('')
     expect(faultsOf(raw)).toEqual([])
@@ -127,7 +167,10 @@ describe('the screen', () => {
 
   it('keeps the colors of what a program printed, and of a line that was written over what was written last', async () => {
     const { handle, until, frames, text } = session()
-    handle.send({ type: 'commit', block: { kind: 'output', text: '\u001b[31mred\u001b[0m\r\n10 %\r50 %\r100 %\r\ndone\n' } })
+    handle.send({
+      type: 'commit',
+      block: { kind: 'output', text: '\u001b[31mred\u001b[0m\r\n10 %\r50 %\r100 %\r\ndone\n' },
+    })
     await until('done')
     expect(frames.join('')).toContain('\u001b[31mred')
     expect(text()).toMatch(/red\n100 %\ndone/)
@@ -156,12 +199,19 @@ describe('the second screen', () => {
     handle.send({ type: 'shutdown' })
     await handle.closed
     await drawn()
-    expect([screen.buffer.active.type, text().split('\n')]).toEqual(['normal', [...Array.from({ length: 60 }, (_, at) => `message ${at}.`), 'new one.']])
+    expect([screen.buffer.active.type, text().split('\n')]).toEqual([
+      'normal',
+      [...Array.from({ length: 60 }, (_, at) => `message ${at}.`), 'new one.'],
+    ])
   })
 
   it('is searched by / while one reads above, the newest place first; then the editor has the keys again', async () => {
     const { handle, until, type, text } = session({ surface: 'alternate' })
-    for (let at = 0; at < 90; at++) handle.send({ type: 'commit', block: { kind: 'text', text: `message ${at}${at % 30 === 5 ? ' with a Needle' : ''}.` } })
+    for (let at = 0; at < 90; at++)
+      handle.send({
+        type: 'commit',
+        block: { kind: 'text', text: `message ${at}${at % 30 === 5 ? ' with a Needle' : ''}.` },
+      })
     await until('message 89.')
     type('\u001b[5~')
     await sleep(50)
@@ -190,7 +240,9 @@ describe('the second screen', () => {
     type('\u001b[<0;6;3M\u001b[<32;7;4M')
     await expect.poll(() => frames.join('')).toMatch(/\u001b\[7mline 25\./)
     type('\u001b[<0;7;4m')
-    await expect.poll(() => frames.join('')).toContain(`\u001b]52;c;${Buffer.from('line 25.\n漢字 li').toString('base64')}\u0007`)
+    await expect
+      .poll(() => frames.join(''))
+      .toContain(`\u001b]52;c;${Buffer.from('line 25.\n漢字 li').toString('base64')}\u0007`)
   })
 
   it('is given back when the process is stopped, and can be left for the first one and come to', async () => {
@@ -276,7 +328,10 @@ describe('the editor', () => {
     type('漢字 ab')
     await until('漢字 ab')
     await sleep(50)
-    expect([screen.buffer.active.cursorX, screen.buffer.active.getLine(screen.buffer.active.baseY + screen.buffer.active.cursorY)!.translateToString(true)]).toEqual([9, '> 漢字 ab'])
+    expect([
+      screen.buffer.active.cursorX,
+      screen.buffer.active.getLine(screen.buffer.active.baseY + screen.buffer.active.cursorY)!.translateToString(true),
+    ]).toEqual([9, '> 漢字 ab'])
   })
 
   it('says by the same key what happens: Enter sends or lets wait, Ctrl-Enter steers, Escape stops, Shift-Tab and Ctrl-O ask', async () => {
@@ -298,13 +353,25 @@ describe('the editor', () => {
     await key('\u0003')
     await key('\u0003')
     expect(events).toEqual([
-      { type: 'submit', text: 'a' }, { type: 'queue_submit', text: 'b' }, { type: 'steer', text: 'c' }, { type: 'cancel' }, { type: 'interrupt' },
-      { type: 'cycle_mode' }, { type: 'toggle_detail' }, { type: 'exit' },
+      { type: 'submit', text: 'a' },
+      { type: 'queue_submit', text: 'b' },
+      { type: 'steer', text: 'c' },
+      { type: 'cancel' },
+      { type: 'interrupt' },
+      { type: 'cycle_mode' },
+      { type: 'toggle_detail' },
+      { type: 'exit' },
     ])
   })
 
   it('offers commands behind a slash and files behind an at sign', async () => {
-    const { type, until, handle } = session({ slashCommands: [{ name: 'compact', description: 'Shortens it' }, { name: 'mode', description: 'Changes it', arguments: '<mode>', choices: ['plan', 'auto'] }], files: async (query) => ['src/a.ts', 'src/b.ts'].filter((path) => path.includes(query)) })
+    const { type, until, handle } = session({
+      slashCommands: [
+        { name: 'compact', description: 'Shortens it' },
+        { name: 'mode', description: 'Changes it', arguments: '<mode>', choices: ['plan', 'auto'] },
+      ],
+      files: async (query) => ['src/a.ts', 'src/b.ts'].filter((path) => path.includes(query)),
+    })
     type('/m')
     await until('/mode <mode>')
     type('\t')
@@ -321,13 +388,30 @@ describe('the editor', () => {
 })
 
 it('the menu leaves what is typed in sight in a low terminal', async () => {
-  const { type, until } = session({ slashCommands: Array.from({ length: 12 }, (_, at) => ({ name: `c${at}`, description: 'Does it' })) }, { columns: 30, rows: 8 })
+  const { type, until } = session(
+    { slashCommands: Array.from({ length: 12 }, (_, at) => ({ name: `c${at}`, description: 'Does it' })) },
+    { columns: 30, rows: 8 },
+  )
   type('/')
   await until(/^> \/\n +→ \/c0[^]*\/c2/m)
 })
 
 describe('a question', () => {
-  const overlay = (id: string) => ({ type: 'overlay' as const, overlay: { kind: 'confirm' as const, id, title: 'May it?', body: [{ kind: 'diff' as const, text: '-old\n+new' }], answers: [{ key: 'y', value: 'yes', label: 'yes' }, { key: 'n', value: 'no', label: 'no' }, { key: 'w', value: 'why', label: 'no, because' }], texts: [{ value: 'why', label: 'No' }] } })
+  const overlay = (id: string) => ({
+    type: 'overlay' as const,
+    overlay: {
+      kind: 'confirm' as const,
+      id,
+      title: 'May it?',
+      body: [{ kind: 'diff' as const, text: '-old\n+new' }],
+      answers: [
+        { key: 'y', value: 'yes', label: 'yes' },
+        { key: 'n', value: 'no', label: 'no' },
+        { key: 'w', value: 'why', label: 'no, because' },
+      ],
+      texts: [{ value: 'why', label: 'No' }],
+    },
+  })
 
   it('takes no letter of a message that is being typed; Tab or a pause gives it the keys', async () => {
     const { type, events, handle, until } = session()
@@ -381,13 +465,35 @@ describe('a question', () => {
 
   it('shows every key in a narrow terminal too', async () => {
     const { handle, until } = session({}, { columns: 26, rows: 12 })
-    handle.send({ type: 'overlay', overlay: { kind: 'confirm', id: 'n', title: 'May it?', body: [{ kind: 'text', text: 'long\n'.repeat(20) }], answers: ['yes', 'yes, for this session', 'always', 'no', 'no, and what instead'].map((label, at) => ({ key: String(at), value: label, label })), texts: [] } })
+    handle.send({
+      type: 'overlay',
+      overlay: {
+        kind: 'confirm',
+        id: 'n',
+        title: 'May it?',
+        body: [{ kind: 'text', text: 'long\n'.repeat(20) }],
+        answers: ['yes', 'yes, for this session', 'always', 'no', 'no, and what instead'].map((label, at) => ({
+          key: String(at),
+          value: label,
+          label,
+        })),
+        texts: [],
+      },
+    })
     await until(/^0 yes\n1 yes, for this session\n2 always · 3 no\n4 no, and what instead$/m)
   })
 
   it('that offers a list is narrowed by typing', async () => {
     const { type, events, handle, until } = session()
-    handle.send({ type: 'overlay', overlay: { kind: 'select', id: 'm', title: 'Which model?', choices: ['anthropic/opus', 'openai/gpt', 'openai/mini'].map((value) => ({ value, label: value })) } })
+    handle.send({
+      type: 'overlay',
+      overlay: {
+        kind: 'select',
+        id: 'm',
+        title: 'Which model?',
+        choices: ['anthropic/opus', 'openai/gpt', 'openai/mini'].map((value) => ({ value, label: value })),
+      },
+    })
     await until('openai/gpt')
     for (const data of ['m', 'i', 'n']) {
       type(data)
@@ -399,7 +505,15 @@ describe('a question', () => {
 
   it('that shows a long text is paged through', async () => {
     const { type, handle, until, text } = session()
-    handle.send({ type: 'overlay', overlay: { kind: 'pager', id: 'p', title: 'all of it', body: [{ kind: 'text', text: Array.from({ length: 100 }, (_, at) => `row ${at}`).join('\n') }] } })
+    handle.send({
+      type: 'overlay',
+      overlay: {
+        kind: 'pager',
+        id: 'p',
+        title: 'all of it',
+        body: [{ kind: 'text', text: Array.from({ length: 100 }, (_, at) => `row ${at}`).join('\n') }],
+      },
+    })
     await until('row 0')
     type('G')
     await until('row 99')
@@ -417,7 +531,17 @@ it('the colors follow the terminal and the wish for none', () => {
 
 it('a terminal that is none, too small or cannot move its cursor is refused with what to do instead', () => {
   const stream = (more: object) => Object.assign(new PassThrough(), { isTTY: true, columns: 80, rows: 24, ...more })
-  const attempt = (options: Partial<SessionOptions>) => () => spawnSession({ stdin: stream({}), output: stream({}), env: {}, nonInteractiveHint: 'vtcode exec', ...options })
-  const refusal = expect.objectContaining({ problem: expect.objectContaining({ code: 'VT_UI_NO_TTY', hint: 'vtcode exec' }) })
-  for (const options of [{ stdin: stream({ isTTY: false }) }, { output: stream({ isTTY: false }) }, { env: { TERM: 'dumb' } }, { output: stream({ columns: 20, rows: 5 }) }, { output: stream({ columns: 12 }) }]) expect(attempt(options)).toThrow(refusal)
+  const attempt = (options: Partial<SessionOptions>) => () =>
+    spawnSession({ stdin: stream({}), output: stream({}), env: {}, nonInteractiveHint: 'vtcode exec', ...options })
+  const refusal = expect.objectContaining({
+    problem: expect.objectContaining({ code: 'VT_UI_NO_TTY', hint: 'vtcode exec' }),
+  })
+  for (const options of [
+    { stdin: stream({ isTTY: false }) },
+    { output: stream({ isTTY: false }) },
+    { env: { TERM: 'dumb' } },
+    { output: stream({ columns: 20, rows: 5 }) },
+    { output: stream({ columns: 12 }) },
+  ])
+    expect(attempt(options)).toThrow(refusal)
 })

@@ -2,15 +2,23 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { spawnSession } from '../../../build/plugins/tui/index.js'
 import { lateTerminal } from '../../support/late_terminal.js'
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance', 'Date'] }))
+beforeEach(
+  () =>
+    void vi.useFakeTimers({
+      toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance', 'Date'],
+    }),
+)
 afterEach(() => void vi.useRealTimers())
 
 /** Whole numbers between two, the same ones for a seed. */
-const seeded = (seed: number) => (from: number, to: number): number => {
-  seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0
-  return from + Math.floor((seed / 2 ** 32) * (to - from + 1))
-}
-const numbers = (text: string, word: string): number[] => [...text.replace(/\s+/g, '').matchAll(new RegExp(`${word}-(\\d+)\\.`, 'g'))].map(([, number]) => Number(number))
+const seeded =
+  (seed: number) =>
+  (from: number, to: number): number => {
+    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0
+    return from + Math.floor((seed / 2 ** 32) * (to - from + 1))
+  }
+const numbers = (text: string, word: string): number[] =>
+  [...text.replace(/\s+/g, '').matchAll(new RegExp(`${word}-(\\d+)\\.`, 'g'))].map(([, number]) => Number(number))
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, at) => at)
 const messages = 60
 
@@ -27,19 +35,38 @@ interface Storm {
 function storm({ seed, types = false, knows, halves = false }: Storm): string {
   const pick = seeded(seed)
   const at = lateTerminal({ columns: 80, rows: 24 })
-  at.screen.write(upTo(30).map((line) => `earlier-${line}. of the shell\r\n`).join(''))
-  const { handle } = spawnSession({ stdin: at.stdin, output: at.output, env: { TERM_PROGRAM: 'vscode' }, theme: 'dark', placeholder: 'Say something' })
-  handle.send({ type: 'status', left: 'a line of the status', right: 'that is as wide as a status of the chat may be, or wider than many a window' })
+  at.screen.write(
+    upTo(30)
+      .map((line) => `earlier-${line}. of the shell\r\n`)
+      .join(''),
+  )
+  const { handle } = spawnSession({
+    stdin: at.stdin,
+    output: at.output,
+    env: { TERM_PROGRAM: 'vscode' },
+    theme: 'dark',
+    placeholder: 'Say something',
+  })
+  handle.send({
+    type: 'status',
+    left: 'a line of the status',
+    right: 'that is as wide as a status of the chat may be, or wider than many a window',
+  })
   vi.advanceTimersByTime(50)
   at.drawFrames(99)
-  handle.send({ type: 'activity', state: 'Answering', detail: 'a detail that is wider than a narrow window, and so is folded by it' })
+  handle.send({
+    type: 'activity',
+    state: 'Answering',
+    detail: 'a detail that is wider than a narrow window, and so is folded by it',
+  })
   handle.send({ type: 'live', id: 'a', block: { kind: 'markdown', text: '' } })
   const later: { in: number; run: () => void }[] = []
   let said = 0
   while (said < messages || later.length > 0) {
     const what = pick(0, 9)
     if (said < messages && what < 5) {
-      const behind = said % 30 === 29 ? '\n\n' : said % 10 === 9 ? '\n' : said % 20 < 10 ? ' ' : ' with some words of its own, '
+      const behind =
+        said % 30 === 29 ? '\n\n' : said % 10 === 9 ? '\n' : said % 20 < 10 ? ' ' : ' with some words of its own, '
       handle.send({ type: 'live', id: 'a', append: `message-${said}.${behind}`, done: ++said === messages })
     } else if (what < 6 && said < messages) {
       const [columns, rows] = [pick(45, 130), pick(10, 45)]
@@ -66,12 +93,23 @@ function storm({ seed, types = false, knows, halves = false }: Storm): string {
 }
 
 describe('a terminal that is drawn late, while its window changes again and again', () => {
-  it.each<Omit<Storm, 'seed'>>([{ knows: 'first', types: false }, { knows: 'last', types: false }, { knows: 'first', types: true }, { knows: 'last', types: true }])('has each message in the scrollback once, in order, and the history of the shell (the program knows of it $knows, somebody types: $types)', (how) => {
-    for (let seed = 1; seed <= 5; seed++) {
-      const text = storm({ seed, ...how })
-      expect([numbers(text, 'message'), numbers(text, 'earlier'), text.split('a line of the status').length], `seed ${seed}`).toEqual([upTo(messages), upTo(30), 2])
-    }
-  })
+  it.each<Omit<Storm, 'seed'>>([
+    { knows: 'first', types: false },
+    { knows: 'last', types: false },
+    { knows: 'first', types: true },
+    { knows: 'last', types: true },
+  ])(
+    'has each message in the scrollback once, in order, and the history of the shell (the program knows of it $knows, somebody types: $types)',
+    (how) => {
+      for (let seed = 1; seed <= 5; seed++) {
+        const text = storm({ seed, ...how })
+        expect(
+          [numbers(text, 'message'), numbers(text, 'earlier'), text.split('a line of the status').length],
+          `seed ${seed}`,
+        ).toEqual([upTo(messages), upTo(30), 2])
+      }
+    },
+  )
 
   // The one thing beyond a program: xterm.js cuts the line of the cursor, and that is a row of which one half is drawn.
   it('has no message twice, all in order, and the history of the shell, also where halves of frames are drawn', () => {
@@ -79,7 +117,10 @@ describe('a terminal that is drawn late, while its window changes again and agai
       const text = storm({ seed, knows: 'first', types: true, halves: true })
       const found = numbers(text, 'message')
       expect(found, `seed ${seed}`).toEqual([...new Set(found)].sort((a, b) => a - b))
-      expect([found.length > 0.9 * messages, numbers(text, 'earlier'), text.split('a line of the status').length], `seed ${seed}`).toEqual([true, upTo(30), 2])
+      expect(
+        [found.length > 0.9 * messages, numbers(text, 'earlier'), text.split('a line of the status').length],
+        `seed ${seed}`,
+      ).toEqual([true, upTo(30), 2])
     }
   })
 })

@@ -47,12 +47,15 @@ const atShell = (how: Shape = {}) => drawn(place(), ['--norc', '--noprofile', '-
 const start = `${process.execPath} echo.mjs`
 const count = (text: string, part: string): number => text.split(part).length - 1
 /** The numbers of the messages that stand there, from above. */
-const messagesIn = (text: string): number[] => [...squeezed(text).matchAll(/message-(\d+)\./g)].map(([, number]) => Number(number))
+const messagesIn = (text: string): number[] =>
+  [...squeezed(text).matchAll(/message-(\d+)\./g)].map(([, number]) => Number(number))
 /** Whole numbers between two, the same ones for a seed. */
-const seeded = (seed: number) => (from: number, to: number): number => {
-  seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0
-  return from + Math.floor((seed / 2 ** 32) * (to - from + 1))
-}
+const seeded =
+  (seed: number) =>
+  (from: number, to: number): number => {
+    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0
+    return from + Math.floor((seed / 2 ** 32) * (to - from + 1))
+  }
 const squeezed = (text: string): string => text.replace(/\s+/g, '')
 
 /** A shell with thirty lines of history, and what its terminal is set to. */
@@ -73,7 +76,12 @@ async function restored(at: Shell, before: string) {
   const raw = at.raw()
   expect(faultsOf(raw)).toEqual([])
   // The shell itself takes pastes as such.
-  for (const [on, off] of [['\u001b[?1004h', '\u001b[?1004l'], ['\u001b[?25l', '\u001b[?25h'], ['\u001b[?2026h', '\u001b[?2026l']] as const) expect(raw.lastIndexOf(off), off).toBeGreaterThanOrEqual(raw.lastIndexOf(on))
+  for (const [on, off] of [
+    ['\u001b[?1004h', '\u001b[?1004l'],
+    ['\u001b[?25l', '\u001b[?25h'],
+    ['\u001b[?2026h', '\u001b[?2026l'],
+  ] as const)
+    expect(raw.lastIndexOf(off), off).toBeGreaterThanOrEqual(raw.lastIndexOf(on))
   at.type('exit\r')
   await at.end()
 }
@@ -130,21 +138,24 @@ describe('a program with the screen alone', () => {
   })
 
   // The terminal is told of its size first, and what was written for the one before is drawn in the new one.
-  it.each([1, 2])('has each message in the scrollback once, in order, whatever sizes the terminal takes meanwhile (seed %i)', async (seed) => {
-    const pick = seeded(seed)
-    const { at, before } = await historical({ env: { TERM_PROGRAM: 'vscode' } })
-    at.type(`${start}\r`)
-    await at.until('Say something')
-    at.type('stream\r')
-    while (!at.text().includes('All is said.')) {
-      await sleep(pick(5, 150))
-      at.resize(pick(45, 130), pick(10, 45))
-    }
-    at.type('\u0004')
-    await at.until('bye')
-    expect(messagesIn(at.text())).toEqual(Array.from({ length: 240 }, (_, of) => of))
-    await restored(at, before)
-  })
+  it.each([1, 2])(
+    'has each message in the scrollback once, in order, whatever sizes the terminal takes meanwhile (seed %i)',
+    async (seed) => {
+      const pick = seeded(seed)
+      const { at, before } = await historical({ env: { TERM_PROGRAM: 'vscode' } })
+      at.type(`${start}\r`)
+      await at.until('Say something')
+      at.type('stream\r')
+      while (!at.text().includes('All is said.')) {
+        await sleep(pick(5, 150))
+        at.resize(pick(45, 130), pick(10, 45))
+      }
+      at.type('\u0004')
+      await at.until('bye')
+      expect(messagesIn(at.text())).toEqual(Array.from({ length: 240 }, (_, of) => of))
+      await restored(at, before)
+    },
+  )
 
   it('starts in a terminal that answers no query', async () => {
     const at = await drawn(place(), [join(root, 'echo.mjs')], { answers: false })
@@ -173,7 +184,12 @@ describe('a program with the screen alone', () => {
 describe.skipIf(lacks('tmux'))('under tmux', () => {
   it('the screen keeps the history of the shell and every message, also when its window changes', async () => {
     const { spawnSync } = await import('node:child_process')
-    const tmux = (...args: string[]) => spawnSync('tmux', ['-L', `vtcode${process.pid}`, '-f', '/dev/null', ...args], { encoding: 'utf8', env: { ...place().env, TERM: 'xterm-256color', LANG: 'C.UTF-8' }, cwd: root })
+    const tmux = (...args: string[]) =>
+      spawnSync('tmux', ['-L', `vtcode${process.pid}`, '-f', '/dev/null', ...args], {
+        encoding: 'utf8',
+        env: { ...place().env, TERM: 'xterm-256color', LANG: 'C.UTF-8' },
+        cwd: root,
+      })
     try {
       tmux('new-session', '-d', '-x', '80', '-y', '24', 'bash --norc --noprofile')
       const text = (): string => tmux('capture-pane', '-p', '-S', '-', '-J').stdout

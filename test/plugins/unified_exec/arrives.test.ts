@@ -21,25 +21,62 @@ const run = (input: object) => output(booted, { action: 'run', ...input })
 /** Bytes of both streams that come through the pipes of a shell to programs that read at once. */
 function throughShell(argv: string[]): { stdout_bytes: number; stderr_bytes: number } {
   const [out, err] = [join(folder, 'out'), join(folder, 'err')]
-  const { status } = spawnSync('bash', ['-c', `{ "$@" 2>&1 >&3 | cat >"${err}"; } 3>&1 | cat >"${out}"`, 'bash', ...argv], { env: { PATH: process.env.PATH, HOME: process.env.HOME } })
+  const { status } = spawnSync(
+    'bash',
+    ['-c', `{ "$@" 2>&1 >&3 | cat >"${err}"; } 3>&1 | cat >"${out}"`, 'bash', ...argv],
+    { env: { PATH: process.env.PATH, HOME: process.env.HOME } },
+  )
   expect(status).toBe(0)
   return { stdout_bytes: readFileSync(out).length, stderr_bytes: readFileSync(err).length }
 }
 
 const node = (script: string): string[] => [process.execPath, '-e', script]
-const small = (stream: string, lines: number): string => `for (let i = 0; i < ${lines}; i++) process.${stream}.write(String(i).padStart(79, '.') + '\\n')`
+const small = (stream: string, lines: number): string =>
+  `for (let i = 0; i < ${lines}; i++) process.${stream}.write(String(i).padStart(79, '.') + '\\n')`
 const large = (stream: string, bytes: number): string => `process.${stream}.write('x'.repeat(${bytes}))`
 
 describe('a Node program that leaves by process.exit()', () => {
   it.each([
-    ['many small writes', node(`${small('stdout', 3600)}; process.exit(3)`), { stdout_bytes: 288_000, stderr_bytes: 0, exit_code: 3 }],
-    ['one large write', node(`${large('stdout', 288_000)}; process.exit(3)`), { stdout_bytes: 288_000, stderr_bytes: 0, exit_code: 3 }],
-    ['a million bytes at once', node(`${large('stdout', 1_000_000)}; process.exit(3)`), { stdout_bytes: 1_000_000, stderr_bytes: 0, exit_code: 3 }],
-    ['many small writes to stderr', node(`${small('stderr', 3600)}; process.exit(3)`), { stdout_bytes: 0, stderr_bytes: 288_000, exit_code: 3 }],
-    ['one large write to stderr', node(`${large('stderr', 288_000)}; process.exit(3)`), { stdout_bytes: 0, stderr_bytes: 288_000, exit_code: 3 }],
-    ['writes to both', node(`${small('stdout', 3600)}; ${large('stderr', 288_000)}; process.reallyExit(4)`), { stdout_bytes: 288_000, stderr_bytes: 288_000, exit_code: 4 }],
-    ['a kill of itself', node(`${small('stdout', 3600)}; process.kill(process.pid, 'SIGKILL')`), { stdout_bytes: 288_000, stderr_bytes: 0, signal: 'SIGKILL' }],
-    ['an error that nobody catches', node(`${small('stdout', 3600)}; throw new Error('x')`), { stdout_bytes: 288_000, exit_code: 1 }],
+    [
+      'many small writes',
+      node(`${small('stdout', 3600)}; process.exit(3)`),
+      { stdout_bytes: 288_000, stderr_bytes: 0, exit_code: 3 },
+    ],
+    [
+      'one large write',
+      node(`${large('stdout', 288_000)}; process.exit(3)`),
+      { stdout_bytes: 288_000, stderr_bytes: 0, exit_code: 3 },
+    ],
+    [
+      'a million bytes at once',
+      node(`${large('stdout', 1_000_000)}; process.exit(3)`),
+      { stdout_bytes: 1_000_000, stderr_bytes: 0, exit_code: 3 },
+    ],
+    [
+      'many small writes to stderr',
+      node(`${small('stderr', 3600)}; process.exit(3)`),
+      { stdout_bytes: 0, stderr_bytes: 288_000, exit_code: 3 },
+    ],
+    [
+      'one large write to stderr',
+      node(`${large('stderr', 288_000)}; process.exit(3)`),
+      { stdout_bytes: 0, stderr_bytes: 288_000, exit_code: 3 },
+    ],
+    [
+      'writes to both',
+      node(`${small('stdout', 3600)}; ${large('stderr', 288_000)}; process.reallyExit(4)`),
+      { stdout_bytes: 288_000, stderr_bytes: 288_000, exit_code: 4 },
+    ],
+    [
+      'a kill of itself',
+      node(`${small('stdout', 3600)}; process.kill(process.pid, 'SIGKILL')`),
+      { stdout_bytes: 288_000, stderr_bytes: 0, signal: 'SIGKILL' },
+    ],
+    [
+      'an error that nobody catches',
+      node(`${small('stdout', 3600)}; throw new Error('x')`),
+      { stdout_bytes: 288_000, exit_code: 1 },
+    ],
   ])('has written all of %s', async (_, command, wanted) => {
     for (let round = 0; round < 3; round++) expect(await run({ command })).toMatchObject(wanted)
   })
@@ -48,7 +85,12 @@ describe('a Node program that leaves by process.exit()', () => {
     writeFileSync(join(booted.root, 'noisy.cjs'), `${small('stdout', 3600)}; process.exit(1)`)
     const ran = await run({ command: "sh -c 'node noisy.cjs || echo failed with $?'" })
     expect(ran).toMatchObject({ stdout_bytes: 288_000 + 'failed with 1\n'.length, truncated: true })
-    const { output: end } = await output(booted, { action: 'inspect', session_id: ran.session_id, head_lines: 0, tail_lines: 2 })
+    const { output: end } = await output(booted, {
+      action: 'inspect',
+      session_id: ran.session_id,
+      head_lines: 0,
+      tail_lines: 2,
+    })
     expect(end).toContain(`${'3599'.padStart(79, '.')}\nfailed with 1\n`)
   })
 
@@ -63,7 +105,10 @@ describe('a Node program that leaves by process.exit()', () => {
     const ran = await output(confined, { action: 'run', command: ['node', 'noisy.cjs'], response_format: 'detailed' })
     expect(ran).toMatchObject({ stdout_bytes: 288_000, stderr_bytes: 288_000, exit_code: 3, sandbox: 'bwrap' })
     const reopened = 'for i in 1 2 3; do echo "line $i" > /dev/stdout; echo "error $i" > /dev/stderr; done'
-    expect(await output(confined, { action: 'run', command: ['bash', '-c', reopened] })).toMatchObject({ stdout: 'line 1\nline 2\nline 3\n', stderr: 'error 1\nerror 2\nerror 3\n' })
+    expect(await output(confined, { action: 'run', command: ['bash', '-c', reopened] })).toMatchObject({
+      stdout: 'line 1\nline 2\nline 3\n',
+      stderr: 'error 1\nerror 2\nerror 3\n',
+    })
   })
 })
 
@@ -84,7 +129,12 @@ describe('as much arrives as through a pipe of the shell', () => {
     it(name, async () => expect(await run({ command })).toMatchObject(throughShell(command)))
   }
 
-  for (const [how, end] of Object.entries({ exit: 'exit(0)', _exit: '_exit(0)', SIGKILL: 'kill(getpid(), 9)', SIGSEGV: 'raise(11)' })) {
+  for (const [how, end] of Object.entries({
+    exit: 'exit(0)',
+    _exit: '_exit(0)',
+    SIGKILL: 'kill(getpid(), 9)',
+    SIGSEGV: 'raise(11)',
+  })) {
     it.skipIf(lacks('gcc'))(`C with full buffers, ${how}`, async () => {
       const program = join(folder, how)
       const source = `#include <signal.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>
@@ -103,13 +153,23 @@ describe('as much arrives as through a pipe of the shell', () => {
     ['> /dev/stderr', each('echo "line $i" > /dev/stderr'), '', lines],
     ['>> /proc/self/fd/1', each('echo "line $i" >> /proc/self/fd/1'), lines, ''],
     ['tee /dev/stderr', each('echo "line $i" | tee /dev/stderr'), lines, lines],
-    ['a program that truncates and seeks its output', `python3 -c "import os, sys
+    [
+      'a program that truncates and seeks its output',
+      `python3 -c "import os, sys
 for i in range(1, 301):
     sys.stdout.write(f'line {i}\\n'); sys.stdout.flush()
     for wrong in (lambda: os.ftruncate(1, 0), lambda: os.lseek(1, 0, 0)):
         try: wrong()
-        except OSError: pass"`, lines, ''],
-    ['a file that is written by that name', `node -e "for (let i = 1; i < 301; i++) fs.writeFileSync('/dev/stdout', 'line ' + i + '\\n')"`, lines, ''],
+        except OSError: pass"`,
+      lines,
+      '',
+    ],
+    [
+      'a file that is written by that name',
+      `node -e "for (let i = 1; i < 301; i++) fs.writeFileSync('/dev/stdout', 'line ' + i + '\\n')"`,
+      lines,
+      '',
+    ],
   ])('%s', async (_, script, stdout, stderr) => {
     expect(await run({ command: ['bash', '-c', script] })).toMatchObject({ stdout, stderr, exit_code: 0 })
   })

@@ -5,7 +5,8 @@ import { drivesSession } from '../../support/session.js'
 const driven = drivesSession()
 const start = driven.run
 /** Starts a program that says `up`, and waits for that. */
-const up = async (command: string): Promise<void> => void (await readOn(driven.booted, await start({ command }), 'up\n'))
+const up = async (command: string): Promise<void> =>
+  void (await readOn(driven.booted, await start({ command }), 'up\n'))
 const close = driven.on('close')
 const write = driven.on('write')
 
@@ -13,7 +14,12 @@ describe('close', () => {
   it('ends the whole tree, answers the last output and forgets the session', async () => {
     const left = nap()
     await up(`trap "echo bye; exit 4" TERM; (${left}) & echo up; wait`)
-    expect(await close({ grace_ms: 10_000 })).toMatchObject({ running: false, exit_code: 4, signal: null, stdout: 'bye\n' })
+    expect(await close({ grace_ms: 10_000 })).toMatchObject({
+      running: false,
+      exit_code: 4,
+      signal: null,
+      stdout: 'bye\n',
+    })
     expect(processesWith(left.replace(' ', '\0'))).toEqual([])
     expect(await error(driven.booted, { action: 'poll', session_id: 's' })).toMatchObject({ code: 'VT_EXEC_SESSION' })
   })
@@ -40,7 +46,9 @@ describe('close', () => {
     const left = nap()
     await start({ command: `setsid ${left} >/dev/null 2>&1 & sleep 60` })
     expect(await eventually(() => processesWith(left.replace(' ', '\0')).length === 1)).toBe(true)
-    expect((await call(driven.booted, { action: 'close', session_id: 's' })).notices?.map(({ code }) => code)).toEqual(['VT_EXEC_SURVIVORS'])
+    expect((await call(driven.booted, { action: 'close', session_id: 's' })).notices?.map(({ code }) => code)).toEqual([
+      'VT_EXEC_SURVIVORS',
+    ])
     for (const pid of processesWith(left.replace(' ', '\0'))) process.kill(pid, 'SIGKILL')
   })
 

@@ -15,13 +15,28 @@ beforeEach(async () => {
 })
 afterEach(() => booted[Symbol.asyncDispose]())
 const python = (code: string, input: object = {}) => output(booted, { action: 'code', code, ...input })
-const javascript = (code: string, input: object = {}) => output(booted, { action: 'code', language: 'javascript', code, ...input })
+const javascript = (code: string, input: object = {}) =>
+  output(booted, { action: 'code', language: 'javascript', code, ...input })
 
 describe.skipIf(lacks('python3'))('a Python snippet', () => {
   it('answers what it prints and what is left in result', async () => {
-    expect(await python('print("hi")\nresult = {"n": [1, 2.5, None, "é"]}')).toMatchObject({ stdout: 'hi\n', exit_code: 0, language: 'python3', result: { n: [1, 2.5, null, 'é'] }, calls: [] })
-    expect(await call(booted, { code: 'result = 7' })).toMatchObject({ text: expect.stringMatching(/^\[result\] 7\nexit 0 in/) })
-    for (const odd of ['result = {1, 2}', 'result = float("nan")', 'result = []\nresult.append(result)', 'result = "x" * 300_000', 'x = 1']) {
+    expect(await python('print("hi")\nresult = {"n": [1, 2.5, None, "é"]}')).toMatchObject({
+      stdout: 'hi\n',
+      exit_code: 0,
+      language: 'python3',
+      result: { n: [1, 2.5, null, 'é'] },
+      calls: [],
+    })
+    expect(await call(booted, { code: 'result = 7' })).toMatchObject({
+      text: expect.stringMatching(/^\[result\] 7\nexit 0 in/),
+    })
+    for (const odd of [
+      'result = {1, 2}',
+      'result = float("nan")',
+      'result = []\nresult.append(result)',
+      'result = "x" * 300_000',
+      'x = 1',
+    ]) {
       expect(await python(odd), odd).not.toHaveProperty('result')
     }
   })
@@ -33,7 +48,9 @@ describe.skipIf(lacks('python3'))('a Python snippet', () => {
     expect(failed.stderr).not.toContain('start.py')
     expect(await python('result = 1\nraise SystemExit(4)')).toMatchObject({ exit_code: 4, result: 1 })
     expect((await python('x = (')).stderr).toContain('SyntaxError')
-    expect(await python('import sys, os\nprint(__name__, sys.stdin.read(), os.getcwd())', { input: 'in' })).toMatchObject({ stdout: `__main__ in ${booted.root}\n` })
+    expect(
+      await python('import sys, os\nprint(__name__, sys.stdin.read(), os.getcwd())', { input: 'in' }),
+    ).toMatchObject({ stdout: `__main__ in ${booted.root}\n` })
   })
 
   it('calls tools; only what it keeps reaches the model', async () => {
@@ -74,18 +91,35 @@ for tool, input in [("unified_file", {"action": "read", "path": "none"}), ("unif
         seen.append([error.code, bool(error.hint), str(error).startswith(error.code)])
 result = seen`
     const answer = await python(code)
-    expect(answer.result).toEqual([['VT_PATH_NOT_FOUND', true, true], ['VT_CALL_DEPTH', true, true], ['VT_CALL_DEPTH', true, true], ['VT_TOOL_UNKNOWN', true, true]])
-    expect(answer.calls.map(({ code }: { code: string }) => code)).toEqual(['VT_PATH_NOT_FOUND', 'VT_CALL_DEPTH', 'VT_CALL_DEPTH', 'VT_TOOL_UNKNOWN'])
+    expect(answer.result).toEqual([
+      ['VT_PATH_NOT_FOUND', true, true],
+      ['VT_CALL_DEPTH', true, true],
+      ['VT_CALL_DEPTH', true, true],
+      ['VT_TOOL_UNKNOWN', true, true],
+    ])
+    expect(answer.calls.map(({ code }: { code: string }) => code)).toEqual([
+      'VT_PATH_NOT_FOUND',
+      'VT_CALL_DEPTH',
+      'VT_CALL_DEPTH',
+      'VT_TOOL_UNKNOWN',
+    ])
   })
 
   it('can do nothing that the model could not do directly', async () => {
-    await using asking = await bootKernel({ mode: 'ask', files: { 'a.txt': 'x' }, config: { sandbox: { mode: 'off' }, policy: { allow: ['unified_exec/code'] } } })
+    await using asking = await bootKernel({
+      mode: 'ask',
+      files: { 'a.txt': 'x' },
+      config: { sandbox: { mode: 'off' }, policy: { allow: ['unified_exec/code'] } },
+    })
     const code = `import vtcode
 try:
     vtcode.call("unified_file", {"action": "delete", "path": "a.txt"})
 except vtcode.CallError as error:
     result = error.code`
-    expect(await asking.call('unified_exec', { code })).toMatchObject({ ok: true, output: { result: 'VT_POLICY_NEEDS_APPROVAL', calls: [{ ok: false, code: 'VT_POLICY_NEEDS_APPROVAL' }] } })
+    expect(await asking.call('unified_exec', { code })).toMatchObject({
+      ok: true,
+      output: { result: 'VT_POLICY_NEEDS_APPROVAL', calls: [{ ok: false, code: 'VT_POLICY_NEEDS_APPROVAL' }] },
+    })
     expect(await asking.read('a.txt')).toBe('x')
   })
 
@@ -122,12 +156,22 @@ let code
 try { await vtcode.call('unified_file', { action: 'read', path: 'none' }) } catch (error) { code = error instanceof vtcode.CallError && error.code }
 console.log(process.version)
 export const result = { sizes: all.map(({ content }) => content.length), code }`
-    expect(await javascript(code)).toMatchObject({ stdout: `${process.version}\n`, result: { sizes: [15, 9], code: 'VT_PATH_NOT_FOUND' }, exit_code: 0, language: 'javascript' })
+    expect(await javascript(code)).toMatchObject({
+      stdout: `${process.version}\n`,
+      result: { sizes: [15, 9], code: 'VT_PATH_NOT_FOUND' },
+      exit_code: 0,
+      language: 'javascript',
+    })
   })
 
   it('may be called by other words, takes input and fails like a program', async () => {
-    expect(await output(booted, { code: 'export const result = 1', language: 'JS' })).toMatchObject({ result: 1, language: 'javascript' })
-    expect(await javascript('process.stdin.pipe(process.stdout)', { input: 'through' })).toMatchObject({ stdout: 'through' })
+    expect(await output(booted, { code: 'export const result = 1', language: 'JS' })).toMatchObject({
+      result: 1,
+      language: 'javascript',
+    })
+    expect(await javascript('process.stdin.pipe(process.stdout)', { input: 'through' })).toMatchObject({
+      stdout: 'through',
+    })
     const failed = await javascript('throw new Error("no")')
     expect(failed).toMatchObject({ exit_code: 1 })
     expect(failed.stderr).toContain('Error: no')
@@ -150,42 +194,65 @@ it('nothing of a snippet is left in the temporary folder', async () => {
   expect(readdirSync(tmpdir()).filter((name) => name.startsWith('vtcode-code-'))).toEqual([])
 })
 
-it.skipIf(lacks('python3'))('the folder of a snippet whose program was killed is removed by the next one, and never that of a program that lives', async () => {
-  const place = join(booted.home, 'tmp')
-  mkdirSync(place)
-  const folders = (): string[] => readdirSync(place).filter((name) => name.startsWith('vtcode-code-'))
-  const start = (code: string) =>
-    spawn(process.execPath, [bin, 'call', '--mode', 'auto', '--config', 'policy.allow=["unified_exec/code"]', '--config', 'sandbox.mode=off', 'unified_exec', 'code', '--code', code], { cwd: booted.root, env: { ...surroundings(booted), TMPDIR: place } })
-  const begun = async (): Promise<[ReturnType<typeof start>, string]> => {
-    const before = folders()
-    const child = start('import time\ntime.sleep(60)')
-    for (;;) {
-      const made = folders().find((name) => !before.includes(name))
-      if (made && existsSync(join(place, made, 'snippet.py'))) return [child, made]
-      await new Promise((resolve) => setTimeout(resolve, 20))
+it.skipIf(lacks('python3'))(
+  'the folder of a snippet whose program was killed is removed by the next one, and never that of a program that lives',
+  async () => {
+    const place = join(booted.home, 'tmp')
+    mkdirSync(place)
+    const folders = (): string[] => readdirSync(place).filter((name) => name.startsWith('vtcode-code-'))
+    const start = (code: string) =>
+      spawn(
+        process.execPath,
+        [
+          bin,
+          'call',
+          '--mode',
+          'auto',
+          '--config',
+          'policy.allow=["unified_exec/code"]',
+          '--config',
+          'sandbox.mode=off',
+          'unified_exec',
+          'code',
+          '--code',
+          code,
+        ],
+        { cwd: booted.root, env: { ...surroundings(booted), TMPDIR: place } },
+      )
+    const begun = async (): Promise<[ReturnType<typeof start>, string]> => {
+      const before = folders()
+      const child = start('import time\ntime.sleep(60)')
+      for (;;) {
+        const made = folders().find((name) => !before.includes(name))
+        if (made && existsSync(join(place, made, 'snippet.py'))) return [child, made]
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
     }
-  }
-  // Names alike that are nobody's, and a folder of another machine or container with the id of a dead process.
-  const [killed, left] = await begun()
-  const strange = ['vtcode-code-notes', left.replace(/-[0-9a-f]{8}-/, '-00000000-')]
-  for (const name of strange) mkdirSync(join(place, name))
-  const [alive, used] = await begun()
-  killed.kill('SIGKILL')
-  await once(killed, 'exit')
-  expect(folders().sort()).toEqual([left, used, ...strange].sort())
-  const last = start('print(1)')
-  await once(last, 'exit')
-  expect(folders().sort()).toEqual([used, ...strange].sort())
-  alive.kill('SIGTERM')
-  await once(alive, 'exit')
-  expect(folders().sort()).toEqual(strange.sort())
-})
+    // Names alike that are nobody's, and a folder of another machine or container with the id of a dead process.
+    const [killed, left] = await begun()
+    const strange = ['vtcode-code-notes', left.replace(/-[0-9a-f]{8}-/, '-00000000-')]
+    for (const name of strange) mkdirSync(join(place, name))
+    const [alive, used] = await begun()
+    killed.kill('SIGKILL')
+    await once(killed, 'exit')
+    expect(folders().sort()).toEqual([left, used, ...strange].sort())
+    const last = start('print(1)')
+    await once(last, 'exit')
+    expect(folders().sort()).toEqual([used, ...strange].sort())
+    alive.kill('SIGTERM')
+    await once(alive, 'exit')
+    expect(folders().sort()).toEqual(strange.sort())
+  },
+)
 
 it('a missing interpreter is named, with the other one', async () => {
   const path = process.env.PATH
   process.env.PATH = '/nonexistent'
   try {
-    expect(await error(booted, { code: 'print(1)' })).toMatchObject({ code: 'VT_EXEC_RUNTIME', hint: expect.stringContaining('javascript') })
+    expect(await error(booted, { code: 'print(1)' })).toMatchObject({
+      code: 'VT_EXEC_RUNTIME',
+      hint: expect.stringContaining('javascript'),
+    })
   } finally {
     process.env.PATH = path
   }
@@ -197,8 +264,17 @@ it.skipIf(lacks('bwrap', 'python3'))('a snippet runs in the same sandbox, its li
   const code = `import vtcode, os
 result = [vtcode.call("unified_file", {"action": "read", "path": "a.txt"})["content"], os.access("/usr", os.W_OK)]
 open("made", "w").write("in the workspace")`
-  expect(await output(boxed, { code, response_format: 'detailed' })).toMatchObject({ result: ['x', false], sandbox: 'bwrap', exit_code: 0 })
+  expect(await output(boxed, { code, response_format: 'detailed' })).toMatchObject({
+    result: ['x', false],
+    sandbox: 'bwrap',
+    exit_code: 0,
+  })
   expect(await boxed.read('made')).toBe('in the workspace')
-  expect(await output(boxed, { code: 'export const result = (await vtcode.call("unified_file", { action: "read", path: "a.txt" })).content', language: 'javascript' })).toMatchObject({ result: 'x' })
+  expect(
+    await output(boxed, {
+      code: 'export const result = (await vtcode.call("unified_file", { action: "read", path: "a.txt" })).content',
+      language: 'javascript',
+    }),
+  ).toMatchObject({ result: 'x' })
   expect(existsSync('/usr/made')).toBe(false)
 })

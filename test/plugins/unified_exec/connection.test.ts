@@ -34,7 +34,8 @@ async function served(workspace: TempWorkspace): Promise<Server> {
   return { process: server, send, answered }
 }
 
-const run = ({ send }: Server, input: object): void => send('tools/call', { name: 'unified_exec', arguments: { action: 'run', ...input } })
+const run = ({ send }: Server, input: object): void =>
+  send('tools/call', { name: 'unified_exec', arguments: { action: 'run', ...input } })
 
 for (const [how, end] of [
   ['its connection is dropped', (server: ChildProcess) => server.stdin!.end()],
@@ -77,7 +78,8 @@ it('the program that is interrupted in a terminal leaves it as it was, and no co
   await using booted = await bootExec({ config: { exec: { env: { HOME: workspace.home } } } })
   const long = nap()
   await workspace.write('../home/.vtcode/vtcode.config.yaml', 'policy: { allow: [exec] }\nsandbox: { mode: off }\n')
-  const on = (action: string, input: object) => output(booted, { action, session_id: 's', yield_time_ms: 300, ...input })
+  const on = (action: string, input: object) =>
+    output(booted, { action, session_id: 's', yield_time_ms: 300, ...input })
   await on('run', { command: ['bash', '--norc', '-i'], tty: true })
   const settings = async (): Promise<string> => {
     await readOn(booted, await on('write', { input: `stty -a > ${workspace.home}/stty; echo wri''tten\n` }), 'written')
@@ -85,7 +87,9 @@ it('the program that is interrupted in a terminal leaves it as it was, and no co
   }
   const before = await settings()
   for (const input of [{ command: long }, { command: long, tty: true, yield_time_ms: 30_000 }]) {
-    await on('write', { input: `cd ${workspace.root}; ${process.execPath} ${bin} call unified_exec --input '${JSON.stringify({ action: 'run', ...input })}'\n` })
+    await on('write', {
+      input: `cd ${workspace.root}; ${process.execPath} ${bin} call unified_exec --input '${JSON.stringify({ action: 'run', ...input })}'\n`,
+    })
     expect(await eventually(() => left(long) === 1, patience)).toBe(true)
     await on('write', { keys: ['ctrl-c'] })
     expect(await eventually(() => left(long) === 0, patience)).toBe(true)

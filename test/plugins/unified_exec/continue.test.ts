@@ -11,16 +11,23 @@ describe('continue', () => {
     expect(await go({ input: 'hello\n', yield_time_ms: 30_000 })).toMatchObject({ stdout: 'hello\n', running: true })
     expect(await go({ input: '', keys: [], yield_time_ms: 0 })).toMatchObject({ stdout: '', running: true })
     await go({ keys: ['ctrl-d'], yield_time_ms: 0 })
-    expect(await readOn(driven.booted, await go({ yield_time_ms: 30_000 }))).toMatchObject({ text: 'late\n', running: false })
+    expect(await readOn(driven.booted, await go({ yield_time_ms: 30_000 }))).toMatchObject({
+      text: 'late\n',
+      running: false,
+    })
     expect(await go()).toMatchObject({ stdout: '', exit_code: 0 })
-    expect(await error(driven.booted, { action: 'continue', session_id: 's', input: 'x' })).toMatchObject({ code: 'VT_EXEC_CLOSED' })
+    expect(await error(driven.booted, { action: 'continue', session_id: 's', input: 'x' })).toMatchObject({
+      code: 'VT_EXEC_CLOSED',
+    })
   })
 
   it('asks the user before it sends something, and does not before it only waits', async () => {
     await using asking = await bootExec({ mode: 'ask', config: { policy: { allow: ['unified_exec/run'] } } })
     await output(asking, { command: 'echo up; cat', session_id: 's', yield_time_ms: 250 })
     const go = (input: object) => call(asking, { action: 'continue', session_id: 's', yield_time_ms: 0, ...input })
-    for (const idle of [{}, { input: '' }, { keys: [] }, { eof: false }, { cursor: 0, rows: 20 }]) expect(await go(idle)).toMatchObject({ ok: true, output: { running: true } })
-    for (const sends of [{ input: ' ' }, { keys: ['enter'] }, { eof: true }]) expect(await go(sends)).toMatchObject({ ok: false, error: { code: 'VT_POLICY_NEEDS_APPROVAL' } })
+    for (const idle of [{}, { input: '' }, { keys: [] }, { eof: false }, { cursor: 0, rows: 20 }])
+      expect(await go(idle)).toMatchObject({ ok: true, output: { running: true } })
+    for (const sends of [{ input: ' ' }, { keys: ['enter'] }, { eof: true }])
+      expect(await go(sends)).toMatchObject({ ok: false, error: { code: 'VT_POLICY_NEEDS_APPROVAL' } })
   })
 })

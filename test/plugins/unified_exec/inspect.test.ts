@@ -15,12 +15,27 @@ const inspect = (input: object = {}) => output(booted, { action: 'inspect', sess
 describe('inspect', () => {
   it('shows the ends of a log without consuming it', async () => {
     await run({ command: 'seq 1 10; echo oops >&2', background: true, yield_time_ms: 30_000 })
-    expect(await inspect({ stream: 'stdout', head_lines: 2, tail_lines: 1 })).toMatchObject({ output: '1\n2\n[… 7 lines omitted …]\n10\n', total_lines: 10, truncated: true })
-    expect(await inspect({ stream: 'stdout', head_lines: 5, tail_lines: 5 })).toMatchObject({ output: '1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n', truncated: false })
-    expect(await inspect({ stream: 'stdout', head_lines: 0, tail_lines: 0 })).toMatchObject({ output: '[… 10 lines omitted …]\n', total_lines: 10 })
+    expect(await inspect({ stream: 'stdout', head_lines: 2, tail_lines: 1 })).toMatchObject({
+      output: '1\n2\n[… 7 lines omitted …]\n10\n',
+      total_lines: 10,
+      truncated: true,
+    })
+    expect(await inspect({ stream: 'stdout', head_lines: 5, tail_lines: 5 })).toMatchObject({
+      output: '1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n',
+      truncated: false,
+    })
+    expect(await inspect({ stream: 'stdout', head_lines: 0, tail_lines: 0 })).toMatchObject({
+      output: '[… 10 lines omitted …]\n',
+      total_lines: 10,
+    })
     expect(await inspect({ stream: 'stderr' })).toMatchObject({ output: 'oops\n', total_lines: 1 })
-    expect(await inspect({ tail_lines: 3, head_lines: 0 })).toMatchObject({ output: '[… 9 lines omitted …]\n10\n[stderr]\noops\n', total_lines: 12 })
-    expect((await output(booted, { action: 'poll', session_id: 's', cursor: 0 })).stdout).toBe('1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n')
+    expect(await inspect({ tail_lines: 3, head_lines: 0 })).toMatchObject({
+      output: '[… 9 lines omitted …]\n10\n[stderr]\noops\n',
+      total_lines: 12,
+    })
+    expect((await output(booted, { action: 'poll', session_id: 's', cursor: 0 })).stdout).toBe(
+      '1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n',
+    )
   })
 
   it('keeps a last line without its end as it is', async () => {
@@ -32,19 +47,37 @@ describe('inspect', () => {
 
   it('searches with ripgrep, in memory and on disk, in terminals without their escape sequences', async () => {
     await run({ command: 'seq 1 200000', max_output_tokens: 10 })
-    expect(await inspect({ query: '^19999\\d$' })).toMatchObject({ matched_count: 10, matches: Array.from({ length: 10 }, (_, index) => ({ line_number: 199990 + index, text: String(199990 + index) })) })
-    expect(await inspect({ query: '7', max_matches: 2 })).toMatchObject({ matched_count: 81902, matches: [{ line_number: 7 }, { line_number: 17 }], truncated: true })
+    expect(await inspect({ query: '^19999\\d$' })).toMatchObject({
+      matched_count: 10,
+      matches: Array.from({ length: 10 }, (_, index) => ({
+        line_number: 199990 + index,
+        text: String(199990 + index),
+      })),
+    })
+    expect(await inspect({ query: '7', max_matches: 2 })).toMatchObject({
+      matched_count: 81902,
+      matches: [{ line_number: 7 }, { line_number: 17 }],
+      truncated: true,
+    })
     await run({ command: 'printf "a.b\\nacb\\n\\033[31mred\\033[0m\\n"', tty: true, session_id: 't' })
     expect(await inspect({ session_id: 't', query: 'a.b', literal: true })).toMatchObject({ matched_count: 1 })
-    expect(await inspect({ session_id: 't', query: '^red$' })).toMatchObject({ matches: [{ line_number: 3, text: 'red' }] })
+    expect(await inspect({ session_id: 't', query: '^red$' })).toMatchObject({
+      matches: [{ line_number: 3, text: 'red' }],
+    })
     expect(await inspect({ query: 'none' })).toMatchObject({ matched_count: 0, matches: [] })
-    expect(await error(booted, { action: 'inspect', session_id: 's', query: '(' })).toMatchObject({ code: 'VT_SEARCH_PATTERN' })
+    expect(await error(booted, { action: 'inspect', session_id: 's', query: '(' })).toMatchObject({
+      code: 'VT_SEARCH_PATTERN',
+    })
   })
 
   it('reads a spool file, also after its session is forgotten, and says when it is gone', async () => {
     const { spool_path } = await run({ command: 'seq 1 3000', max_output_tokens: 10 })
     await output(booted, { action: 'close', session_id: 's' })
-    expect(await output(booted, { action: 'inspect', spool_path, head_lines: 1, tail_lines: 1 })).toMatchObject({ spool_path, output: '1\n[… 2998 lines omitted …]\n3000\n', total_lines: 3000 })
+    expect(await output(booted, { action: 'inspect', spool_path, head_lines: 1, tail_lines: 1 })).toMatchObject({
+      spool_path,
+      output: '1\n[… 2998 lines omitted …]\n3000\n',
+      total_lines: 3000,
+    })
     expect(await output(booted, { spool_path, query: '^3000$' })).toMatchObject({ matches: [{ line_number: 3000 }] })
     unlinkSync(join(booted.root, spool_path))
     expect(await error(booted, { action: 'inspect', spool_path })).toMatchObject({ code: 'VT_EXEC_SPOOL' })
@@ -53,7 +86,9 @@ describe('inspect', () => {
   it('refuses what does not go together', async () => {
     const refused = (input: object) => error(booted, { action: 'inspect', ...input })
     expect(await refused({})).toMatchObject({ code: 'VT_INPUT_MISSING' })
-    expect(await refused({ session_id: 's', spool_path: '.vtcode/spool/x' })).toMatchObject({ code: 'VT_INPUT_CONFLICT' })
+    expect(await refused({ session_id: 's', spool_path: '.vtcode/spool/x' })).toMatchObject({
+      code: 'VT_INPUT_CONFLICT',
+    })
     for (const other of [{ head_lines: 1 }, { tail_lines: 1 }, { screen: true }]) {
       expect(await refused({ session_id: 's', query: 'x', ...other })).toMatchObject({ code: 'VT_INPUT_CONFLICT' })
     }

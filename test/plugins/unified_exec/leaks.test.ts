@@ -9,7 +9,12 @@ const cancelled = rounds(12, 500)
 
 it(`${batches * 8} runs and ${cancelled} cancelled ones leave no descriptor, no zombie and no memory behind`, async () => {
   const program = fileURLToPath(new URL('../../support/leaks.mjs', import.meta.url))
-  const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', program, String(batches), String(cancelled)])
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    '--expose-gc',
+    program,
+    String(batches),
+    String(cancelled),
+  ])
   const { failed, aborted, before, after } = JSON.parse(stdout)
   expect({ failed, aborted, zombies: after.zombies }).toEqual({ failed: 0, aborted: cancelled, zombies: 0 })
   expect(after.descriptors).toBeLessThanOrEqual(before.descriptors + 2)

@@ -13,11 +13,23 @@ describe('list', () => {
   it('shows what runs and what has ended, oldest first, with live values', async () => {
     await output(booted, { command: 'exit 3', session_id: 'first' })
     await output(booted, { command: ['sleep', '30'], session_id: 'second', background: true })
-    await output(booted, { command: `echo ${'é'.repeat(400)}; until [ -e go ]; do sleep 0.02; done; echo more; sleep 600`, session_id: 'third', yield_time_ms: 250 }).then((answer) => readOn(booted, answer, '\n'))
+    await output(booted, {
+      command: `echo ${'é'.repeat(400)}; until [ -e go ]; do sleep 0.02; done; echo more; sleep 600`,
+      session_id: 'third',
+      yield_time_ms: 250,
+    }).then((answer) => readOn(booted, answer, '\n'))
     await booted.write('go', '')
     expect(await eventually(async () => (await sessions())[2].unread_bytes === 5)).toBe(true)
     const [first, second, third] = await sessions()
-    expect(first).toMatchObject({ session_id: 'first', command: 'exit 3', cwd: '.', backend: 'pipe', running: false, exit_code: 3, unread_bytes: 0 })
+    expect(first).toMatchObject({
+      session_id: 'first',
+      command: 'exit 3',
+      cwd: '.',
+      backend: 'pipe',
+      running: false,
+      exit_code: 3,
+      unread_bytes: 0,
+    })
     expect(second).toMatchObject({ session_id: 'second', command: ['sleep', '30'], running: true, exit_code: null })
     expect([...third.command].length).toBe(200)
     expect(third.unread_bytes).toBe(5)
@@ -25,29 +37,53 @@ describe('list', () => {
   })
 
   it('shows at most 32 live sessions: one more is refused, and ids are taken once', async () => {
-    const start = (session_id?: string) => call(booted, { command: 'sleep 60', background: true, ...(session_id && { session_id }) })
+    const start = (session_id?: string) =>
+      call(booted, { command: 'sleep 60', background: true, ...(session_id && { session_id }) })
     const started = await Promise.all(Array.from({ length: 64 }, () => start()))
     expect(started.filter(({ ok }) => ok).length).toBe(32)
-    for (const result of started) if (!result.ok) expect(result.error).toMatchObject({ code: 'VT_EXEC_LIMIT', retryable: true, next: { input: { action: 'list' } } })
+    for (const result of started)
+      if (!result.ok)
+        expect(result.error).toMatchObject({
+          code: 'VT_EXEC_LIMIT',
+          retryable: true,
+          next: { input: { action: 'list' } },
+        })
     const ids = (await sessions()).map(({ session_id }: { session_id: string }) => session_id)
     expect(new Set(ids).size).toBe(32)
     for (const id of ids) expect(id).toMatch(/^run-[0-9a-f]{8}$/)
     await output(booted, { action: 'close', session_id: ids[0], signal: 'SIGKILL' })
     expect(await start('mine')).toMatchObject({ ok: true })
     await output(booted, { action: 'close', session_id: ids[1], signal: 'SIGKILL' })
-    expect(await error(booted, { command: 'true', session_id: 'mine' })).toMatchObject({ code: 'VT_EXEC_SESSION_EXISTS' })
+    expect(await error(booted, { command: 'true', session_id: 'mine' })).toMatchObject({
+      code: 'VT_EXEC_SESSION_EXISTS',
+    })
   })
 
   it('of very many commands at once has 32 that run; the others are refused by a code, and nothing of those is lost', async () => {
-    const commands = Array.from({ length: rounds(150, 1000) }, (_, index) => ({ command: `echo begin ${index}; sleep 1; seq 200; echo end ${index}; exit ${index % 7}` }))
+    const commands = Array.from({ length: rounds(150, 1000) }, (_, index) => ({
+      command: `echo begin ${index}; sleep 1; seq 200; echo end ${index}; exit ${index % 7}`,
+    }))
     const before = process.memoryUsage.rss()
     const answers = await Promise.all(commands.map((input) => call(booted, { ...input, response_format: 'detailed' })))
     const ran = answers.flatMap((answer, index) => (answer.ok ? [{ index, output: answer.output }] : []))
     // A place is free again when its command has ended, so more than 32 may come to run, one after the other.
     expect(ran.length).toBeGreaterThanOrEqual(32)
     const lines = Array.from({ length: 200 }, (_, index) => `${index + 1}\n`).join('')
-    for (const { index, output } of ran) expect(output).toMatchObject({ stdout: `begin ${index}\n${lines}end ${index}\n`, exit_code: index % 7, running: false, truncated: false })
-    for (const answer of answers) if (!answer.ok) expect(answer.error).toMatchObject({ code: 'VT_EXEC_LIMIT', retryable: true, message: '32 commands are running; at most 32 may.', next: { input: { action: 'list' } } })
+    for (const { index, output } of ran)
+      expect(output).toMatchObject({
+        stdout: `begin ${index}\n${lines}end ${index}\n`,
+        exit_code: index % 7,
+        running: false,
+        truncated: false,
+      })
+    for (const answer of answers)
+      if (!answer.ok)
+        expect(answer.error).toMatchObject({
+          code: 'VT_EXEC_LIMIT',
+          retryable: true,
+          message: '32 commands are running; at most 32 may.',
+          next: { input: { action: 'list' } },
+        })
     expect(process.memoryUsage.rss() - before).toBeLessThan(150_000_000)
     expect(processesWith('seq 200; echo end')).toEqual([])
     // Every refused one can be had afterwards.
@@ -57,10 +93,26 @@ describe('list', () => {
 
   it('drives 32 programs at once, each with its own input and output', async () => {
     const ids = Array.from({ length: 32 }, (_, index) => `p${index}`)
-    await Promise.all(ids.map((session_id, index) => output(booted, { command: ['cat'], session_id, yield_time_ms: 250, tty: index % 4 === 0 })))
-    const answers = await Promise.all(ids.map((session_id) => output(booted, { action: 'write', session_id, input: `I am ${session_id}\n`, yield_time_ms: 0 }).then((answer) => readOn(booted, answer, `I am ${session_id}`))))
+    await Promise.all(
+      ids.map((session_id, index) =>
+        output(booted, { command: ['cat'], session_id, yield_time_ms: 250, tty: index % 4 === 0 }),
+      ),
+    )
+    const answers = await Promise.all(
+      ids.map((session_id) =>
+        output(booted, { action: 'write', session_id, input: `I am ${session_id}\n`, yield_time_ms: 0 }).then(
+          (answer) => readOn(booted, answer, `I am ${session_id}`),
+        ),
+      ),
+    )
     answers.forEach(({ text }, index) => expect(text).toContain(`I am p${index}`))
-    await Promise.all(ids.map((session_id) => output(booted, { action: 'write', session_id, eof: true, yield_time_ms: 30_000 }).then((answer) => readOn(booted, answer))))
+    await Promise.all(
+      ids.map((session_id) =>
+        output(booted, { action: 'write', session_id, eof: true, yield_time_ms: 30_000 }).then((answer) =>
+          readOn(booted, answer),
+        ),
+      ),
+    )
     expect((await sessions()).filter(({ running }: { running: boolean }) => running)).toEqual([])
   })
 

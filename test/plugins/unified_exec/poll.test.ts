@@ -11,7 +11,7 @@ const until = (file: string): string => `until [ -e ${file} ]; do sleep 0.02; do
 describe('poll', () => {
   it('delivers every byte once, in order, until the end', async () => {
     let all = (await run({ command: 'for i in $(seq 1 30); do echo line $i; sleep 0.03; done' })).stdout
-    for (let running = true; running; ) {
+    for (let running = true; running;) {
       const answer = await poll({ yield_time_ms: 200 })
       all += answer.stdout
       running = answer.running
@@ -25,7 +25,11 @@ describe('poll', () => {
     const began = Date.now()
     const polled = poll({ yield_time_ms: 30_000 })
     await driven.booted.write('go', '')
-    expect(await polled).toMatchObject({ stdout: 'now\n', running: true, next: { tool: 'unified_exec', input: { action: 'poll', session_id: 's' } } })
+    expect(await polled).toMatchObject({
+      stdout: 'now\n',
+      running: true,
+      next: { tool: 'unified_exec', input: { action: 'poll', session_id: 's' } },
+    })
     expect(Date.now() - began).toBeLessThan(25_000)
     const idle = Date.now()
     for (let count = 0; count < 50; count++) await poll({ yield_time_ms: 0 })
@@ -33,7 +37,11 @@ describe('poll', () => {
   })
 
   it('may be repeated from the cursor of an earlier answer', async () => {
-    const first = await readOn(driven.booted, await run({ command: `echo a; ${until('go')}; echo b; sleep 600` }), 'a\n')
+    const first = await readOn(
+      driven.booted,
+      await run({ command: `echo a; ${until('go')}; echo b; sleep 600` }),
+      'a\n',
+    )
     expect(first).toMatchObject({ text: 'a\n', cursor: 2 })
     await driven.booted.write('go', '')
     const second = await poll({ cursor: first.cursor, yield_time_ms: 30_000 })
@@ -54,9 +62,19 @@ describe('poll', () => {
 
   it('knows the sessions of its own session only', async () => {
     await run({ command: 'sleep 5', session_id: 'mine' })
-    const foreign = await driven.booted.call('unified_exec', { action: 'poll', session_id: 'mine' }, { session: 'another' })
-    expect(foreign).toMatchObject({ ok: false, error: { code: 'VT_EXEC_SESSION', details: { sessions: [] }, next: { input: { action: 'list' } } } })
-    expect(await error(driven.booted, { action: 'poll', session_id: '../1' })).toMatchObject({ code: 'VT_EXEC_SESSION', details: { sessions: ['mine'] } })
+    const foreign = await driven.booted.call(
+      'unified_exec',
+      { action: 'poll', session_id: 'mine' },
+      { session: 'another' },
+    )
+    expect(foreign).toMatchObject({
+      ok: false,
+      error: { code: 'VT_EXEC_SESSION', details: { sessions: [] }, next: { input: { action: 'list' } } },
+    })
+    expect(await error(driven.booted, { action: 'poll', session_id: '../1' })).toMatchObject({
+      code: 'VT_EXEC_SESSION',
+      details: { sessions: ['mine'] },
+    })
   })
 
   it('finds a session ended that nobody called for too long', async () => {
@@ -68,12 +86,19 @@ describe('poll', () => {
     }
     // The list is no call on it.
     expect(await eventually(async () => !(await output(idle, { action: 'list' })).sessions[0].running)).toBe(true)
-    expect(await output(idle, { action: 'poll', session_id: 's', yield_time_ms: 0 })).toMatchObject({ running: false, timed_out: true })
+    expect(await output(idle, { action: 'poll', session_id: 's', yield_time_ms: 0 })).toMatchObject({
+      running: false,
+      timed_out: true,
+    })
   })
 
   it('answers for a background command what it printed in between', async () => {
     await call(driven.booted, { command: `${until('go')}; echo done; exit 5`, background: true, session_id: 's' })
     await driven.booted.write('go', '')
-    expect(await readOn(driven.booted, await poll({ yield_time_ms: 30_000 }))).toMatchObject({ text: 'done\n', exit_code: 5, running: false })
+    expect(await readOn(driven.booted, await poll({ yield_time_ms: 30_000 }))).toMatchObject({
+      text: 'done\n',
+      exit_code: 5,
+      running: false,
+    })
   })
 })

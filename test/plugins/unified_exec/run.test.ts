@@ -15,7 +15,10 @@ describe('a command', () => {
   it('that is a string goes to a shell, an array never', async () => {
     expect(await run({ command: 'echo $((1+1)) | tr 2 3' })).toMatchObject({ stdout: '3\n', exit_code: 0 })
     expect(await run({ command: ['echo', '$((1+1)) | tr 2 3'] })).toMatchObject({ stdout: '$((1+1)) | tr 2 3\n' })
-    expect(await run({ command: 'echo', args: ['a b', '*'] })).toMatchObject({ stdout: 'a b *\n', command: ['echo', 'a b', '*'] })
+    expect(await run({ command: 'echo', args: ['a b', '*'] })).toMatchObject({
+      stdout: 'a b *\n',
+      command: ['echo', 'a b', '*'],
+    })
     expect(await run({ command: 'false', args: [] })).toMatchObject({ exit_code: 1, command: ['false'] })
   })
 
@@ -42,14 +45,22 @@ describe('a command', () => {
     writeFileSync(join(booted.root, 'orphan'), '#!/no/such/interpreter\n', { mode: 0o755 })
     expect(await error(booted, { command: ['./orphan'] })).toMatchObject({ code: 'VT_EXEC_NOT_FOUND' })
     writeFileSync(join(booted.root, 'odd'), '#!/etc/passwd/interpreter\n', { mode: 0o755 })
-    expect(await error(booted, { command: ['./odd'] })).toMatchObject({ code: 'VT_FILE_IO', message: expect.stringContaining("'./odd': the system refuses it (ENOTDIR)"), retryable: false })
-    expect(await error(booted, { command: ['echo', 'x'.repeat(3_000_000)] })).toMatchObject({ code: 'VT_INPUT_TOO_LARGE' })
+    expect(await error(booted, { command: ['./odd'] })).toMatchObject({
+      code: 'VT_FILE_IO',
+      message: expect.stringContaining("'./odd': the system refuses it (ENOTDIR)"),
+      retryable: false,
+    })
+    expect(await error(booted, { command: ['echo', 'x'.repeat(3_000_000)] })).toMatchObject({
+      code: 'VT_INPUT_TOO_LARGE',
+    })
     expect(await error(booted, { command: 'x'.repeat(1_000_000) })).toMatchObject({ code: 'VT_INPUT_TOO_LARGE' })
     expect(await error(booted, { command: `: ${'x'.repeat(131_070)}` })).toMatchObject({ code: 'VT_INPUT_TOO_LARGE' })
     expect(await error(booted, { command: 'echo a\0b' })).toMatchObject({ code: 'VT_INPUT_INVALID' })
     expect(await error(booted, { command: 'echo \ud800' })).toMatchObject({ code: 'VT_INPUT_INVALID' })
     expect(await error(booted, { command: '  ' })).toMatchObject({ code: 'VT_INPUT_INVALID' })
-    expect(await error(booted, { command: 'true', sandbox_permissions: 'require_escalated' })).toMatchObject({ code: 'VT_INPUT_MISSING' })
+    expect(await error(booted, { command: 'true', sandbox_permissions: 'require_escalated' })).toMatchObject({
+      code: 'VT_INPUT_MISSING',
+    })
     expect(await run({ command: 'echo still here' })).toMatchObject({ exit_code: 0 })
   })
 
@@ -61,28 +72,47 @@ describe('a command', () => {
     expect(await error(booted, { command: 'pwd', workdir: 'out' })).toMatchObject({ code: 'VT_PATH_OUTSIDE' })
     expect(await error(booted, { command: 'pwd', workdir: '..' })).toMatchObject({ code: 'VT_PATH_OUTSIDE' })
     expect(await error(booted, { command: 'pwd', workdir: 'none' })).toMatchObject({ code: 'VT_PATH_NOT_FOUND' })
-    expect(await run({ command: 'cd .. && rmdir sub && pwd; echo done', workdir: 'sub' })).toMatchObject({ exit_code: 0 })
+    expect(await run({ command: 'cd .. && rmdir sub && pwd; echo done', workdir: 'sub' })).toMatchObject({
+      exit_code: 0,
+    })
   })
 
   it('reads the given input and then the end of it, or nothing at all', async () => {
     expect(await run({ command: 'cat', input: 'äöü\nno newline' })).toMatchObject({ stdout: 'äöü\nno newline' })
-    expect(await run({ command: 'cat; echo end', timeout_secs: 5 })).toMatchObject({ stdout: 'end\n', timed_out: false })
+    expect(await run({ command: 'cat; echo end', timeout_secs: 5 })).toMatchObject({
+      stdout: 'end\n',
+      timed_out: false,
+    })
     expect(await run({ command: 'true', input: 'x'.repeat(1_000_000) })).toMatchObject({ exit_code: 0 })
   })
 })
 
 describe('the environment', () => {
   const secrets = {
-    VTTEST_API_KEY: 'k', GITHUB_TOKEN: 't', AWS_SECRET_ACCESS_KEY: 'a', NODE_OPTIONS: '--no-warnings', LD_PRELOAD_X: 'x', BASH_ENV: '/dev/null',
-    GIT_DIR: '/nope', npm_config_registry: 'r', HARMLESS_NAME: 'h', PYTHONPATH: 'p',
+    VTTEST_API_KEY: 'k',
+    GITHUB_TOKEN: 't',
+    AWS_SECRET_ACCESS_KEY: 'a',
+    NODE_OPTIONS: '--no-warnings',
+    LD_PRELOAD_X: 'x',
+    BASH_ENV: '/dev/null',
+    GIT_DIR: '/nope',
+    npm_config_registry: 'r',
+    HARMLESS_NAME: 'h',
+    PYTHONPATH: 'p',
   }
   it('is an allow-list, whatever the parent has', async () => {
     Object.assign(process.env, secrets)
     try {
-      const names = (await run({ command: ['env'] })).stdout.split('\n').filter(Boolean).map((line: string) => line.split('=')[0])
-      const allowed = /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_\w+|TZ|TMPDIR|TERM|COLORTERM|CI|EDITOR|PAGER|GIT_PAGER|GIT_TERMINAL_PROMPT|NO_COLOR|VTCODE|VTCODE_RUN|SHLVL)$/
+      const names = (await run({ command: ['env'] })).stdout
+        .split('\n')
+        .filter(Boolean)
+        .map((line: string) => line.split('=')[0])
+      const allowed =
+        /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_\w+|TZ|TMPDIR|TERM|COLORTERM|CI|EDITOR|PAGER|GIT_PAGER|GIT_TERMINAL_PROMPT|NO_COLOR|VTCODE|VTCODE_RUN|SHLVL)$/
       expect(names.filter((name: string) => !allowed.test(name))).toEqual([])
-      expect((await run({ command: 'echo "$PAGER $GIT_PAGER $GIT_TERMINAL_PROMPT $VTCODE $NO_COLOR $TERM"' })).stdout).toBe('cat cat 0 1 1 dumb\n')
+      expect(
+        (await run({ command: 'echo "$PAGER $GIT_PAGER $GIT_TERMINAL_PROMPT $VTCODE $NO_COLOR $TERM"' })).stdout,
+      ).toBe('cat cat 0 1 1 dumb\n')
       expect((await run({ command: 'echo "$TERM${NO_COLOR-}"', tty: true })).output).toBe('xterm-256color\r\n')
     } finally {
       for (const name of Object.keys(secrets)) delete process.env[name]
@@ -91,8 +121,20 @@ describe('the environment', () => {
 
   it('takes variables of the call, but none that change what runs', async () => {
     expect((await run({ command: 'echo $FOO', env: { FOO: 'a b' } })).stdout).toBe('a b\n')
-    for (const name of ['LD_PRELOAD', 'DYLD_X', 'NODE_OPTIONS', 'BASH_ENV', 'PATH', 'GIT_SSH_COMMAND', 'VTCODE', 'A=B', '']) {
-      expect(await error(booted, { command: 'true', env: { [name]: 'x' } }), name).toMatchObject({ code: 'VT_INPUT_INVALID' })
+    for (const name of [
+      'LD_PRELOAD',
+      'DYLD_X',
+      'NODE_OPTIONS',
+      'BASH_ENV',
+      'PATH',
+      'GIT_SSH_COMMAND',
+      'VTCODE',
+      'A=B',
+      '',
+    ]) {
+      expect(await error(booted, { command: 'true', env: { [name]: 'x' } }), name).toMatchObject({
+        code: 'VT_INPUT_INVALID',
+      })
     }
     expect(await error(booted, { command: 'true', env: { A: 'x\0' } })).toMatchObject({ code: 'VT_INPUT_INVALID' })
   })
@@ -111,7 +153,10 @@ describe('the environment', () => {
     expect(answer.stdout).toMatch(/^from-the-environment 11 14 text\n/)
     expect(answer.stdout).not.toMatch(/from-a-file|from-a-program/)
     await using lacking = await bootExec({ config: { exec: { env: { A: { env: 'VTTEST_NOT_SET' } } } } })
-    expect(await error(lacking, { command: 'true' })).toMatchObject({ code: 'VT_SECRET_MISSING', message: expect.stringContaining('VTTEST_NOT_SET') })
+    expect(await error(lacking, { command: 'true' })).toMatchObject({
+      code: 'VT_SECRET_MISSING',
+      message: expect.stringContaining('VTTEST_NOT_SET'),
+    })
   })
 
   it('does not make bash read its start files because a pipe looks like a network', async () => {
@@ -159,19 +204,32 @@ describe('time', () => {
     const quiet = nap()
     expect(await run({ command: `exec >&- 2>&-; ${quiet}`, timeout_secs: 1 })).toMatchObject({ timed_out: true })
     expect(processesWith(quiet.replace(' ', '\0'))).toEqual([])
-    expect(await run({ command: ['python3', '-c', 'import os,time; os.closerange(0, 256); time.sleep(60)'], timeout_secs: 1 })).toMatchObject({ timed_out: true })
+    expect(
+      await run({
+        command: ['python3', '-c', 'import os,time; os.closerange(0, 256); time.sleep(60)'],
+        timeout_secs: 1,
+      }),
+    ).toMatchObject({ timed_out: true })
   })
 
   it('ends what a command left behind 250 ms after it, unless it was started in the background', async () => {
     const [left, kept] = [nap(), nap()]
     const began = Date.now()
     const result = await call(booted, { command: `${left} & echo $?` })
-    expect(result).toMatchObject({ ok: true, output: { exit_code: 0, stdout: '0\n' }, notices: [{ code: 'VT_EXEC_CHILDREN_ENDED' }] })
+    expect(result).toMatchObject({
+      ok: true,
+      output: { exit_code: 0, stdout: '0\n' },
+      notices: [{ code: 'VT_EXEC_CHILDREN_ENDED' }],
+    })
     expect(Date.now() - began).toBeLessThan(20_000)
     expect(processesWith(left.replace(' ', '\0'))).toEqual([])
 
     await run({ command: `${kept} & echo`, background: true, session_id: 'bg' })
-    expect(await eventually(async () => !(await output(booted, { action: 'poll', session_id: 'bg', yield_time_ms: 0 })).running)).toBe(true)
+    expect(
+      await eventually(
+        async () => !(await output(booted, { action: 'poll', session_id: 'bg', yield_time_ms: 0 })).running,
+      ),
+    ).toBe(true)
     expect(processesWith(kept.replace(' ', '\0')).length).toBe(1)
     await output(booted, { action: 'close', session_id: 'bg' })
     expect(processesWith(kept.replace(' ', '\0'))).toEqual([])
@@ -201,16 +259,24 @@ describe('output', () => {
   })
 
   it('never breaks a character, loses escape sequences and keeps the last state of a line', async () => {
-    const code = 'import sys,time\nfor b in "é€😀".encode(): sys.stdout.buffer.write(bytes([b])); sys.stdout.flush(); time.sleep(0.005)'
+    const code =
+      'import sys,time\nfor b in "é€😀".encode(): sys.stdout.buffer.write(bytes([b])); sys.stdout.flush(); time.sleep(0.005)'
     expect((await run({ command: ['python3', '-c', code] })).stdout).toBe('é€😀')
     expect((await run({ command: ['printf', 'a\\xff\\xfeb\\n'] })).stdout).toBe('a��b\n')
-    expect((await run({ command: ['printf', '\\033[1;31mred\\033[0m\\033]0;title\\007 \\033(Bx\\r\\n10%%\\r50%%\\r100%%\\nend'] })).stdout).toBe('red x\n100%\nend')
+    expect(
+      (
+        await run({
+          command: ['printf', '\\033[1;31mred\\033[0m\\033]0;title\\007 \\033(Bx\\r\\n10%%\\r50%%\\r100%%\\nend'],
+        })
+      ).stdout,
+    ).toBe('red x\n100%\nend')
     expect((await run({ command: ['printf', '\\033[31mred'], tty: true })).output).toBe('\x1b[31mred')
   })
 
   it('that is too long shows its two ends at line borders and says where the rest is', async () => {
     const answer = await run({ command: 'seq 1 5000; seq 1 5000 >&2', max_output_tokens: 250 })
-    const [, head, lines, bytes, path, tail] = /^([\s\S]*)\[… (\d+) lines \((\d+) bytes\) omitted; full output: (\S+) …\]\n([\s\S]*)$/.exec(answer.stdout)!
+    const [, head, lines, bytes, path, tail] =
+      /^([\s\S]*)\[… (\d+) lines \((\d+) bytes\) omitted; full output: (\S+) …\]\n([\s\S]*)$/.exec(answer.stdout)!
     expect(head).toMatch(/^1\n2\n[\d\n]*\n$/)
     expect(tail).toMatch(/^\d+\n[\d\n]*\n5000\n$/)
     expect(Number(lines) + head!.split('\n').length - 1 + tail!.split('\n').length - 1).toBe(5000)
@@ -228,7 +294,13 @@ describe('output', () => {
     const command = `head -c ${size} /dev/zero | tr "\\0" a; echo; head -c ${size} /dev/zero | tr "\\0" b >&2; echo last`
     const answer = await run({ command, timeout_secs: 600 })
     expect(process.memoryUsage().rss - before).toBeLessThan(100_000_000)
-    expect(answer).toMatchObject({ exit_code: 0, stdout_bytes: size + 6, stderr_bytes: size, truncated: true, spool_truncated: true })
+    expect(answer).toMatchObject({
+      exit_code: 0,
+      stdout_bytes: size + 6,
+      stderr_bytes: size,
+      truncated: true,
+      spool_truncated: true,
+    })
     expect(answer.stdout.endsWith('a\nlast\n')).toBe(true)
     expect(answer.stderr.endsWith('bbb')).toBe(true)
     expect((await booted.read(answer.spool_path))?.length).toBe(67_108_864)
@@ -253,6 +325,8 @@ describe('output', () => {
       return text
     }
     const names = ['one', 'two', 'six']
-    expect(await Promise.all(names.map(told))).toEqual(names.map((name) => `ä\n${[1, 2, 3, 4].map((step) => `${name} ${step}\n`).join('')}`))
+    expect(await Promise.all(names.map(told))).toEqual(
+      names.map((name) => `ä\n${[1, 2, 3, 4].map((step) => `${name} ${step}\n`).join('')}`),
+    )
   })
 })

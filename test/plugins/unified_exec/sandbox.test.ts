@@ -9,13 +9,15 @@ import { call, error, eventually, lacks, nap, output, processesWith, readOn } fr
 
 const none = lacks('bwrap')
 /** As root only a control group bounds the number of processes. */
-const uncounted = process.getuid?.() === 0 && !existsSync('/sys/fs/cgroup/pids') && !existsSync('/sys/fs/cgroup/cgroup.controllers')
+const uncounted =
+  process.getuid?.() === 0 && !existsSync('/sys/fs/cgroup/pids') && !existsSync('/sys/fs/cgroup/cgroup.controllers')
 /** A command whose text no policy reads, so that nothing but the sandbox holds it. */
 async function unread(booted: Booted, command: string): Promise<object> {
   await booted.write('unread.sh', command)
   return { action: 'run', command: ['bash', 'unread.sh'] }
 }
-const boxed = ({ config, ...how }: Boot = {}): Promise<Booted> => bootKernel({ ...how, config: { sandbox: { mode: 'required' }, ...config } })
+const boxed = ({ config, ...how }: Boot = {}): Promise<Booted> =>
+  bootKernel({ ...how, config: { sandbox: { mode: 'required' }, ...config } })
 
 describe.skipIf(none)(`in the sandbox${none ? ' (SKIPPED: needs bwrap)' : ''}`, () => {
   let booted: Booted
@@ -27,9 +29,13 @@ describe.skipIf(none)(`in the sandbox${none ? ' (SKIPPED: needs bwrap)' : ''}`, 
   const runUnread = async (command: string) => output(booted, await unread(booted, command))
 
   it('a command works in the workspace as it does outside', async () => {
-    expect(await run({ command: 'echo hi > new.txt; cat new.txt; exit 3', response_format: 'detailed' })).toMatchObject({ stdout: 'hi\n', exit_code: 3, sandbox: 'bwrap' })
+    expect(await run({ command: 'echo hi > new.txt; cat new.txt; exit 3', response_format: 'detailed' })).toMatchObject(
+      { stdout: 'hi\n', exit_code: 3, sandbox: 'bwrap' },
+    )
     expect(await booted.read('new.txt')).toBe('hi\n')
-    expect(await run({ command: 'test -t 1 && stty size', tty: true, rows: 20, cols: 60 })).toMatchObject({ output: '20 60\r\n' })
+    expect(await run({ command: 'test -t 1 && stty size', tty: true, rows: 20, cols: 60 })).toMatchObject({
+      output: '20 60\r\n',
+    })
     mkdirSync(join(booted.root, 'sub'))
     expect((await run({ command: ['pwd'], workdir: 'sub' })).stdout).toBe(`${booted.root}/sub\n`)
     expect(await run({ command: 'cat', input: 'in' })).toMatchObject({ stdout: 'in' })
@@ -57,7 +63,10 @@ describe.skipIf(none)(`in the sandbox${none ? ' (SKIPPED: needs bwrap)' : ''}`, 
     writeFileSync(join(booted.root, '.git/config'), '')
     for (const path of ['.git/hooks/pre-commit', '.git/config', '.vtcode/config.yaml']) {
       expect((await runUnread(`echo x > ${path}`)).exit_code, path).not.toBe(0)
-      expect((await runUnread(`rm -rf ${path.split('/').slice(0, -1).join('/')} 2>/dev/null; echo x > ${path}`)).exit_code, path).not.toBe(0)
+      expect(
+        (await runUnread(`rm -rf ${path.split('/').slice(0, -1).join('/')} 2>/dev/null; echo x > ${path}`)).exit_code,
+        path,
+      ).not.toBe(0)
     }
     const replaced = 'mv .git aside && mkdir .git && cp -r aside/. .git && echo x > .git/config'
     expect((await runUnread(replaced)).exit_code).not.toBe(0)
@@ -68,23 +77,35 @@ describe.skipIf(none)(`in the sandbox${none ? ' (SKIPPED: needs bwrap)' : ''}`, 
   it('a worktree of git is worked in, and the file that says what steers it is not written', async () => {
     await booted.write('.git', 'gitdir: /elsewhere\n')
     expect(await run({ command: 'echo hi > new.txt && cat new.txt' })).toMatchObject({ stdout: 'hi\n', exit_code: 0 })
-    for (const command of ['echo x > .git', 'rm -f .git; mkdir .git', 'mv .git aside']) expect((await runUnread(command)).exit_code, command).not.toBe(0)
+    for (const command of ['echo x > .git', 'rm -f .git; mkdir .git', 'mv .git aside'])
+      expect((await runUnread(command)).exit_code, command).not.toBe(0)
     expect(await booted.read('.git')).toBe('gitdir: /elsewhere\n')
   })
 
-  it.each([['.git'], ['.git/hooks'], ['held']])('no command starts where %s is a link, which could be put up anew', async (name) => {
-    await using held = await boxed({ config: { sandbox: { mode: 'required', deny_write: ['held'] } }, files: { 'elsewhere/config': '', '.git/HEAD': '' } })
-    if (name === '.git') rmSync(join(held.root, name), { recursive: true })
-    symlinkSync(join(held.root, 'elsewhere'), join(held.root, name))
-    const refused = await error(held, await unread(held, `rm ${name}; mkdir ${name}`))
-    expect(refused).toMatchObject({ code: 'VT_EXEC_SANDBOX', message: expect.stringContaining(`'${name}'`), hint: expect.stringContaining('require_escalated') })
-    expect(lstatSync(join(held.root, name)).isSymbolicLink()).toBe(true)
-  })
+  it.each([['.git'], ['.git/hooks'], ['held']])(
+    'no command starts where %s is a link, which could be put up anew',
+    async (name) => {
+      await using held = await boxed({
+        config: { sandbox: { mode: 'required', deny_write: ['held'] } },
+        files: { 'elsewhere/config': '', '.git/HEAD': '' },
+      })
+      if (name === '.git') rmSync(join(held.root, name), { recursive: true })
+      symlinkSync(join(held.root, 'elsewhere'), join(held.root, name))
+      const refused = await error(held, await unread(held, `rm ${name}; mkdir ${name}`))
+      expect(refused).toMatchObject({
+        code: 'VT_EXEC_SANDBOX',
+        message: expect.stringContaining(`'${name}'`),
+        hint: expect.stringContaining('require_escalated'),
+      })
+      expect(lstatSync(join(held.root, name)).isSymbolicLink()).toBe(true)
+    },
+  )
 
   it('git does its work: its own folder is one that cannot be moved', async () => {
     const steps = ['git init -q', 'git config user.name a', 'git config user.email a@b.c']
     for (const step of steps) spawnSync('sh', ['-c', step], { cwd: booted.root })
-    const work = 'echo 1 > a && git add a && git commit -qm one && git checkout -qb other && echo 2 > a && git commit -qam two && git checkout -q - && git merge -q other && git stash -q || true; git gc -q && git log --oneline | wc -l'
+    const work =
+      'echo 1 > a && git add a && git commit -qm one && git checkout -qb other && echo 2 > a && git commit -qam two && git checkout -q - && git merge -q other && git stash -q || true; git gc -q && git log --oneline | wc -l'
     expect(await run({ command: work })).toMatchObject({ stdout: '2\n', exit_code: 0 })
   })
 
@@ -100,7 +121,9 @@ describe.skipIf(none)(`in the sandbox${none ? ' (SKIPPED: needs bwrap)' : ''}`, 
       const { stdout } = await run({ command: 'git config --global --list' })
       expect(stdout).toContain('user.email=a@example.org')
       expect(stdout).not.toMatch(/hidden-token|credential/)
-      expect(await run({ command: 'git config --global user.name Other && git config --global user.name' })).toMatchObject({ stdout: 'Other\n' })
+      expect(
+        await run({ command: 'git config --global user.name Other && git config --global user.name' }),
+      ).toMatchObject({ stdout: 'Other\n' })
       expect(readFileSync(join(before!, '.gitconfig'), 'utf8')).toBe(given)
     } finally {
       if (kept === undefined) rmSync(join(before!, '.gitconfig'))
@@ -114,7 +137,9 @@ describe.skipIf(none)(`in the sandbox${none ? ' (SKIPPED: needs bwrap)' : ''}`, 
     const command = `exec 3<>/dev/tcp/127.0.0.1/${(server.address() as AddressInfo).port} && cat <&3`
     try {
       expect((await run({ command })).exit_code).not.toBe(0)
-      expect((await call(booted, { action: 'run', command: 'exit 7' }) as { text: string }).text).toMatch(/^exit 7 in .* \(in the sandbox, without network\)$/)
+      expect(((await call(booted, { action: 'run', command: 'exit 7' })) as { text: string }).text).toMatch(
+        /^exit 7 in .* \(in the sandbox, without network\)$/,
+      )
       await using open = await boxed({ config: { sandbox: { mode: 'required', network: true } } })
       expect(await output(open, { command })).toMatchObject({ stdout: 'hello', exit_code: 0 })
     } finally {
@@ -131,22 +156,53 @@ describe.skipIf(none)(`in the sandbox${none ? ' (SKIPPED: needs bwrap)' : ''}`, 
   })
 
   it('what the settings deny below the workspace is hidden, under another name of its folder too', async () => {
-    await using denied = await boxed({ config: { sandbox: { mode: 'required', deny_read: ['inner/keys', 'single'] } }, files: { 'inner/keys/a': 'sk-1', single: 'sk-2', open: 'text' } })
-    const told = await output(denied, { command: 'cat open inner/keys/a single; mv inner other; cat other/keys/a; ln single more; cat more; ls -A inner/keys' })
+    await using denied = await boxed({
+      config: { sandbox: { mode: 'required', deny_read: ['inner/keys', 'single'] } },
+      files: { 'inner/keys/a': 'sk-1', single: 'sk-2', open: 'text' },
+    })
+    const told = await output(denied, {
+      command:
+        'cat open inner/keys/a single; mv inner other; cat other/keys/a; ln single more; cat more; ls -A inner/keys',
+    })
     expect(told.stdout).toBe('text')
     expect(await denied.read('inner/keys/a')).toBe('sk-1')
   })
 
   it('of the home, of /run and of /var nothing is there: no login, no socket that a program of the machine listens on', async () => {
-    for (const login of ['.codex/auth.json', '.claude/.credentials.json', '.gemini/oauth_creds.json', '.config/opencode/auth.json', '.local/share/opencode/auth.json', '.config/github-copilot/apps.json', '.copilot/config.json', '.cargo/credentials.toml', '.vault-token', '.config/rclone/rclone.conf', '.pgpass', 'notes.txt']) {
+    for (const login of [
+      '.codex/auth.json',
+      '.claude/.credentials.json',
+      '.gemini/oauth_creds.json',
+      '.config/opencode/auth.json',
+      '.local/share/opencode/auth.json',
+      '.config/github-copilot/apps.json',
+      '.copilot/config.json',
+      '.cargo/credentials.toml',
+      '.vault-token',
+      '.config/rclone/rclone.conf',
+      '.pgpass',
+      'notes.txt',
+    ]) {
       mkdirSync(join(booted.home, login, '..'), { recursive: true })
       writeFileSync(join(booted.home, login), 'sk-login')
     }
-    expect((await run({ command: `grep -r sk-login ${booted.home} ~ 2>/dev/null; find ${booted.home} /run /var /srv /mnt /media -type f -o -type s 2>/dev/null` })).stdout).toBe('')
+    expect(
+      (
+        await run({
+          command: `grep -r sk-login ${booted.home} ~ 2>/dev/null; find ${booted.home} /run /var /srv /mnt /media -type f -o -type s 2>/dev/null`,
+        })
+      ).stdout,
+    ).toBe('')
     const path = `/var/tmp/vtcode-test-${process.pid}.sock`
     const server = createServer((socket) => socket.end('reached')).listen(path)
     await new Promise((resolve) => server.once('listening', resolve))
-    const connect = (to: string) => ({ command: ['python3', '-c', `import socket; s = socket.socket(socket.AF_UNIX); s.connect('${to}'); print(s.recv(9).decode())`] })
+    const connect = (to: string) => ({
+      command: [
+        'python3',
+        '-c',
+        `import socket; s = socket.socket(socket.AF_UNIX); s.connect('${to}'); print(s.recv(9).decode())`,
+      ],
+    })
     try {
       expect((await run(connect(path))).stderr).toContain('FileNotFoundError')
       await using named = await boxed({ config: { sandbox: { mode: 'required', readable: [path] } } })
@@ -187,7 +243,13 @@ os.kill(0, 9)`
     const path = join(booted.root, 'engine.sock')
     const server = createServer((socket) => socket.end('reached')).listen(path)
     await new Promise((resolve) => server.once('listening', resolve))
-    const connect = { command: ['python3', '-c', `import socket; s = socket.socket(socket.AF_UNIX); s.connect('engine.sock'); print(s.recv(9).decode())`] }
+    const connect = {
+      command: [
+        'python3',
+        '-c',
+        `import socket; s = socket.socket(socket.AF_UNIX); s.connect('engine.sock'); print(s.recv(9).decode())`,
+      ],
+    }
     try {
       expect((await run(connect)).stdout).toBe('')
     } finally {
@@ -196,14 +258,34 @@ os.kill(0, 9)`
   })
 
   it('nothing that steers the kernel is opened for writing, and what is in memory only has an end', async () => {
-    const tries = ['/proc/sys/kernel/core_pattern', '/proc/sys/vm/drop_caches', '/proc/sysrq-trigger', '/proc/irq/default_smp_affinity', '/vtcode-test', '/dev/vtcode-test', '/usr/vtcode-test']
-    expect((await run({ command: `for path in ${tries.join(' ')}; do { : >>$path; } 2>/dev/null && echo $path; done; ls -A /sys` })).stdout).toBe('')
-    expect(await run({ command: ['dd', 'if=/dev/zero', 'of=large', 'bs=1', 'count=1', 'seek=1073741825'] })).toMatchObject({ exit_code: null, signal: 'SIGXFSZ' })
-    expect((await run({ command: 'dd if=/dev/zero of=/tmp/large bs=1M count=300 2>&1' })).stdout).toContain('No space left')
+    const tries = [
+      '/proc/sys/kernel/core_pattern',
+      '/proc/sys/vm/drop_caches',
+      '/proc/sysrq-trigger',
+      '/proc/irq/default_smp_affinity',
+      '/vtcode-test',
+      '/dev/vtcode-test',
+      '/usr/vtcode-test',
+    ]
+    expect(
+      (
+        await run({
+          command: `for path in ${tries.join(' ')}; do { : >>$path; } 2>/dev/null && echo $path; done; ls -A /sys`,
+        })
+      ).stdout,
+    ).toBe('')
+    expect(
+      await run({ command: ['dd', 'if=/dev/zero', 'of=large', 'bs=1', 'count=1', 'seek=1073741825'] }),
+    ).toMatchObject({ exit_code: null, signal: 'SIGXFSZ' })
+    expect((await run({ command: 'dd if=/dev/zero of=/tmp/large bs=1M count=300 2>&1' })).stdout).toContain(
+      'No space left',
+    )
   })
 
   it('our own folder is there before the first command, which cannot make it', async () => {
-    expect((await runUnread('mkdir .vtcode; echo {} > .vtcode/tool-policy.json || mv .vtcode aside')).exit_code).not.toBe(0)
+    expect(
+      (await runUnread('mkdir .vtcode; echo {} > .vtcode/tool-policy.json || mv .vtcode aside')).exit_code,
+    ).not.toBe(0)
     expect(await booted.read('.vtcode/tool-policy.json')).toBe(undefined)
   })
 
@@ -213,24 +295,44 @@ os.kill(0, 9)`
     await booted.write('.bashrc', 'old')
     process.env.HOME = booted.root
     try {
-      const told = await runUnread('cat .ssh/id ~/.ssh/id; echo x > .ssh/authorized_keys; mv .ssh other; cat other/id; echo x >> .bashrc; mv .bashrc .old; echo done > made')
+      const told = await runUnread(
+        'cat .ssh/id ~/.ssh/id; echo x > .ssh/authorized_keys; mv .ssh other; cat other/id; echo x >> .bashrc; mv .bashrc .old; echo done > made',
+      )
       expect(told.stdout).toBe('')
     } finally {
       process.env.HOME = before
     }
-    expect([await booted.read('.ssh/id'), await booted.read('.ssh/authorized_keys'), await booted.read('.bashrc'), await booted.read('made')]).toEqual(['sk-key', undefined, 'old', 'done\n'])
+    expect([
+      await booted.read('.ssh/id'),
+      await booted.read('.ssh/authorized_keys'),
+      await booted.read('.bashrc'),
+      await booted.read('made'),
+    ]).toEqual(['sk-key', undefined, 'old', 'done\n'])
   })
 
   it('a worktree is committed in while its repository lies beside the workspace, and no other repository is seen through a .git file', async () => {
     const git = (script: string) => spawnSync('sh', ['-c', script], { cwd: booted.root, encoding: 'utf8' })
     const other = join(booted.root, '../other')
-    expect(git(`git init -q ${other} && cd ${other} && git -c user.name=a -c user.email=b commit -q --allow-empty -m one && git worktree add -q ${booted.root}/tree`)).toMatchObject({ status: 0 })
+    expect(
+      git(
+        `git init -q ${other} && cd ${other} && git -c user.name=a -c user.email=b commit -q --allow-empty -m one && git worktree add -q ${booted.root}/tree`,
+      ),
+    ).toMatchObject({ status: 0 })
     await using own = await boxed()
     // The folder of the workspace stays the same one.
-    expect(git(`rm -rf ${own.root}/* ${own.root}/.[!.]*; cd ${other} && git worktree add -q ${own.root}`).stderr).not.toContain('fatal')
+    expect(
+      git(`rm -rf ${own.root}/* ${own.root}/.[!.]*; cd ${other} && git worktree add -q ${own.root}`).stderr,
+    ).not.toContain('fatal')
     const work = 'touch a && git add a && git -c user.name=a -c user.email=b commit -qm two && git log --format=%s'
     expect(await output(own, { command: work })).toMatchObject({ stdout: 'two\none\n', exit_code: 0 })
-    expect((await output(own, await unread(own, 'git config a.b c; touch $(git rev-parse --git-common-dir)/hooks/pre-commit'))).exit_code).not.toBe(0)
+    expect(
+      (
+        await output(
+          own,
+          await unread(own, 'git config a.b c; touch $(git rev-parse --git-common-dir)/hooks/pre-commit'),
+        )
+      ).exit_code,
+    ).not.toBe(0)
     await using planted = await boxed({ files: { 'sub/a': '' } })
     await planted.write('sub/.git', `gitdir: ${other}/.git\n`)
     expect((await output(planted, { command: `git -C sub log; ls ${other}/.git/config` })).stdout).toBe('')
@@ -238,26 +340,43 @@ os.kill(0, 9)`
 
   it('a command that a signal ended says which, and one that ends with such a code says the code', async () => {
     for (const tty of [false, true]) {
-      expect(await run({ command: ['sh', '-c', 'kill -9 $$'], tty })).toMatchObject({ exit_code: null, signal: 'SIGKILL' })
-      expect(await run({ command: ['sh', '-c', 'kill -INT $$'], tty })).toMatchObject({ exit_code: null, signal: 'SIGINT' })
+      expect(await run({ command: ['sh', '-c', 'kill -9 $$'], tty })).toMatchObject({
+        exit_code: null,
+        signal: 'SIGKILL',
+      })
+      expect(await run({ command: ['sh', '-c', 'kill -INT $$'], tty })).toMatchObject({
+        exit_code: null,
+        signal: 'SIGINT',
+      })
       expect(await run({ command: ['sh', '-c', 'exit 137'], tty })).toMatchObject({ exit_code: 137, signal: null })
     }
   })
 
   it('what a command leaves running and what holds its output is ended, and that is said', async () => {
-    const result = await call(booted, { action: 'run', command: 'sleep 60 & (while kill -0 $$ 2>/dev/null; do :; done; echo late) & echo up' })
-    expect(result).toMatchObject({ ok: true, output: { stdout: 'up\nlate\n', exit_code: 0 }, notices: [{ code: 'VT_EXEC_CHILDREN_ENDED', message: expect.stringContaining('nothing outlives') }] })
+    const result = await call(booted, {
+      action: 'run',
+      command: 'sleep 60 & (while kill -0 $$ 2>/dev/null; do :; done; echo late) & echo up',
+    })
+    expect(result).toMatchObject({
+      ok: true,
+      output: { stdout: 'up\nlate\n', exit_code: 0 },
+      notices: [{ code: 'VT_EXEC_CHILDREN_ENDED', message: expect.stringContaining('nothing outlives') }],
+    })
     expect(await call(booted, { action: 'run', command: 'true & echo up' })).not.toHaveProperty('notices')
   })
 
   it('plan mode reads only', async () => {
     await using plan = await boxed({ mode: 'plan', files: { a: 'text' } })
-    expect(await output(plan, { command: 'cat a', response_format: 'detailed' })).toMatchObject({ stdout: 'text', sandbox: 'bwrap' })
+    expect(await output(plan, { command: 'cat a', response_format: 'detailed' })).toMatchObject({
+      stdout: 'text',
+      sandbox: 'bwrap',
+    })
   })
 
   it('nothing outlives a command, a limit, a close: not setsid, not a daemon', async () => {
     const [one, two, three, four] = [nap(), nap(), nap(), nap()]
-    const daemon = (command: string): string => `setsid ${command} >/dev/null 2>&1 & (setsid sh -c '${command} & disown' >/dev/null 2>&1 &)`
+    const daemon = (command: string): string =>
+      `setsid ${command} >/dev/null 2>&1 & (setsid sh -c '${command} & disown' >/dev/null 2>&1 &)`
     await run({ command: `${daemon(one)}; echo` })
     expect(await run({ command: `${daemon(two)}; sleep 60`, timeout_secs: 1 })).toMatchObject({ timed_out: true })
     await run({ command: `${daemon(three)}; sleep 60`, session_id: 's', yield_time_ms: 500 })
@@ -265,15 +384,45 @@ os.kill(0, 9)`
     expect(await output(booted, { action: 'close', session_id: 's' })).toMatchObject({ running: false })
     await run({ command: `${daemon(four)}; sleep 60`, background: true })
     await booted.kernel.endSession('main')
-    for (const each of [one, two, three, four]) expect(await eventually(() => processesWith(each.replace(' ', '\0')).length === 0), each).toBe(true)
+    for (const each of [one, two, three, four])
+      expect(await eventually(() => processesWith(each.replace(' ', '\0')).length === 0), each).toBe(true)
   })
 
   it('signals reach the command and not the sandbox around it', async () => {
-    await readOn(booted, await run({ command: ['bash', '-c', 'trap "echo got it" INT; echo up; while :; do sleep 0.05; done'], session_id: 's', tty: true, yield_time_ms: 250 }), 'up')
-    expect(await readOn(booted, await output(booted, { action: 'write', session_id: 's', keys: ['ctrl-c'], yield_time_ms: 30_000 }), 'got it')).toMatchObject({ running: true, text: expect.stringContaining('got it') })
-    expect(await output(booted, { action: 'close', session_id: 's', grace_ms: 10_000 })).toMatchObject({ running: false, signal: 'SIGTERM' })
-    await readOn(booted, await run({ command: 'trap "echo bye; exit 4" TERM; echo up; while :; do sleep 0.05; done', session_id: 't', yield_time_ms: 250 }), 'up')
-    expect(await output(booted, { action: 'close', session_id: 't', grace_ms: 10_000 })).toMatchObject({ stdout: 'bye\n', exit_code: 4 })
+    await readOn(
+      booted,
+      await run({
+        command: ['bash', '-c', 'trap "echo got it" INT; echo up; while :; do sleep 0.05; done'],
+        session_id: 's',
+        tty: true,
+        yield_time_ms: 250,
+      }),
+      'up',
+    )
+    expect(
+      await readOn(
+        booted,
+        await output(booted, { action: 'write', session_id: 's', keys: ['ctrl-c'], yield_time_ms: 30_000 }),
+        'got it',
+      ),
+    ).toMatchObject({ running: true, text: expect.stringContaining('got it') })
+    expect(await output(booted, { action: 'close', session_id: 's', grace_ms: 10_000 })).toMatchObject({
+      running: false,
+      signal: 'SIGTERM',
+    })
+    await readOn(
+      booted,
+      await run({
+        command: 'trap "echo bye; exit 4" TERM; echo up; while :; do sleep 0.05; done',
+        session_id: 't',
+        yield_time_ms: 250,
+      }),
+      'up',
+    )
+    expect(await output(booted, { action: 'close', session_id: 't', grace_ms: 10_000 })).toMatchObject({
+      stdout: 'bye\n',
+      exit_code: 4,
+    })
   })
 })
 
@@ -283,7 +432,10 @@ describe('without a sandbox', () => {
     const path = process.env.PATH
     process.env.PATH = '/nonexistent'
     try {
-      expect(await error(booted, { command: ['/bin/touch', 'made'] })).toMatchObject({ code: 'VT_EXEC_SANDBOX', message: expect.stringContaining('bwrap') })
+      expect(await error(booted, { command: ['/bin/touch', 'made'] })).toMatchObject({
+        code: 'VT_EXEC_SANDBOX',
+        message: expect.stringContaining('bwrap'),
+      })
     } finally {
       process.env.PATH = path
     }
@@ -296,9 +448,27 @@ describe('without a sandbox', () => {
       console.log(JSON.stringify([await booted.call('unified_exec', { command: ['true'], tty: true }), await booted.call('unified_exec', { command: ['true'] })]))
       await booted[Symbol.asyncDispose]()`
     // Temporary files may lie below /dev.
-    const bare = ['--bind', '/', '/', '--tmpfs', '/dev', '--dev-bind', '/dev/null', '/dev/null', '--dev-bind', '/dev/urandom', '/dev/urandom']
-    const { stdout, stderr } = spawnSync('bwrap', [...bare, process.execPath, '--input-type=module', '-e', script], { encoding: 'utf8', env: { ...process.env, TMPDIR: inject('disk') } })
+    const bare = [
+      '--bind',
+      '/',
+      '/',
+      '--tmpfs',
+      '/dev',
+      '--dev-bind',
+      '/dev/null',
+      '/dev/null',
+      '--dev-bind',
+      '/dev/urandom',
+      '/dev/urandom',
+    ]
+    const { stdout, stderr } = spawnSync('bwrap', [...bare, process.execPath, '--input-type=module', '-e', script], {
+      encoding: 'utf8',
+      env: { ...process.env, TMPDIR: inject('disk') },
+    })
     expect(stderr).toBe('')
-    expect(JSON.parse(stdout)).toMatchObject([{ ok: false, error: { code: 'VT_EXEC_PTY' } }, { ok: true, output: { exit_code: 0 } }])
+    expect(JSON.parse(stdout)).toMatchObject([
+      { ok: false, error: { code: 'VT_EXEC_PTY' } },
+      { ok: true, output: { exit_code: 0 } },
+    ])
   })
 })

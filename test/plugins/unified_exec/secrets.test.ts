@@ -6,58 +6,110 @@ import { bootExec, call, eventually, output } from '../../support/exec.js'
 // Put together here, so that no scanner takes this file for a leak.
 const canary = `sk-${'CANARY'}${'0123456789abcdef'.repeat(2)}`
 const token = `ghp_${'Ab0'.repeat(12)}`
-const key = ['-----BEGIN OPENSSH PRIVATE KEY-----', ...Array.from({ length: 5 }, () => 'b3BlbnNzaC1rZXktdjEA'.repeat(3)), '-----END OPENSSH PRIVATE KEY-----'].join('\n')
+const key = [
+  '-----BEGIN OPENSSH PRIVATE KEY-----',
+  ...Array.from({ length: 5 }, () => 'b3BlbnNzaC1rZXktdjEA'.repeat(3)),
+  '-----END OPENSSH PRIVATE KEY-----',
+].join('\n')
 
 it('a secret that comes in pieces is told whole or not at all, wherever it is cut', async () => {
   process.env['SLOW_PASSWORD'] = 'correct-horse-battery'
   await using booted = await bootExec()
-  const cuts: [name: string, secret: string, at: number][] = [['token', token, 1], ['token', token, 3], ['token', token, 20], ['key', key, 3], ['key', key, 20], ['key', key, 150], ['jwt', `eyJ${'aB3'.repeat(5)}.eyJ${'aB3'.repeat(5)}.${'aB3'.repeat(5)}`, 25]]
-  await booted.write('slow.py', `import sys, time
+  const cuts: [name: string, secret: string, at: number][] = [
+    ['token', token, 1],
+    ['token', token, 3],
+    ['token', token, 20],
+    ['key', key, 3],
+    ['key', key, 20],
+    ['key', key, 150],
+    ['jwt', `eyJ${'aB3'.repeat(5)}.eyJ${'aB3'.repeat(5)}.${'aB3'.repeat(5)}`, 25],
+  ]
+  await booted.write(
+    'slow.py',
+    `import sys, time
 for piece in sys.argv[1:]:
     sys.stdout.write(piece); sys.stdout.flush(); time.sleep(0.9)
-print(" end")`)
-  await Promise.all(cuts.map(async ([name, secret, at], index) => {
-    let answer: any = await call(booted, { action: 'run', command: ['python3', 'slow.py', 'before ', secret.slice(0, at), secret.slice(at)], yield_time_ms: 1300 })
-    let told = ''
-    for (let round = 0; round < 20; round += 1) {
-      told += answer.output.stdout
-      if (!answer.output.running) break
-      answer = await call(booted, { action: 'poll', session_id: answer.output.session_id, yield_time_ms: 400 })
-    }
-    expect([name, at, index, told]).toEqual([name, at, index, expect.stringMatching(/^before \[redacted:\w+\] end\n$/)])
-  }))
+print(" end")`,
+  )
+  await Promise.all(
+    cuts.map(async ([name, secret, at], index) => {
+      let answer: any = await call(booted, {
+        action: 'run',
+        command: ['python3', 'slow.py', 'before ', secret.slice(0, at), secret.slice(at)],
+        yield_time_ms: 1300,
+      })
+      let told = ''
+      for (let round = 0; round < 20; round += 1) {
+        told += answer.output.stdout
+        if (!answer.output.running) break
+        answer = await call(booted, { action: 'poll', session_id: answer.output.session_id, yield_time_ms: 400 })
+      }
+      expect([name, at, index, told]).toEqual([
+        name,
+        at,
+        index,
+        expect.stringMatching(/^before \[redacted:\w+\] end\n$/),
+      ])
+    }),
+  )
 })
 
 it('what only looks like the beginning of a secret is not lost, and what a terminal asks is shown', async () => {
   await using booted = await bootExec()
-  const asked: any = await call(booted, { action: 'run', command: 'printf "Continue? [y/n] "; read x; printf "class=sk-"; sleep 0.3', yield_time_ms: 500 })
+  const asked: any = await call(booted, {
+    action: 'run',
+    command: 'printf "Continue? [y/n] "; read x; printf "class=sk-"; sleep 0.3',
+    yield_time_ms: 500,
+  })
   expect(asked.output).toMatchObject({ running: true, stdout: 'Continue? [y/n] ' })
-  const ended: any = await call(booted, { action: 'write', session_id: asked.output.session_id, input: 'y\n', yield_time_ms: 5000 })
-  const rest: any = ended.output.running ? await call(booted, { action: 'poll', session_id: asked.output.session_id, yield_time_ms: 5000 }) : undefined
+  const ended: any = await call(booted, {
+    action: 'write',
+    session_id: asked.output.session_id,
+    input: 'y\n',
+    yield_time_ms: 5000,
+  })
+  const rest: any = ended.output.running
+    ? await call(booted, { action: 'poll', session_id: asked.output.session_id, yield_time_ms: 5000 })
+    : undefined
   expect(ended.output.stdout + (rest?.output.stdout ?? '')).toBe('class=sk-')
 })
 
 it('a secret that a command prints stands in no result, no record and no spool file', async () => {
   await using booted = await bootExec()
-  await booted.write('print.py', `import sys\nprint(${JSON.stringify(canary)})\nfor i in range(200000): print("line", i)\nprint(${JSON.stringify(token)})\nprint(${JSON.stringify(key)}, file=sys.stderr)\nprint("x" * 9_000_000, ${JSON.stringify(canary)})\nprint("end")`)
+  await booted.write(
+    'print.py',
+    `import sys\nprint(${JSON.stringify(canary)})\nfor i in range(200000): print("line", i)\nprint(${JSON.stringify(token)})\nprint(${JSON.stringify(key)}, file=sys.stderr)\nprint("x" * 9_000_000, ${JSON.stringify(canary)})\nprint("end")`,
+  )
   const long = await call(booted, { action: 'run', command: ['python3', 'print.py'], max_output_tokens: 50 })
-  const short = await call(booted, { action: 'run', command: `echo ${canary}; echo ${token} >&2`, max_output_tokens: 5 })
+  const short = await call(booted, {
+    action: 'run',
+    command: `echo ${canary}; echo ${token} >&2`,
+    max_output_tokens: 5,
+  })
   await call(booted, { action: 'run', command: ['true'], env: { HARMLESS: canary }, input: token })
   const again = await call(booted, { action: 'inspect', session_id: (long as any).output.session_id, stream: 'stderr' })
   expect(long).toMatchObject({ ok: true, output: { exit_code: 0, truncated: true, spool_path: expect.any(String) } })
   await booted.kernel.close()
 
-  const files = readdirSync(join(booted.root, '.vtcode'), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  const files = readdirSync(join(booted.root, '.vtcode'), { recursive: true, withFileTypes: true }).filter((entry) =>
+    entry.isFile(),
+  )
   const written = files.map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8')).join('\n')
   expect(written).toContain('line 199999\n')
   for (const text of [written, JSON.stringify([long, short, again])]) {
-    for (const secret of [canary, token, 'b3BlbnNzaC1rZXk']) expect(text.includes(secret), secret.slice(0, 6)).toBe(false)
+    for (const secret of [canary, token, 'b3BlbnNzaC1rZXk'])
+      expect(text.includes(secret), secret.slice(0, 6)).toBe(false)
   }
   expect((await booted.read((long as any).output.spool_path))?.length).toBe((long as any).output.stdout_bytes)
 })
 
 describe('the secrets in a spool file', () => {
-  const spooled = (root: string): string[] => !existsSync(join(root, '.vtcode/spool')) ? [] : readdirSync(join(root, '.vtcode/spool')).filter((name) => name.endsWith('.txt')).map((name) => join(root, '.vtcode/spool', name))
+  const spooled = (root: string): string[] =>
+    !existsSync(join(root, '.vtcode/spool'))
+      ? []
+      : readdirSync(join(root, '.vtcode/spool'))
+          .filter((name) => name.endsWith('.txt'))
+          .map((name) => join(root, '.vtcode/spool', name))
 
   it('are taken out whatever engine of searches is there, also where one lies across a border of what is read', async () => {
     await using booted = await bootExec()
@@ -66,12 +118,21 @@ describe('the secrets in a spool file', () => {
     chmodSync(engine, 0o755)
     process.env['VTCODE_RIPGREP_BIN'] = engine
     try {
-      await booted.write('print.py', `print("x" * (1048576 - 20) + " " + ${JSON.stringify(token)})\nprint("-" * 2_000_000)\nprint(${JSON.stringify(canary)})\nprint("end")`)
-      const { spool_path, stdout_bytes } = await output(booted, { action: 'run', command: ['python3', 'print.py'], max_output_tokens: 50 })
+      await booted.write(
+        'print.py',
+        `print("x" * (1048576 - 20) + " " + ${JSON.stringify(token)})\nprint("-" * 2_000_000)\nprint(${JSON.stringify(canary)})\nprint("end")`,
+      )
+      const { spool_path, stdout_bytes } = await output(booted, {
+        action: 'run',
+        command: ['python3', 'print.py'],
+        max_output_tokens: 50,
+      })
       await booted.kernel.close()
       const kept = await booted.read(spool_path)
       expect(kept?.length).toBe(stdout_bytes)
-      expect(kept?.replace(/x{9,}|-{9,}/g, '…')).toMatch(/^… \[redacted:github_token\]\*+\n…\n\[redacted:api_key\]\*+\nend\n$/)
+      expect(kept?.replace(/x{9,}|-{9,}/g, '…')).toMatch(
+        /^… \[redacted:github_token\]\*+\n…\n\[redacted:api_key\]\*+\nend\n$/,
+      )
     } finally {
       delete process.env['VTCODE_RIPGREP_BIN']
     }
@@ -79,8 +140,16 @@ describe('the secrets in a spool file', () => {
 
   it('are taken out whole where a part of one came before an answer and the rest after it', async () => {
     await using booted = await bootExec()
-    await booted.write('slow.py', `import sys, time\nprint("line\\n" * 100_000 + ${JSON.stringify(canary.slice(0, 30))}, end="", flush=True)\ntime.sleep(2)\nprint(${JSON.stringify(canary.slice(30))})`)
-    const { spool_path, session_id } = await output(booted, { action: 'run', command: ['python3', 'slow.py'], max_output_tokens: 50, yield_time_ms: 1000 })
+    await booted.write(
+      'slow.py',
+      `import sys, time\nprint("line\\n" * 100_000 + ${JSON.stringify(canary.slice(0, 30))}, end="", flush=True)\ntime.sleep(2)\nprint(${JSON.stringify(canary.slice(30))})`,
+    )
+    const { spool_path, session_id } = await output(booted, {
+      action: 'run',
+      command: ['python3', 'slow.py'],
+      max_output_tokens: 50,
+      yield_time_ms: 1000,
+    })
     expect((await output(booted, { action: 'inspect', spool_path, tail_lines: 1 })).output).not.toContain('CANARY')
     expect((await booted.read(spool_path))?.slice(-60)).not.toContain('CANARY')
     await output(booted, { action: 'poll', session_id, yield_time_ms: 5000 })
@@ -90,7 +159,10 @@ describe('the secrets in a spool file', () => {
 
   it('are in no file that could not be cleaned: it is emptied', async () => {
     await using booted = await bootExec()
-    await booted.write('slow.py', `import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)\nprint(${JSON.stringify(canary)}, "line\\n" * 200_000, flush=True)\ntime.sleep(600)`)
+    await booted.write(
+      'slow.py',
+      `import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)\nprint(${JSON.stringify(canary)}, "line\\n" * 200_000, flush=True)\ntime.sleep(600)`,
+    )
     const { session_id } = await output(booted, { action: 'run', command: ['python3', 'slow.py'], background: true })
     await booted.write('go', '')
     const unread = async () => (await output(booted, { action: 'list' })).sessions[0].unread_bytes

@@ -9,13 +9,22 @@ beforeEach(async () => {
   booted = await bootExec()
 })
 afterEach(() => booted[Symbol.asyncDispose]())
-const start = (command: string | string[], input: object = {}) => output(booted, { action: 'run', command, session_id: 's', yield_time_ms: 250, ...input })
-const terminal = (command: string | string[], input: object = {}) => start(command, { tty: true, yield_time_ms: 300, ...input })
+const start = (command: string | string[], input: object = {}) =>
+  output(booted, { action: 'run', command, session_id: 's', yield_time_ms: 250, ...input })
+const terminal = (command: string | string[], input: object = {}) =>
+  start(command, { tty: true, yield_time_ms: 300, ...input })
 const write = (input: object) => output(booted, { action: 'write', session_id: 's', yield_time_ms: 30_000, ...input })
 /** Waits until the program has ended, or has said a text since. */
 const until = async (answer: Promise<any>, sign?: string) => readOn(booted, await answer, sign)
-const screen = async (): Promise<string> => (await output(booted, { action: 'inspect', session_id: 's', screen: true })).output
-const shows = async (text: string | RegExp) => expect(await eventually(async () => (typeof text === 'string' ? (await screen()).includes(text) : text.test(await screen()))), `${text} in\n${await screen()}`).toBe(true)
+const screen = async (): Promise<string> =>
+  (await output(booted, { action: 'inspect', session_id: 's', screen: true })).output
+const shows = async (text: string | RegExp) =>
+  expect(
+    await eventually(async () =>
+      typeof text === 'string' ? (await screen()).includes(text) : text.test(await screen()),
+    ),
+    `${text} in\n${await screen()}`,
+  ).toBe(true)
 const git = (args: string) => `git -c user.name=a -c user.email=a@b -c init.defaultBranch=main ${args}`
 
 describe('writing to pipes', () => {
@@ -34,7 +43,9 @@ describe('writing to pipes', () => {
 
   it('knows the two keys that mean something there', async () => {
     await until(start('trap "echo got it" INT; echo up; cat; echo rest'), 'up\n')
-    expect(await error(booted, { action: 'write', session_id: 's', keys: ['up'] })).toMatchObject({ code: 'VT_INPUT_INVALID' })
+    expect(await error(booted, { action: 'write', session_id: 's', keys: ['up'] })).toMatchObject({
+      code: 'VT_INPUT_INVALID',
+    })
     expect((await until(write({ keys: ['ctrl-c'] }), 'got it')).text).toContain('got it')
     await start('cat', { session_id: 'c' })
     expect(await until(write({ session_id: 'c', keys: ['Ctrl_D'] }))).toMatchObject({ running: false, exit_code: 0 })
@@ -42,10 +53,17 @@ describe('writing to pipes', () => {
 
   it('to an ended program or a closed input is refused', async () => {
     await start('exit 3', { yield_time_ms: 30_000 })
-    expect(await error(booted, { action: 'write', session_id: 's', input: 'x' })).toMatchObject({ code: 'VT_EXEC_CLOSED', details: { exit_code: 3 }, next: { input: { action: 'inspect' } } })
+    expect(await error(booted, { action: 'write', session_id: 's', input: 'x' })).toMatchObject({
+      code: 'VT_EXEC_CLOSED',
+      details: { exit_code: 3 },
+      next: { input: { action: 'inspect' } },
+    })
     await start('sleep 30', { session_id: 'd' })
     await write({ session_id: 'd', eof: true, yield_time_ms: 0 })
-    expect(await error(booted, { action: 'write', session_id: 'd', input: 'x' })).toMatchObject({ code: 'VT_EXEC_CLOSED', details: { exit_code: null } })
+    expect(await error(booted, { action: 'write', session_id: 'd', input: 'x' })).toMatchObject({
+      code: 'VT_EXEC_CLOSED',
+      details: { exit_code: null },
+    })
     expect(await error(booted, { action: 'write', session_id: 'd' })).toMatchObject({ code: 'VT_INPUT_MISSING' })
   })
 })
@@ -53,14 +71,22 @@ describe('writing to pipes', () => {
 describe('a terminal', () => {
   it('loses nothing of the tail of a program that ends at once', async () => {
     for (let round = 0; round < rounds(40, 500); round++) {
-      const { output: text, exit_code } = await output(booted, { command: 'seq 1 2000; exit 3', tty: true, max_output_tokens: 50_000 })
+      const { output: text, exit_code } = await output(booted, {
+        command: 'seq 1 2000; exit 3',
+        tty: true,
+        max_output_tokens: 50_000,
+      })
       expect([text.length, text.endsWith('2000\r\n'), exit_code]).toEqual([10893, true, 3])
     }
-    for (let round = 0; round < rounds(40, 500); round++) expect((await output(booted, { command: ['echo', 'x'], tty: true })).output).toBe('x\r\n')
+    for (let round = 0; round < rounds(40, 500); round++)
+      expect((await output(booted, { command: ['echo', 'x'], tty: true })).output).toBe('x\r\n')
   }, 600_000)
 
   it('tells by which signal a program ended', async () => {
-    expect(await output(booted, { command: 'kill -TERM $$', tty: true })).toMatchObject({ exit_code: null, signal: 'SIGTERM' })
+    expect(await output(booted, { command: 'kill -TERM $$', tty: true })).toMatchObject({
+      exit_code: null,
+      signal: 'SIGTERM',
+    })
     await terminal('cat')
     expect(await until(write({ keys: ['ctrl-c'] }))).toMatchObject({ running: false, signal: 'SIGINT' })
   })
@@ -68,13 +94,23 @@ describe('a terminal', () => {
   it('is resized, a thousand times if need be', async () => {
     await terminal(['bash', '-c', 'trap "stty size" WINCH; while :; do sleep 0.1; done'])
     for (let turn = 0; turn < rounds(150, 1000); turn++) {
-      const result = await call(booted, { action: 'continue', session_id: 's', rows: 2 + (turn % 400), cols: 10 + (turn % 900), yield_time_ms: 0 })
+      const result = await call(booted, {
+        action: 'continue',
+        session_id: 's',
+        rows: 2 + (turn % 400),
+        cols: 10 + (turn % 900),
+        yield_time_ms: 0,
+      })
       expect(result.ok).toBe(true)
     }
     await output(booted, { action: 'continue', session_id: 's', rows: 41, cols: 77, yield_time_ms: 0 })
     await shows('41 77')
-    expect(await error(booted, { action: 'continue', session_id: 's', rows: 0, cols: 0 })).toMatchObject({ code: 'VT_INPUT_INVALID' })
-    expect(await call(booted, { action: 'continue', session_id: 's', rows: 65535, cols: 65535, yield_time_ms: 0 })).toMatchObject({ ok: true, notices: [{ code: 'VT_INPUT_CAPPED' }, { code: 'VT_INPUT_CAPPED' }] })
+    expect(await error(booted, { action: 'continue', session_id: 's', rows: 0, cols: 0 })).toMatchObject({
+      code: 'VT_INPUT_INVALID',
+    })
+    expect(
+      await call(booted, { action: 'continue', session_id: 's', rows: 65535, cols: 65535, yield_time_ms: 0 }),
+    ).toMatchObject({ ok: true, notices: [{ code: 'VT_INPUT_CAPPED' }, { code: 'VT_INPUT_CAPPED' }] })
     await output(booted, { action: 'close', session_id: 's' })
   })
 
@@ -84,14 +120,19 @@ describe('a terminal', () => {
   })
 
   it('gets what is pasted in brackets when its program asked for them, and the text cannot close them', async () => {
-    const bytes = (count: number): string => `stty raw -echo; printf "ready\\r\\n"; dd bs=1 count=${count} 2>/dev/null | od -An -c`
+    const bytes = (count: number): string =>
+      `stty raw -echo; printf "ready\\r\\n"; dd bs=1 count=${count} 2>/dev/null | od -An -c`
     await until(terminal(`printf "\\033[?2004h"; ${bytes(21)}`), 'ready')
     const { text: bracketed } = await until(write({ input: 'a\nb\x1b[201~c', paste: true }))
     expect(bracketed.replace(/\s+/g, ' ')).toContain('033 [ 2 0 0 ~ a \\r b [ 2 0 1 ~ c 033 [ 2 0 1 ~')
     await until(terminal(bytes(3), { session_id: 'plain' }), 'ready')
-    expect((await until(write({ session_id: 'plain', input: 'a\nb', paste: true }))).text.replace(/\s+/g, ' ')).toContain('a \\r b')
+    expect(
+      (await until(write({ session_id: 'plain', input: 'a\nb', paste: true }))).text.replace(/\s+/g, ' '),
+    ).toContain('a \\r b')
     await start('cat', { session_id: 'pipes' })
-    expect(await error(booted, { action: 'write', session_id: 'pipes', input: 'x', paste: true })).toMatchObject({ code: 'VT_INPUT_INVALID' })
+    expect(await error(booted, { action: 'write', session_id: 'pipes', input: 'x', paste: true })).toMatchObject({
+      code: 'VT_INPUT_INVALID',
+    })
   })
 
   it('is not hung up by a program that does not read', async () => {
@@ -102,7 +143,9 @@ describe('a terminal', () => {
 
   it('after its program ended takes nothing more', async () => {
     await terminal('true', { yield_time_ms: 30_000 })
-    expect(await error(booted, { action: 'write', session_id: 's', input: 'x' })).toMatchObject({ code: 'VT_EXEC_CLOSED' })
+    expect(await error(booted, { action: 'write', session_id: 's', input: 'x' })).toMatchObject({
+      code: 'VT_EXEC_CLOSED',
+    })
     expect(await call(booted, { action: 'continue', session_id: 's', rows: 10 })).toMatchObject({ ok: true })
   })
 })
@@ -150,12 +193,17 @@ describe('real programs', () => {
     await write({ input: ':%s/^pick/drop/', keys: ['enter'], yield_time_ms: 500 })
     await shows('drop')
     await write({ input: ':wq', keys: ['enter'] })
-    await eventually(async () => !(await output(booted, { action: 'poll', session_id: 's', yield_time_ms: 200 })).running)
+    await eventually(
+      async () => !(await output(booted, { action: 'poll', session_id: 's', yield_time_ms: 200 })).running,
+    )
     expect((await output(booted, { command: 'git log --format=%s' })).stdout).toBe('c1\n')
   })
 
   it('a password prompt, which echoes nothing', async () => {
-    writeFileSync(join(booted.root, 'login.sh'), 'stty -echo; printf "Password: "; read p; stty echo; echo; [ "$p" = s3cret ] && echo welcome')
+    writeFileSync(
+      join(booted.root, 'login.sh'),
+      'stty -echo; printf "Password: "; read p; stty echo; echo; [ "$p" = s3cret ] && echo welcome',
+    )
     await until(terminal(['bash', 'login.sh']), 'Password: ')
     const answer = await until(write({ input: 's3cret', keys: ['enter'] }))
     expect(answer).toMatchObject({ exit_code: 0, running: false })
@@ -174,7 +222,8 @@ describe('real programs', () => {
   it.skipIf(lacks('npm'))('npm init', async () => {
     await terminal(['npm', 'init'])
     // What is typed before it asks is an answer too; once it has ended, nothing is taken.
-    for (let taken = true; taken; ) taken = (await call(booted, { action: 'write', session_id: 's', keys: ['enter'], yield_time_ms: 1500 })).ok
+    for (let taken = true; taken;)
+      taken = (await call(booted, { action: 'write', session_id: 's', keys: ['enter'], yield_time_ms: 1500 })).ok
     expect(JSON.parse((await booted.read('package.json'))!)).toMatchObject({ version: '1.0.0' })
   })
 })

@@ -10,7 +10,10 @@ describe('delete', () => {
     symlinkSync('a.txt', at('link'))
     mkdirSync(at('empty'))
     symlinkSync('../../..', at('dir/sub/up'))
-    expect(await act('delete', 'link')).toMatchObject({ output: { kind: 'symlink', entries: 1 }, text: 'deleted link (1 entry)' })
+    expect(await act('delete', 'link')).toMatchObject({
+      output: { kind: 'symlink', entries: 1 },
+      text: 'deleted link (1 entry)',
+    })
     expect(await act('delete', 'empty')).toMatchObject({ output: { kind: 'dir', deleted: true } })
     expect(await act('delete', 'dir')).toMatchObject({ error: { code: 'VT_PATH_NOT_EMPTY', details: { entries: 4 } } })
     expect(await act('delete', 'dir', { recursive: true })).toMatchObject({ output: { kind: 'dir', entries: 4 } })
@@ -20,7 +23,9 @@ describe('delete', () => {
 
   it('of what is not there is an error, unless forced', async () => {
     const next = { tool: 'unified_search', input: { action: 'list', path: 'dir' } }
-    expect(await act('delete', 'dir/none')).toMatchObject({ error: { code: 'VT_PATH_NOT_FOUND', next, details: { not_applied: true } } })
+    expect(await act('delete', 'dir/none')).toMatchObject({
+      error: { code: 'VT_PATH_NOT_FOUND', next, details: { not_applied: true } },
+    })
     expect(await act('delete', 'dir/x')).toMatchObject({ error: { details: { similar: ['dir/sub/x'] } } })
     expect(await act('delete', 'none', { force: true })).toMatchObject({ output: { deleted: false, skipped: true } })
     expect(await code('delete', './dir/..', { recursive: true })).toBe('VT_INPUT_INVALID')
@@ -38,7 +43,10 @@ describe('delete', () => {
     mkdirSync(at('1/2/3/4/5/6/7'), { recursive: true })
     symlinkSync('../../../../../../../a.txt', at('1/2/3/4/5/6/7/link'))
     expect(await act('delete', '1/2/3/4/5/6/7/link')).toMatchObject({ output: { kind: 'symlink' } })
-    for (const [size, notices] of [[100, undefined], [300, [{ code: 'VT_FILE_NOT_KEPT' }]]] as const) {
+    for (const [size, notices] of [
+      [100, undefined],
+      [300, [{ code: 'VT_FILE_NOT_KEPT' }]],
+    ] as const) {
       writeFileSync(at('large'), '')
       truncateSync(at('large'), size * 1024 * 1024)
       const result = await act('delete', 'large')
@@ -60,7 +68,10 @@ describe('delete', () => {
     writeFileSync(at('../other/keep'), 'keep')
     try {
       execFileSync('mount', ['--bind', at('../other'), at('dir/mounted')])
-      expect(await act('delete', 'dir', { recursive: true })).toMatchObject({ ok: false, error: { code: 'VT_PATH_PERMISSION' } })
+      expect(await act('delete', 'dir', { recursive: true })).toMatchObject({
+        ok: false,
+        error: { code: 'VT_PATH_PERMISSION' },
+      })
     } finally {
       execFileSync('umount', [at('dir/mounted')])
     }

@@ -61,15 +61,20 @@ describe('an edit', () => {
       fc.uint8Array({ maxLength: 6 }).map((raw) => Buffer.from(raw.filter((byte) => byte !== 0))),
     )
     await fc.assert(
-      fc.asyncProperty(fc.array(piece, { maxLength: 8 }), fc.array(piece, { maxLength: 8 }), fc.string(), async (before, after, text) => {
-        const [head, tail] = [Buffer.concat(before), Buffer.concat(after)]
-        const file = Buffer.concat([head, Buffer.from('@NEEDLE@'), tail])
-        fc.pre(!(file[0] === 0xff && file[1] === 0xfe) && !(file[0] === 0xfe && file[1] === 0xff))
-        const new_str = text.replaceAll('\n', ' ')
-        put('f', file)
-        expect(await edit({ old_str: '@NEEDLE@', new_str })).toMatchObject({ ok: true })
-        expect(bytes('f').equals(Buffer.concat([head, Buffer.from(new_str), tail]))).toBe(true)
-      }),
+      fc.asyncProperty(
+        fc.array(piece, { maxLength: 8 }),
+        fc.array(piece, { maxLength: 8 }),
+        fc.string(),
+        async (before, after, text) => {
+          const [head, tail] = [Buffer.concat(before), Buffer.concat(after)]
+          const file = Buffer.concat([head, Buffer.from('@NEEDLE@'), tail])
+          fc.pre(!(file[0] === 0xff && file[1] === 0xfe) && !(file[0] === 0xfe && file[1] === 0xff))
+          const new_str = text.replaceAll('\n', ' ')
+          put('f', file)
+          expect(await edit({ old_str: '@NEEDLE@', new_str })).toMatchObject({ ok: true })
+          expect(bytes('f').equals(Buffer.concat([head, Buffer.from(new_str), tail]))).toBe(true)
+        },
+      ),
       { numRuns: runs(rounds(30, 60)) },
     )
   })
@@ -82,21 +87,28 @@ describe('an edit', () => {
       replace_all: fc.boolean(),
     })
     await fc.assert(
-      fc.asyncProperty(fc.array(word, { maxLength: 30 }), fc.array(change, { minLength: 1, maxLength: 4 }), async (words, edits) => {
-        const text = words.join('')
-        let model: string | undefined = text
-        for (const { old_str, new_str, replace_all } of edits) {
-          const first: number = model?.indexOf(old_str) ?? -1
-          if (model === undefined || first === -1 || (!replace_all && model.indexOf(old_str, first + 1) !== -1)) model = undefined
-          else
-            model = replace_all ? model.split(old_str).join(new_str) : model.slice(0, first) + new_str + model.slice(first + old_str.length)
-        }
-        put('f', text)
-        const result = await edit({ edits })
-        expect(result.ok).toBe(model !== undefined && model !== text)
-        expect(bytes('f').toString()).toBe(result.ok ? model : text)
-        if (result.ok) expect(applyPatch(text, result.output['diff'] as string)).toBe(model)
-      }),
+      fc.asyncProperty(
+        fc.array(word, { maxLength: 30 }),
+        fc.array(change, { minLength: 1, maxLength: 4 }),
+        async (words, edits) => {
+          const text = words.join('')
+          let model: string | undefined = text
+          for (const { old_str, new_str, replace_all } of edits) {
+            const first: number = model?.indexOf(old_str) ?? -1
+            if (model === undefined || first === -1 || (!replace_all && model.indexOf(old_str, first + 1) !== -1))
+              model = undefined
+            else
+              model = replace_all
+                ? model.split(old_str).join(new_str)
+                : model.slice(0, first) + new_str + model.slice(first + old_str.length)
+          }
+          put('f', text)
+          const result = await edit({ edits })
+          expect(result.ok).toBe(model !== undefined && model !== text)
+          expect(bytes('f').toString()).toBe(result.ok ? model : text)
+          if (result.ok) expect(applyPatch(text, result.output['diff'] as string)).toBe(model)
+        },
+      ),
       { numRuns: runs(rounds(40, 80)) },
     )
   })
@@ -131,7 +143,9 @@ describe('an edit', () => {
     put('f', '#!/bin/sh\necho a\n')
     chmodSync(join(booted.root, 'f'), 0o751)
     symlinkSync('f', join(booted.root, 'l'))
-    expect(await edit({ path: 'l', old_str: 'echo a', new_str: 'echo b' })).toMatchObject({ output: { path: 'l', resolved_path: 'f' } })
+    expect(await edit({ path: 'l', old_str: 'echo a', new_str: 'echo b' })).toMatchObject({
+      output: { path: 'l', resolved_path: 'f' },
+    })
     expect(statSync(join(booted.root, 'f')).mode & 0o777).toBe(0o751)
     expect(lstatSync(join(booted.root, 'l')).isSymbolicLink()).toBe(true)
     expect(bytes('f').toString()).toBe('#!/bin/sh\necho b\n')
@@ -144,25 +158,63 @@ describe('an edit', () => {
     expect(bytes('twin').toString()).toBe('a')
   })
 
-  it.runIf(process.getuid?.() === 0)('keeps the owner and the attributes where it may, and says so where not', async () => {
-    put('f', 'a')
-    chownSync(join(booted.root, 'f'), 65534, 65534)
-    expect((await edit({ old_str: 'a', new_str: 'b' })).notices).toBeUndefined()
-    expect(statSync(join(booted.root, 'f')).uid).toBe(65534)
-    chmodSync(join(booted.root, 'f'), 0o666)
-    execFileSync('python3', ['-c', 'import os, sys; os.setxattr(sys.argv[1], "security.note", b"x")', join(booted.root, 'f')])
-    const args = ['--workspace', booted.root, '--mode', 'auto', 'unified_file', 'edit', '--path', 'f', '--old_str', 'b', '--new_str', 'c']
-    const powerless = ['--bounding-set', '-all', '--inh-caps', '-all', process.execPath, 'dist/core/bin.js', 'call', ...args]
-    const { stdout } = spawnSync('setpriv', powerless, { encoding: 'utf8', env: { ...process.env, HOME: booted.home } })
-    expect(JSON.parse(stdout)).toMatchObject({ ok: true, notices: [{ code: 'VT_FILE_OWNER' }, { code: 'VT_FILE_ATTRIBUTES' }] })
-    expect(bytes('f').toString()).toBe('c')
-  })
+  it.runIf(process.getuid?.() === 0)(
+    'keeps the owner and the attributes where it may, and says so where not',
+    async () => {
+      put('f', 'a')
+      chownSync(join(booted.root, 'f'), 65534, 65534)
+      expect((await edit({ old_str: 'a', new_str: 'b' })).notices).toBeUndefined()
+      expect(statSync(join(booted.root, 'f')).uid).toBe(65534)
+      chmodSync(join(booted.root, 'f'), 0o666)
+      execFileSync('python3', [
+        '-c',
+        'import os, sys; os.setxattr(sys.argv[1], "security.note", b"x")',
+        join(booted.root, 'f'),
+      ])
+      const args = [
+        '--workspace',
+        booted.root,
+        '--mode',
+        'auto',
+        'unified_file',
+        'edit',
+        '--path',
+        'f',
+        '--old_str',
+        'b',
+        '--new_str',
+        'c',
+      ]
+      const powerless = [
+        '--bounding-set',
+        '-all',
+        '--inh-caps',
+        '-all',
+        process.execPath,
+        'dist/core/bin.js',
+        'call',
+        ...args,
+      ]
+      const { stdout } = spawnSync('setpriv', powerless, {
+        encoding: 'utf8',
+        env: { ...process.env, HOME: booted.home },
+      })
+      expect(JSON.parse(stdout)).toMatchObject({
+        ok: true,
+        notices: [{ code: 'VT_FILE_OWNER' }, { code: 'VT_FILE_ATTRIBUTES' }],
+      })
+      expect(bytes('f').toString()).toBe('c')
+    },
+  )
 
   it('of a missing file, a directory or an empty text is refused with the way on', async () => {
     expect(await error({ old_str: 'a', new_str: 'b' })).toMatchObject({ code: 'VT_PATH_NOT_FOUND' })
     expect(await error({ path: '.', old_str: 'a', new_str: 'b' })).toMatchObject({ code: 'VT_PATH_IS_DIRECTORY' })
     put('f', 'a')
-    expect(await error({ old_str: '', new_str: 'b' })).toMatchObject({ code: 'VT_INPUT_INVALID', hint: expect.stringContaining('write') })
+    expect(await error({ old_str: '', new_str: 'b' })).toMatchObject({
+      code: 'VT_INPUT_INVALID',
+      hint: expect.stringContaining('write'),
+    })
   })
 
   it('of more than 200 lines says what suits it better', async () => {
@@ -174,7 +226,12 @@ describe('an edit', () => {
 
 describe('a miss', () => {
   const cases: [title: string, file: string, old: string, near: object][] = [
-    ['line numbers of a listing', 'a\n  b\nc\n', '12: a\n13:   b', { line_number: 1, end_line: 2, differs_in: 'line_number_prefix' }],
+    [
+      'line numbers of a listing',
+      'a\n  b\nc\n',
+      '12: a\n13:   b',
+      { line_number: 1, end_line: 2, differs_in: 'line_number_prefix' },
+    ],
     ['white space at the end', 'x\na  \nb\n', 'a\nb\t', { line_number: 2, differs_in: 'trailing_whitespace' }],
     ['indentation', 'x\n    a()\n', '\ta()', { line_number: 2, differs_in: 'indentation', text: '    a()' }],
     ['white space', 'f(a, b)\n', 'f(a,b)', { differs_in: 'whitespace' }],
@@ -199,7 +256,12 @@ describe('a miss', () => {
   it('that comes near nothing says so, and shows a short file whole', async () => {
     put('f', 'one\ntwo\n')
     const refused = await error({ old_str: 'zebra crossing', new_str: 'x' })
-    expect(refused).toMatchObject({ code: 'VT_EDIT_NOT_FOUND', details: { near: [] }, hint: expect.stringMatching(/^No line of it comes near/), next: { input: { action: 'read', path: 'f' } } })
+    expect(refused).toMatchObject({
+      code: 'VT_EDIT_NOT_FOUND',
+      details: { near: [] },
+      hint: expect.stringMatching(/^No line of it comes near/),
+      next: { input: { action: 'read', path: 'f' } },
+    })
   })
 
   it('of one of several edits names it and writes nothing', async () => {
@@ -241,7 +303,17 @@ describe('many edits at once', () => {
       console.log(JSON.stringify(results.map((result, i) => [mine[i], result.ok ? 'ok' : result.error.code])))`
     const index = new URL('../../../dist/core/index.js', import.meta.url).href
     const run = async (parity: string, sessions: string): Promise<[number, string][]> => {
-      const args = ['--input-type=module', '-e', script, index, booted.root, booted.home, parity, sessions, String(each)]
+      const args = [
+        '--input-type=module',
+        '-e',
+        script,
+        index,
+        booted.root,
+        booted.home,
+        parity,
+        sessions,
+        String(each),
+      ]
       const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
       let out = ''
       child.stdout.on('data', (chunk) => (out += chunk))
@@ -253,7 +325,10 @@ describe('many edits at once', () => {
       put('f', lines(2 * each))
       const outcomes = new Map((await Promise.all([run('0', sessions), run('1', sessions)])).flat())
       const told = [...outcomes.values()].filter((outcome) => outcome !== 'ok')
-      expect([outcomes.size, [...new Set(told)]]).toEqual([2 * each, sessions === 'many' ? [] : told.length > 0 ? ['VT_FILE_STALE'] : []])
+      expect([outcomes.size, [...new Set(told)]]).toEqual([
+        2 * each,
+        sessions === 'many' ? [] : told.length > 0 ? ['VT_FILE_STALE'] : [],
+      ])
       const expected = lines(2 * each)
         .split('\n')
         .map((line, i) => (outcomes.get(i) === 'ok' ? line.toUpperCase() : line))
@@ -272,7 +347,10 @@ describe('many edits at once', () => {
       put('f', text)
       expect(await call({ action: 'read', ...part })).toMatchObject({ ok: true })
       writeFileSync(join(booted.root, 'f'), `${text}more`)
-      expect(await call(change)).toMatchObject({ ok: false, error: { code: 'VT_FILE_STALE', details: { not_applied: true } } })
+      expect(await call(change)).toMatchObject({
+        ok: false,
+        error: { code: 'VT_FILE_STALE', details: { not_applied: true } },
+      })
       await call({ action: 'read', ...part })
       expect(await call(change)).toMatchObject({ ok: true })
     }

@@ -26,7 +26,9 @@ describe('move', () => {
     expect(await code('move', 'a.txt', { destination: 'link', overwrite: true })).toBe('VT_PATH_EXISTS')
     expect(await code('move', 'dir', { destination: 'b.txt', overwrite: true })).toBe('VT_PATH_EXISTS')
     expect(await code('move', 'dir', { destination: 'dir/sub/deep' })).toBe('VT_INPUT_CONFLICT')
-    expect(await act('move', 'a.txt', { destination: 'b.txt', overwrite: true })).toMatchObject({ output: { overwritten: true } })
+    expect(await act('move', 'a.txt', { destination: 'b.txt', overwrite: true })).toMatchObject({
+      output: { overwritten: true },
+    })
     expect(readFileSync(at('b.txt'), 'utf8')).toBe('a\n')
   })
 
@@ -47,8 +49,16 @@ describe('move', () => {
   it('does not touch what leads outside', async () => {
     symlinkSync('../secret', at('out'))
     symlinkSync('..', at('up'))
-    for (const [path, destination] of [['out', 'x'], ['up/secret', 'x'], ['a.txt', 'up/x'], ['a.txt', '../x'], ['none', 'x']] as const) {
-      expect(await code('move', path, { destination }), path).toBe(path === 'none' ? 'VT_PATH_NOT_FOUND' : 'VT_PATH_OUTSIDE')
+    for (const [path, destination] of [
+      ['out', 'x'],
+      ['up/secret', 'x'],
+      ['a.txt', 'up/x'],
+      ['a.txt', '../x'],
+      ['none', 'x'],
+    ] as const) {
+      expect(await code('move', path, { destination }), path).toBe(
+        path === 'none' ? 'VT_PATH_NOT_FOUND' : 'VT_PATH_OUTSIDE',
+      )
     }
     symlinkSync('../b.txt', at('dir/link'))
     expect(await code('move', 'dir/link', { destination: 'link' })).toBe('VT_PATH_OUTSIDE')

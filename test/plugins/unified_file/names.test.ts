@@ -3,7 +3,10 @@ import { expect, it } from 'vitest'
 
 it('a name with a line end forges no line of what any action on files answers, and is exact in the output', async () => {
   const name = 'x\nforged.ts'
-  await using booted = await bootKernel({ mode: 'auto', files: { [name]: 'function a() { log(1) }\n', 'lua\nforged.lua': 'function b() end\n', 'none\nforged.md': 'x\n' } })
+  await using booted = await bootKernel({
+    mode: 'auto',
+    files: { [name]: 'function a() { log(1) }\n', 'lua\nforged.lua': 'function b() end\n', 'none\nforged.md': 'x\n' },
+  })
   const calls: [tool: string, input: object][] = [
     ['unified_search', { action: 'list' }],
     ['unified_search', { action: 'list', mode: 'tree' }],
@@ -14,7 +17,10 @@ it('a name with a line end forges no line of what any action on files answers, a
     ['unified_search', { action: 'outline', path: 'none\nforged.md' }],
     ['unified_search', { action: 'structural', pattern: 'log($A)', lang: 'ts' }],
     ['unified_search', { action: 'structural', pattern: 'nowhere($A)', lang: 'ts', path: name }],
-    ['unified_search', { action: 'structural', pattern: 'log($A)', lang: 'ts', workflow: 'rewrite', rewrite: 'say($A)' }],
+    [
+      'unified_search',
+      { action: 'structural', pattern: 'log($A)', lang: 'ts', workflow: 'rewrite', rewrite: 'say($A)' },
+    ],
     ['unified_file', { action: 'copy', path: name, destination: 'c\nforged.ts' }],
     ['unified_file', { action: 'move', path: 'c\nforged.ts', destination: 'm\nforged.ts' }],
     ['unified_file', { action: 'read', path: name }],
@@ -31,5 +37,8 @@ it('a name with a line end forges no line of what any action on files answers, a
     answers.push([input, text, /^forged/m.test(text ?? '')])
   }
   expect(answers.filter(([, , forged]) => forged)).toEqual([])
-  expect(await booted.call('unified_file', { action: 'read', path: name })).toMatchObject({ ok: true, output: { path: name } })
+  expect(await booted.call('unified_file', { action: 'read', path: name })).toMatchObject({
+    ok: true,
+    output: { path: name },
+  })
 })

@@ -28,7 +28,11 @@ describe('patch', () => {
     })
     expect(existsSync(join(booted.root, 'n'))).toBe(false)
     expect(
-      await booted.call('unified_file', { action: 'patch', path: './a.txt', patch: '--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-a\n+A\n' }),
+      await booted.call('unified_file', {
+        action: 'patch',
+        path: './a.txt',
+        patch: '--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-a\n+A\n',
+      }),
     ).toMatchObject({ ok: true })
   })
 })

@@ -83,7 +83,11 @@ describe('lines', () => {
   it('are given 400 at a time from an offset, all without one', async () => {
     put('f', 'x\n'.repeat(1000))
     expect(await output({ path: 'f' })).toMatchObject({ end_line: 1000, has_more: false })
-    expect(await output({ path: 'f', offset_lines: 101 })).toMatchObject({ start_line: 101, end_line: 500, has_more: true })
+    expect(await output({ path: 'f', offset_lines: 101 })).toMatchObject({
+      start_line: 101,
+      end_line: 500,
+      has_more: true,
+    })
   })
 
   it('of a Latin-1 file lose none, though they look like parts of characters', async () => {
@@ -91,7 +95,7 @@ describe('lines', () => {
     put('f', bytes)
     for (const page_size_bytes of [1, 2, 3, 4, 5, 7]) {
       const pieces: Buffer[] = []
-      for (let next: any = { input: { path: 'f', offset_bytes: 0, page_size_bytes } }; next; ) {
+      for (let next: any = { input: { path: 'f', offset_bytes: 0, page_size_bytes } }; next;) {
         const page = await output(next.input)
         pieces.push(Buffer.from(page.content, page.encoding === 'base64' ? 'base64' : 'utf8'))
         next = page.next
@@ -159,7 +163,10 @@ describe('lines', () => {
     utimesSync(join(booted.root, 'f'), past, past)
     expect((await output({ path: 'f', offset_lines: 150_000, page_size_lines: 1 })).content).toBe('old line\n')
     put('f', 'new\n'.repeat(450_000))
-    expect(await output({ path: 'f', offset_lines: 400_000, page_size_lines: 1 })).toMatchObject({ content: 'new\n', total_lines: 450_000 })
+    expect(await output({ path: 'f', offset_lines: 400_000, page_size_lines: 1 })).toMatchObject({
+      content: 'new\n',
+      total_lines: 450_000,
+    })
   })
 })
 
@@ -183,23 +190,31 @@ describe('bytes', () => {
       bytes_returned: 1,
     })
     put('f', Buffer.from([0xe9, 0x41, 0xe9]))
-    expect(await output({ path: 'f', offset_bytes: 0 })).toMatchObject({ content: '6UHp', encoding: 'base64', has_more: false })
+    expect(await output({ path: 'f', offset_bytes: 0 })).toMatchObject({
+      content: '6UHp',
+      encoding: 'base64',
+      has_more: false,
+    })
   })
 
   it('join to the whole, whatever the page', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 60 }), fc.integer({ min: 1, max: 9 }), async (bytes, page_size_bytes) => {
-        put('f', bytes)
-        const pieces: Buffer[] = []
-        for (let next: any = { input: { path: 'f', offset_bytes: 0, page_size_bytes } }; next;) {
-          const page = await output(next.input)
-          const piece = Buffer.from(page.content, page.encoding === 'base64' ? 'base64' : 'utf8')
-          expect(piece.length).toBe(page.bytes_returned)
-          piece.copy((pieces[0] ??= Buffer.from(bytes).fill(0)), page.offset_bytes)
-          next = page.next
-        }
-        expect(pieces[0]).toEqual(Buffer.from(bytes))
-      }),
+      fc.asyncProperty(
+        fc.uint8Array({ minLength: 1, maxLength: 60 }),
+        fc.integer({ min: 1, max: 9 }),
+        async (bytes, page_size_bytes) => {
+          put('f', bytes)
+          const pieces: Buffer[] = []
+          for (let next: any = { input: { path: 'f', offset_bytes: 0, page_size_bytes } }; next;) {
+            const page = await output(next.input)
+            const piece = Buffer.from(page.content, page.encoding === 'base64' ? 'base64' : 'utf8')
+            expect(piece.length).toBe(page.bytes_returned)
+            piece.copy((pieces[0] ??= Buffer.from(bytes).fill(0)), page.offset_bytes)
+            next = page.next
+          }
+          expect(pieces[0]).toEqual(Buffer.from(bytes))
+        },
+      ),
       { numRuns: runs(100) },
     )
   })
@@ -215,8 +230,16 @@ describe('bytes', () => {
 
   it('at the start of a file are given by max_bytes alone', async () => {
     put('f', 'aéz')
-    expect(await output({ path: 'f', max_bytes: 2 })).toMatchObject({ content: 'a', truncated: true, next: { input: { offset_bytes: 1 } } })
-    expect(await output({ path: 'f', max_bytes: 4 })).toMatchObject({ content: 'aéz', truncated: false, total_lines: 1 })
+    expect(await output({ path: 'f', max_bytes: 2 })).toMatchObject({
+      content: 'a',
+      truncated: true,
+      next: { input: { offset_bytes: 1 } },
+    })
+    expect(await output({ path: 'f', max_bytes: 4 })).toMatchObject({
+      content: 'aéz',
+      truncated: false,
+      total_lines: 1,
+    })
   })
 
   it('and lines exclude each other', async () => {
@@ -251,9 +274,17 @@ describe('encodings', () => {
       ['le', 'utf-16le'],
       ['be', 'utf-16be'],
     ]) {
-      expect(await output({ path })).toMatchObject({ content: 'aé\r\n😀\r\n', encoding, total_lines: 2, size_bytes: le.length })
+      expect(await output({ path })).toMatchObject({
+        content: 'aé\r\n😀\r\n',
+        encoding,
+        total_lines: 2,
+        size_bytes: le.length,
+      })
       expect(await output({ path, offset_lines: 2 })).toMatchObject({ content: '😀\r\n' })
-      expect(await output({ path, max_bytes: 7 })).toMatchObject({ content: 'aé', next: { input: { offset_bytes: 6 } } })
+      expect(await output({ path, max_bytes: 7 })).toMatchObject({
+        content: 'aé',
+        next: { input: { offset_bytes: 6 } },
+      })
     }
   })
 
@@ -273,7 +304,12 @@ describe('encodings', () => {
   })
 
   it('an image is content of its own, but text that begins like one is text', async () => {
-    for (const [bytes, mime_type] of [[png(5, 4), 'image/png'], [jpeg(5, 4), 'image/jpeg'], [gif(5, 4), 'image/gif'], [webp(5, 4), 'image/webp']] as const) {
+    for (const [bytes, mime_type] of [
+      [png(5, 4), 'image/png'],
+      [jpeg(5, 4), 'image/jpeg'],
+      [gif(5, 4), 'image/gif'],
+      [webp(5, 4), 'image/webp'],
+    ] as const) {
       put('p', bytes)
       expect(await read({ path: 'p' }), mime_type).toMatchObject({
         ok: true,
@@ -321,7 +357,10 @@ describe('what cannot be read', () => {
       code: 'VT_PATH_IS_DIRECTORY',
       next: { tool: 'unified_search', input: { action: 'list', path: 'sub' } },
     })
-    expect(await error({ path: 'sub/none/x/y' })).toMatchObject({ code: 'VT_PATH_NOT_FOUND', next: { input: { path: 'sub' } } })
+    expect(await error({ path: 'sub/none/x/y' })).toMatchObject({
+      code: 'VT_PATH_NOT_FOUND',
+      next: { input: { path: 'sub' } },
+    })
     expect(await error({ path: 'run-1a2b3c4d' })).toMatchObject({
       code: 'VT_PATH_NOT_FOUND',
       next: { tool: 'unified_exec', input: { action: 'inspect', session_id: 'run-1a2b3c4d' } },
@@ -331,8 +370,19 @@ describe('what cannot be read', () => {
   it('for lack of permission is a typed error', () => {
     put('f', 'x')
     chmodSync(join(booted.root, 'f'), 0)
-    const vtcode = [process.execPath, 'dist/core/bin.js', 'call', '--workspace', booted.root, 'unified_file', 'read', '--path', 'f']
-    const [program, ...args] = process.getuid?.() === 0 ? ['setpriv', '--bounding-set', '-all', '--inh-caps', '-all', ...vtcode] : vtcode
+    const vtcode = [
+      process.execPath,
+      'dist/core/bin.js',
+      'call',
+      '--workspace',
+      booted.root,
+      'unified_file',
+      'read',
+      '--path',
+      'f',
+    ]
+    const [program, ...args] =
+      process.getuid?.() === 0 ? ['setpriv', '--bounding-set', '-all', '--inh-caps', '-all', ...vtcode] : vtcode
     const { stdout } = spawnSync(program!, args, { encoding: 'utf8', env: { ...process.env, HOME: booted.home } })
     expect(JSON.parse(stdout)).toMatchObject({ ok: false, error: { code: 'VT_PATH_PERMISSION', retryable: false } })
   })
@@ -362,7 +412,9 @@ describe('hostile paths', () => {
     for (const { row, path, code } of pathCases(tree)) {
       const began = Date.now()
       const result = await kernel.call('unified_file', { action: 'read', path })
-      expect(result.ok ? result.output['content'] : result.error.code, `row ${row}: ${path.slice(0, 80)}`).toBe(code ?? 'inside\n')
+      expect(result.ok ? result.output['content'] : result.error.code, `row ${row}: ${path.slice(0, 80)}`).toBe(
+        code ?? 'inside\n',
+      )
       expect(JSON.stringify(result)).not.toContain('SECRET')
       expect(Date.now() - began).toBeLessThan(20_000)
     }
@@ -373,6 +425,7 @@ describe('hostile paths', () => {
     const began = Date.now()
     expect((await kernel.call('unified_file', { action: 'read', path: 'a.txt' })).ok).toBe(true)
     expect(Date.now() - began).toBeLessThan(20_000)
-    for (const result of await Promise.all(blocked)) expect(result).toMatchObject({ ok: false, error: { code: 'VT_PATH_SPECIAL' } })
+    for (const result of await Promise.all(blocked))
+      expect(result).toMatchObject({ ok: false, error: { code: 'VT_PATH_SPECIAL' } })
   })
 })

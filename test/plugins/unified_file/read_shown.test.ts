@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { bootKernel } from 'vtcode/test'
 
-const lines = (count: number): string => Array.from({ length: count }, (_, i) => `line ${i + 1} of a long file that goes on for a while yet\n`).join('')
+const lines = (count: number): string =>
+  Array.from({ length: count }, (_, i) => `line ${i + 1} of a long file that goes on for a while yet\n`).join('')
 const shown = async (content: string, input: object = {}) => {
   await using vt = await bootKernel({ files: { 'a.txt': content } })
   const result = await vt.call('unified_file', { action: 'read', path: 'a.txt', ...input })
@@ -25,7 +26,9 @@ describe('a read without a range', () => {
     const long = `begin${'x'.repeat(5_000)}end`
     const { text = '', output } = await shown(`é first\n${long}\nlast\n`)
     expect(output.content).toContain(long)
-    expect(text).toMatch(/^é first\nbeginx{895}… \(a line of 5008 characters; offset_bytes=9 reads it\) …x{897}end\nlast\n$/)
+    expect(text).toMatch(
+      /^é first\nbeginx{895}… \(a line of 5008 characters; offset_bytes=9 reads it\) …x{897}end\nlast\n$/,
+    )
     expect((await shown(`é first\n${long}\n`, { offset_bytes: 9, page_size_bytes: 5 })).text).toMatch(/^begin/)
   })
 
@@ -42,15 +45,29 @@ describe('a read without a range', () => {
     const { text = '', output } = await shown(whole, { response_format: 'detailed' })
     expect(output).toMatchObject({ content: whole, eol: 'lf' })
     expect(text.length).toBeLessThan(50_000)
-    expect(JSON.parse(text)).toMatchObject({ path: 'a.txt', eol: 'lf', truncated: true, content: expect.stringMatching(/^line 1 of[^]*characters left out\)$/) })
-    expect((await shown(whole, { response_format: 'detailed', offset_lines: 1, page_size_lines: 2_000 })).text).toBeUndefined()
+    expect(JSON.parse(text)).toMatchObject({
+      path: 'a.txt',
+      eol: 'lf',
+      truncated: true,
+      content: expect.stringMatching(/^line 1 of[^]*characters left out\)$/),
+    })
+    expect(
+      (await shown(whole, { response_format: 'detailed', offset_lines: 1, page_size_lines: 2_000 })).text,
+    ).toBeUndefined()
   })
 })
 
 describe('answers worth their bytes', () => {
   it('an outline of 200 lines costs at most 300 bytes', async () => {
-    const body = Array.from({ length: 12 }, (_, i) => `  method${i}(a: number) {\n${'    this.count += a\n'.repeat(10)}    return a\n  }\n`)
-    await using vt = await bootKernel({ files: { 'a.ts': `export class Thing {\n  count = 0\n${body.join('')}}\n\nexport function main() {\n${'  run()\n'.repeat(30)}}\n` } })
+    const body = Array.from(
+      { length: 12 },
+      (_, i) => `  method${i}(a: number) {\n${'    this.count += a\n'.repeat(10)}    return a\n  }\n`,
+    )
+    await using vt = await bootKernel({
+      files: {
+        'a.ts': `export class Thing {\n  count = 0\n${body.join('')}}\n\nexport function main() {\n${'  run()\n'.repeat(30)}}\n`,
+      },
+    })
     const result = await vt.call('unified_search', { action: 'outline', path: 'a.ts' })
     expect(Buffer.byteLength((result.ok && result.text) || 'x'.repeat(1_000))).toBeLessThanOrEqual(300)
   })
@@ -65,10 +82,21 @@ describe('answers worth their bytes', () => {
   it('a question names what the caller gave, and where it happens, and no other field that is as always', async () => {
     await using vt = await bootKernel({ mode: 'ask' })
     const asked: string[] = []
-    await vt.call('unified_file', { action: 'write', path: 'b.txt', content: 'x' }, { approve: ({ question }) => void asked.push(question) })
-    await vt.call('unified_exec', { action: 'run', command: 'touch c' }, { approve: ({ question }) => void asked.push(question) })
+    await vt.call(
+      'unified_file',
+      { action: 'write', path: 'b.txt', content: 'x' },
+      { approve: ({ question }) => void asked.push(question) },
+    )
+    await vt.call(
+      'unified_exec',
+      { action: 'run', command: 'touch c' },
+      { approve: ({ question }) => void asked.push(question) },
+    )
     expect(asked[0]).toContain('content: x')
-    expect(asked[1]!.split('\n').filter((line) => /^  [a-z_]+:/.test(line))).toEqual(['  workdir: .', '  command: touch c'])
+    expect(asked[1]!.split('\n').filter((line) => /^  [a-z_]+:/.test(line))).toEqual([
+      '  workdir: .',
+      '  command: touch c',
+    ])
   })
 
   it('an unknown tool is answered with the three names that are likest', async () => {

@@ -23,15 +23,37 @@ describe('write', () => {
       text: 'created n/e/w.txt (2 lines, 8 bytes)',
     })
     expect(content('n/e/w.txt')).toBe('\uFEFFé\r\n\n')
-    expect(await write({ path: 'empty', content: '' })).toMatchObject({ ok: true, output: { total_lines: 0, bytes_written: 0 } })
+    expect(await write({ path: 'empty', content: '' })).toMatchObject({
+      ok: true,
+      output: { total_lines: 0, bytes_written: 0 },
+    })
   })
 
   it('starts no program of the workspace, wherever PATH leads: npx puts node_modules/.bin there', async () => {
     const bin = join(booted.root, 'node_modules/.bin')
     await booted.write('node_modules/.bin/cp', `#!/bin/sh\ntouch '${join(booted.root, 'marker')}'\n`)
     chmodSync(join(bin, 'cp'), 0o755)
-    const words = ['--workspace', booted.root, '--home', booted.home, '--mode', 'auto', 'call', 'unified_file', 'write', '--path', 'a.txt', '--content', 'new', '--mode', 'overwrite']
-    const { stdout } = spawnSync(process.execPath, [program, ...words], { env: { ...process.env, PATH: `${bin}:${process.env['PATH']}` }, encoding: 'utf8' })
+    const words = [
+      '--workspace',
+      booted.root,
+      '--home',
+      booted.home,
+      '--mode',
+      'auto',
+      'call',
+      'unified_file',
+      'write',
+      '--path',
+      'a.txt',
+      '--content',
+      'new',
+      '--mode',
+      'overwrite',
+    ]
+    const { stdout } = spawnSync(process.execPath, [program, ...words], {
+      env: { ...process.env, PATH: `${bin}:${process.env['PATH']}` },
+      encoding: 'utf8',
+    })
     expect(JSON.parse(stdout)).toMatchObject({ ok: true })
     expect(content('a.txt')).toBe('new')
     expect(existsSync(join(booted.root, 'marker'))).toBe(false)
@@ -62,12 +84,16 @@ describe('write', () => {
     writeFileSync(join(booted.root, 'u'), Buffer.from('\uFEFFa', 'utf16le'))
     await write({ path: 'u', content: 'é\n', mode: 'append' })
     expect(readFileSync(join(booted.root, 'u')).toString('utf16le')).toBe('\uFEFFaé\n')
-    expect(await write({ path: 'a.txt', content: 'three', mode: 'append' })).toMatchObject({ output: { bytes_written: 5, total_lines: 3 } })
+    expect(await write({ path: 'a.txt', content: 'three', mode: 'append' })).toMatchObject({
+      output: { bytes_written: 5, total_lines: 3 },
+    })
   })
 
   it('says when CRLF is lost', async () => {
     writeFileSync(join(booted.root, 'c'), 'a\r\nb\r\n')
-    expect((await write({ path: 'c', content: 'a\nb\n', overwrite: true })).notices).toMatchObject([{ code: 'VT_FILE_EOL_CHANGED' }])
+    expect((await write({ path: 'c', content: 'a\nb\n', overwrite: true })).notices).toMatchObject([
+      { code: 'VT_FILE_EOL_CHANGED' },
+    ])
   })
 
   it('is refused for what is no place for a file, and too much at once', async () => {
@@ -80,7 +106,9 @@ describe('write', () => {
     expect(await code({ path: 'big', content: 'é'.repeat(1_600_000) })).toBe('VT_INPUT_TOO_LARGE')
     symlinkSync('../outside', join(booted.root, 'dangling'))
     expect(await code({ path: 'dangling', content: 'x' })).toBe('VT_PATH_OUTSIDE')
-    expect(await code({ path: 'none', content: 'x', mode: 'overwrite', expected_hash: '0'.repeat(16) })).toBe('VT_FILE_STALE')
+    expect(await code({ path: 'none', content: 'x', mode: 'overwrite', expected_hash: '0'.repeat(16) })).toBe(
+      'VT_FILE_STALE',
+    )
     expect(
       readdirSync(booted.root)
         .filter((name) => name !== '.vtcode')
@@ -102,7 +130,9 @@ describe('write', () => {
     })
     const [read] = [await booted.call('unified_file', { action: 'read', path: 'a.txt' })]
     expect(await write({ path: 'a.txt', content: 'mine', mode: 'overwrite' })).toMatchObject({ ok: true })
-    expect(await write({ path: 'a.txt', content: 'again', mode: 'overwrite', expected_hash: (read as any).output.hash })).toMatchObject({
+    expect(
+      await write({ path: 'a.txt', content: 'again', mode: 'overwrite', expected_hash: (read as any).output.hash }),
+    ).toMatchObject({
       ok: false,
       error: { code: 'VT_FILE_STALE' },
     })
@@ -118,8 +148,31 @@ describe('write', () => {
 })
 
 describe('a change that is refused', () => {
-  const paths = [undefined, '', null, 'none', 'sub', '../x', '/etc/passwd', '.', 'a\0b', 5, [], {}, true, 'x'.repeat(5000), '.git/config']
-  const fields = { write: { content: '' }, edit: { old_str: 'zz', new_str: 'y' }, patch: { patch: 'junk' }, delete: {}, move: {}, copy: {} }
+  const paths = [
+    undefined,
+    '',
+    null,
+    'none',
+    'sub',
+    '../x',
+    '/etc/passwd',
+    '.',
+    'a\0b',
+    5,
+    [],
+    {},
+    true,
+    'x'.repeat(5000),
+    '.git/config',
+  ]
+  const fields = {
+    write: { content: '' },
+    edit: { old_str: 'zz', new_str: 'y' },
+    patch: { patch: 'junk' },
+    delete: {},
+    move: {},
+    copy: {},
+  }
 
   it('says so, and the sentence to report it with, wherever it was stopped', async () => {
     await booted.call('unified_file', { action: 'write', path: 'sub/x', content: 'x' })
@@ -129,7 +182,13 @@ describe('a change that is refused', () => {
         { action, path: 'sub', destination: path, ...rest },
       ]),
     )
-    const early = ['junk', 5, {}, { action: 'rewrite' }, { action: 'write', path: 'big', content: 'x'.repeat(5 * 1024 * 1024) }]
+    const early = [
+      'junk',
+      5,
+      {},
+      { action: 'rewrite' },
+      { action: 'write', path: 'big', content: 'x'.repeat(5 * 1024 * 1024) },
+    ]
     let refused = 0
     for (const [index, input] of [...inputs, ...early].entries()) {
       const result = await booted.call('unified_file', input as object, { session: `refused-${index}` })
@@ -139,7 +198,11 @@ describe('a change that is refused', () => {
       expect(result.error, JSON.stringify(input)?.slice(0, 100)).toMatchObject({ details })
     }
     expect(refused).toBeGreaterThan(100)
-    const stopped = await booted.call('unified_file', { action: 'write', path: 'q', content: 'x' }, { signal: AbortSignal.abort() })
+    const stopped = await booted.call(
+      'unified_file',
+      { action: 'write', path: 'q', content: 'x' },
+      { signal: AbortSignal.abort() },
+    )
     expect(stopped).toMatchObject({ error: { code: 'VT_CALL_ABORTED', details: { not_applied: true } } })
     expect(existsSync(join(booted.root, 'q'))).toBe(false)
   })

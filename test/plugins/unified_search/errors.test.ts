@@ -9,9 +9,17 @@ const errors = async ({ kernel }: Booted, input: object, session?: string): Prom
 
 it('shows failed calls, newest first, identical ones in a row as one', async () => {
   await using ws = await bootKernel({ files: { 'a.txt': 'x' } })
-  for (const path of ['gone.txt', 'gone.txt', 'a.txt', 'lost.txt']) await ws.call('unified_file', { action: 'read', path })
+  for (const path of ['gone.txt', 'gone.txt', 'a.txt', 'lost.txt'])
+    await ws.call('unified_file', { action: 'read', path })
   const found = await errors(ws, { scope: 'current' })
-  expect(found).toMatchObject({ total: 2, truncated: false, errors: [{ input: { path: 'lost.txt' }, count: 1 }, { code: 'VT_PATH_NOT_FOUND', input: { path: 'gone.txt' } }] })
+  expect(found).toMatchObject({
+    total: 2,
+    truncated: false,
+    errors: [
+      { input: { path: 'lost.txt' }, count: 1 },
+      { code: 'VT_PATH_NOT_FOUND', input: { path: 'gone.txt' } },
+    ],
+  })
   expect(found.errors.reduce((sum: number, error: any) => sum + error.count, 0)).toBe(3)
 })
 it('keeps sessions apart, and the earlier ones as an archive', async () => {
@@ -20,6 +28,9 @@ it('keeps sessions apart, and the earlier ones as an archive', async () => {
   await ws.kernel.endSession('first')
   await ws.kernel.call('unified_file', { action: 'read', path: 'two.txt' }, { session: 'second' })
   expect((await errors(ws, { scope: 'current' }, 'second')).errors).toMatchObject([{ input: { path: 'two.txt' } }])
-  expect(await errors(ws, { scope: 'archive' }, 'second')).toMatchObject({ archive_available: true, errors: [{ session: 'first', input: { path: 'one.txt' } }] })
+  expect(await errors(ws, { scope: 'archive' }, 'second')).toMatchObject({
+    archive_available: true,
+    errors: [{ session: 'first', input: { path: 'one.txt' } }],
+  })
   expect((await errors(ws, {}, 'second')).total).toBe(2)
 })

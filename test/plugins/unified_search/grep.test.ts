@@ -18,7 +18,8 @@ describe('paging', () => {
   let ws: Booted
   beforeAll(async () => {
     const files: Files = {}
-    for (let file = 0; file < 300; file++) files[`d${file % 7}/f${file}.txt`] = 'needle one\nhay\nneedle two\nneedle three\n'
+    for (let file = 0; file < 300; file++)
+      files[`d${file % 7}/f${file}.txt`] = 'needle one\nhay\nneedle two\nneedle three\n'
     ws = await boot(files)
   })
   afterAll(() => ws[Symbol.asyncDispose]())
@@ -66,11 +67,20 @@ describe('patterns', () => {
 
   it('with AND finds the matches of all patterns in files that hold every one', async () => {
     const { matches } = await found(ws, { patterns: ['alpha', 'gamma'] })
-    expect(matches.map(({ file, line_number }: any) => [file, line_number])).toEqual([['a.txt', 1], ['a.txt', 2], ['a.txt', 3]])
+    expect(matches.map(({ file, line_number }: any) => [file, line_number])).toEqual([
+      ['a.txt', 1],
+      ['a.txt', 2],
+      ['a.txt', 3],
+    ])
   })
   it('with OR finds lines that match any, each once', async () => {
     const { matches } = await found(ws, { patterns: ['alpha', 'beta'], logic: 'or' })
-    expect(matches.map(({ file, line_number }: any) => [file, line_number])).toEqual([['a.txt', 1], ['a.txt', 2], ['b.txt', 1], ['c.txt', 1]])
+    expect(matches.map(({ file, line_number }: any) => [file, line_number])).toEqual([
+      ['a.txt', 1],
+      ['a.txt', 2],
+      ['b.txt', 1],
+      ['c.txt', 1],
+    ])
   })
   it('span lines when they hold a newline', async () => {
     const { matches } = await found(ws, { pattern: String.raw`start \{\n\s+inner` })
@@ -88,19 +98,34 @@ describe('patterns', () => {
     expect(result).not.toHaveProperty('notices')
   })
   it('may look around and refer back', async () => {
-    expect((await found(ws, { pattern: String.raw`(?<=Foo )f(o)\1` })).matches).toMatchObject([{ file: 'e.txt', column: 5 }])
+    expect((await found(ws, { pattern: String.raw`(?<=Foo )f(o)\1` })).matches).toMatchObject([
+      { file: 'e.txt', column: 5 },
+    ])
   })
   it('that the engine refuses are quoted with its reason, and the literal search is offered', async () => {
     const result = await grep(ws, { pattern: 'a(b', path: 'a.txt' })
-    expect(result).toMatchObject({ ok: false, error: { code: 'VT_SEARCH_PATTERN', message: expect.stringContaining('unclosed group'), next: { input: { literal: true } } } })
+    expect(result).toMatchObject({
+      ok: false,
+      error: {
+        code: 'VT_SEARCH_PATTERN',
+        message: expect.stringContaining('unclosed group'),
+        next: { input: { literal: true } },
+      },
+    })
     const next = (result as any).error.next
     expect(await ws.call(next.tool, next.input)).toMatchObject({ ok: true, output: { matches: [] } })
   })
   it('that are empty lead to read and list', async () => {
-    expect(await grep(ws, { pattern: '' })).toMatchObject({ ok: false, error: { code: 'VT_INPUT_INVALID', hint: expect.stringMatching(/unified_file.*list/) } })
+    expect(await grep(ws, { pattern: '' })).toMatchObject({
+      ok: false,
+      error: { code: 'VT_INPUT_INVALID', hint: expect.stringMatching(/unified_file.*list/) },
+    })
   })
   it('and a pattern list exclude each other', async () => {
-    expect(await grep(ws, { pattern: 'a', patterns: ['b', 'c'] })).toMatchObject({ ok: false, error: { code: 'VT_INPUT_CONFLICT' } })
+    expect(await grep(ws, { pattern: 'a', patterns: ['b', 'c'] })).toMatchObject({
+      ok: false,
+      error: { code: 'VT_INPUT_CONFLICT' },
+    })
   })
   it('of catastrophic form answer at once', async () => {
     await ws.write('evil.txt', `${'a'.repeat(40)}!\n`)
@@ -111,7 +136,10 @@ describe('patterns', () => {
   it('of catastrophic form on the backtracking engine end with its limit', async () => {
     await ws.write('evil.txt', `${'a'.repeat(60)}!\n`)
     const result = await grep(ws, { pattern: String.raw`(?=a)(a+)+\1$`, path: 'evil.txt' })
-    expect(result).toMatchObject({ ok: false, error: { code: 'VT_SEARCH_PATTERN', message: expect.stringContaining('limit') } })
+    expect(result).toMatchObject({
+      ok: false,
+      error: { code: 'VT_SEARCH_PATTERN', message: expect.stringContaining('limit') },
+    })
   })
 })
 
@@ -125,7 +153,11 @@ describe('lines', () => {
   it('that are long are cut around the match and say so', async () => {
     await using ws = await boot({ 'a.txt': `${'é'.repeat(5000)}needle${'x'.repeat(5000)}\n` })
     const { matches } = await found(ws, { pattern: 'needle' })
-    expect(matches[0]).toMatchObject({ column: 5001, text_truncated: true, text: expect.stringMatching(/^…é+needlex+…$/) })
+    expect(matches[0]).toMatchObject({
+      column: 5001,
+      text_truncated: true,
+      text: expect.stringMatching(/^…é+needlex+…$/),
+    })
     expect(Array.from(matches[0].text)).toHaveLength(500)
   })
   it.each([
@@ -138,34 +170,68 @@ describe('lines', () => {
     for (const path of ['a.txt', '.']) {
       const { matches, total_matches, notices } = await found(ws, { pattern, path, response_format: 'detailed' })
       expect([total_matches, matches.length, notices]).toEqual([2, 2, []])
-      expect([matches[0].line_number, matches[0].submatches.length, matches[0].submatches[0].text, matches[1].line_number]).toEqual([1, most, first, 2])
+      expect([
+        matches[0].line_number,
+        matches[0].submatches.length,
+        matches[0].submatches[0].text,
+        matches[1].line_number,
+      ]).toEqual([1, most, first, 2])
     }
   })
   it('that are long are found by a pattern that spans lines', async () => {
     await using ws = await boot({ 'a.txt': `foo\n${'x'.repeat(100_000)}\n` })
-    for (const path of ['a.txt', '.']) expect(await found(ws, { pattern: 'foo\\nx+', path })).toMatchObject({ total_matches: 1, matches: [{ line_number: 1, end_line_number: 2 }], notices: [] })
+    for (const path of ['a.txt', '.'])
+      expect(await found(ws, { pattern: 'foo\\nx+', path })).toMatchObject({
+        total_matches: 1,
+        matches: [{ line_number: 1, end_line_number: 2 }],
+        notices: [],
+      })
   })
   it('that are no UTF-8 are decoded and marked', async () => {
     await using ws = await boot({ 'a.txt': Buffer.from('caf\xe9 needle\n', 'latin1') })
-    expect((await found(ws, { pattern: 'needle' })).matches).toMatchObject([{ text: 'caf\ufffd needle', lossy: true, column: 6 }])
+    expect((await found(ws, { pattern: 'needle' })).matches).toMatchObject([
+      { text: 'caf\ufffd needle', lossy: true, column: 6 },
+    ])
   })
   it('of UTF-16 and marked UTF-8 files are found', async () => {
-    await using ws = await boot({ 'u16.txt': Buffer.from('\ufeffone\nneedle\n', 'utf16le'), 'u8.txt': '\ufeffneedle\n' })
+    await using ws = await boot({
+      'u16.txt': Buffer.from('\ufeffone\nneedle\n', 'utf16le'),
+      'u8.txt': '\ufeffneedle\n',
+    })
     const { matches } = await found(ws, { pattern: '^needle' })
-    expect(matches).toMatchObject([{ file: 'u16.txt', line_number: 2, text: 'needle' }, { file: 'u8.txt', line_number: 1, column: 1, text: 'needle' }])
+    expect(matches).toMatchObject([
+      { file: 'u16.txt', line_number: 2, text: 'needle' },
+      { file: 'u8.txt', line_number: 1, column: 1, text: 'needle' },
+    ])
   })
   it('carry offsets and submatches in the detailed form', async () => {
     await using ws = await boot({ 'a.txt': 'x\nab ab\n' })
     const { matches } = await found(ws, { pattern: 'ab', response_format: 'detailed' })
-    expect(matches[0]).toMatchObject({ absolute_offset: 2, submatches: [{ text: 'ab', start: 0, end: 2 }, { text: 'ab', start: 3, end: 5 }] })
+    expect(matches[0]).toMatchObject({
+      absolute_offset: 2,
+      submatches: [
+        { text: 'ab', start: 0, end: 2 },
+        { text: 'ab', start: 3, end: 5 },
+      ],
+    })
     expect((await found(ws, { pattern: 'ab' })).matches[0]).not.toHaveProperty('submatches')
   })
 })
 
 describe('files', () => {
   it('that ignore rules or a dot hide are left out, and globs do not bring them back', async () => {
-    await using ws = await boot({ '.gitignore': 'out/\n', '.vtcodegitignore': '/gen\n', 'out/a.js': 'x\n', 'gen/a.js': 'x\n', '.h/a.js': 'x\n', 'src/a.js': 'x\n', 'src/gen/a.js': 'x\n', 'node_modules/a.js': 'x\n' })
-    const files = async (input: object) => (await found(ws, { pattern: 'x', ...input })).matches.map((match: any) => match.file)
+    await using ws = await boot({
+      '.gitignore': 'out/\n',
+      '.vtcodegitignore': '/gen\n',
+      'out/a.js': 'x\n',
+      'gen/a.js': 'x\n',
+      '.h/a.js': 'x\n',
+      'src/a.js': 'x\n',
+      'src/gen/a.js': 'x\n',
+      'node_modules/a.js': 'x\n',
+    })
+    const files = async (input: object) =>
+      (await found(ws, { pattern: 'x', ...input })).matches.map((match: any) => match.file)
     expect(await files({})).toEqual(['src/a.js', 'src/gen/a.js'])
     expect(await files({ globs: '**/*.js' })).toEqual(['src/a.js', 'src/gen/a.js'])
     expect(await files({ globs: ['*.js', '!**/gen/**'] })).toEqual(['src/a.js'])
@@ -178,8 +244,16 @@ describe('files', () => {
     expect(await files({ file_extensions: ['.ts'] })).toEqual([])
   })
   it('of git and of our own stay left out, whatever a rule of an ignore file keeps', async () => {
-    await using ws = await boot({ '.gitignore': '!.*\n!node_modules\n', '.git/config': 'x\n', '.vtcode/a.md': 'x\n', 'node_modules/a.js': 'x\n', '.kept': 'x\n', 'src/.git/config': 'x\n' })
-    const files = async (input: object) => (await found(ws, { pattern: '^x', ...input })).matches.map((match: any) => match.file)
+    await using ws = await boot({
+      '.gitignore': '!.*\n!node_modules\n',
+      '.git/config': 'x\n',
+      '.vtcode/a.md': 'x\n',
+      'node_modules/a.js': 'x\n',
+      '.kept': 'x\n',
+      'src/.git/config': 'x\n',
+    })
+    const files = async (input: object) =>
+      (await found(ws, { pattern: '^x', ...input })).matches.map((match: any) => match.file)
     expect(await files({})).toEqual(['.kept'])
     expect(await files({ globs: '!*.ts' })).toEqual(['.kept'])
     expect(await files({ path: '.git' })).toEqual(['.git/config'])
@@ -200,15 +274,23 @@ describe('files', () => {
     await using ws = await boot()
     writeFileSync(Buffer.concat([Buffer.from(`${ws.root}/bad`), Buffer.from([0xff]), Buffer.from('.txt')]), 'needle\n')
     expect((await found(ws, { pattern: 'needle' })).matches).toMatchObject([{ file: 'bad\\xff.txt' }])
-    expect((await found(ws, { pattern: 'needle', path: 'bad\\xff.txt' })).matches).toMatchObject([{ file: 'bad\\xff.txt' }])
+    expect((await found(ws, { pattern: 'needle', path: 'bad\\xff.txt' })).matches).toMatchObject([
+      { file: 'bad\\xff.txt' },
+    ])
   })
   it('over 256 MiB are skipped with a notice, and searched when they are named', async () => {
     await using ws = await boot({ 'a.txt': 'needle\n', 'big.txt': 'needle' })
-    execFileSync('sh', ['-c', `yes 'hay hay hay hay hay hay hay hay hay hay hay hay hay hay hay' | head -c 268435456 >> big.txt`], { cwd: ws.root })
+    execFileSync(
+      'sh',
+      ['-c', `yes 'hay hay hay hay hay hay hay hay hay hay hay hay hay hay hay' | head -c 268435456 >> big.txt`],
+      { cwd: ws.root },
+    )
     const all = await found(ws, { pattern: 'needle' })
     expect(all).toMatchObject({ total_matches: 1, notices: ['VT_SEARCH_SKIPPED'] })
     const start = performance.now()
-    expect((await found(ws, { pattern: 'needle', path: 'big.txt' })).matches).toMatchObject([{ line_number: 1, column: 1 }])
+    expect((await found(ws, { pattern: 'needle', path: 'big.txt' })).matches).toMatchObject([
+      { line_number: 1, column: 1 },
+    ])
     expect(performance.now() - start).toBeLessThan(25000)
   })
   it('of one enormous line are answered when they are named, within time and memory', async () => {
@@ -216,15 +298,31 @@ describe('files', () => {
     const path = join(ws.root, 'line.txt')
     // More than the memory that the search may take, and than the largest file of a walk.
     const before = rounds(335_544_320, 1_073_741_824)
-    execFileSync('sh', ['-c', `head -c ${before} /dev/zero | tr '\\0' a > line.txt; printf needle >> line.txt`], { cwd: ws.root })
+    execFileSync('sh', ['-c', `head -c ${before} /dev/zero | tr '\\0' a > line.txt; printf needle >> line.txt`], {
+      cwd: ws.root,
+    })
     const bare = performance.now()
     execFileSync(rgPath, ['--count', 'needle', path])
     const engine = performance.now() - bare
     const [start, resident] = [performance.now(), process.memoryUsage.rss()]
     const result = await grep(ws, { pattern: 'needle', path: 'line.txt' })
-    expect(result).toMatchObject({ ok: true, output: { matches: [{ line_number: 1, column: before + 1, text_truncated: true, text: expect.stringMatching(/^…a+needle/) }] } })
+    expect(result).toMatchObject({
+      ok: true,
+      output: {
+        matches: [
+          { line_number: 1, column: before + 1, text_truncated: true, text: expect.stringMatching(/^…a+needle/) },
+        ],
+      },
+    })
     const regex = await grep(ws, { pattern: 'ne+dle', path: 'line.txt', response_format: 'detailed' })
-    expect(regex).toMatchObject({ ok: true, output: { matches: [{ line_number: 1, column: before + 1, submatches: [{ text: 'needle', start: before, end: before + 6 }] }] } })
+    expect(regex).toMatchObject({
+      ok: true,
+      output: {
+        matches: [
+          { line_number: 1, column: before + 1, submatches: [{ text: 'needle', start: before, end: before + 6 }] },
+        ],
+      },
+    })
     // Against the engine’s own second, so that it holds on a busy machine too.
     expect(performance.now() - start).toBeLessThan(60 * engine)
     expect(process.memoryUsage.rss() - resident).toBeLessThan(200 * 1024 * 1024)
@@ -238,9 +336,18 @@ describe('files', () => {
     symlinkSync(join(ws.home, 'secret'), join(ws.root, 'a/secret'))
     execFileSync('mkfifo', [join(ws.root, 'a/pipe')])
     expect((await found(ws, { pattern: 'needle' })).matches).toMatchObject([{ file: 'a/b.txt' }])
-    expect(await grep(ws, { pattern: 'needle', path: 'a/secret' })).toMatchObject({ ok: false, error: { code: 'VT_PATH_OUTSIDE' } })
-    expect(await grep(ws, { pattern: 'needle', path: 'a/root/etc' })).toMatchObject({ ok: false, error: { code: 'VT_PATH_OUTSIDE' } })
-    expect(await grep(ws, { pattern: 'needle', path: 'a/pipe' })).toMatchObject({ ok: false, error: { code: 'VT_PATH_SPECIAL' } })
+    expect(await grep(ws, { pattern: 'needle', path: 'a/secret' })).toMatchObject({
+      ok: false,
+      error: { code: 'VT_PATH_OUTSIDE' },
+    })
+    expect(await grep(ws, { pattern: 'needle', path: 'a/root/etc' })).toMatchObject({
+      ok: false,
+      error: { code: 'VT_PATH_OUTSIDE' },
+    })
+    expect(await grep(ws, { pattern: 'needle', path: 'a/pipe' })).toMatchObject({
+      ok: false,
+      error: { code: 'VT_PATH_SPECIAL' },
+    })
   })
   it('that come and go during the search do no harm', async () => {
     await using ws = await boot({ 'stay.txt': 'needle\n' })
@@ -268,17 +375,28 @@ describe('files', () => {
 
 it('refuses globs that mean too much', async () => {
   await using ws = await boot({ 'a.txt': 'x\n' })
-  expect(await grep(ws, { pattern: 'x', globs: '{a,b}'.repeat(40) })).toMatchObject({ ok: false, error: { code: 'VT_INPUT_INVALID' } })
+  expect(await grep(ws, { pattern: 'x', globs: '{a,b}'.repeat(40) })).toMatchObject({
+    ok: false,
+    error: { code: 'VT_INPUT_INVALID' },
+  })
   expect(await grep(ws, { pattern: 'x', globs: '[' })).toMatchObject({ ok: false, error: { code: 'VT_INPUT_INVALID' } })
 })
 
 it('stops the engine soon after an abort', async () => {
   await using ws = await boot()
-  execFileSync('sh', ['-c', `head -c 2000000 /dev/urandom | base64 > part; for i in $(seq 100); do cat part; done > big.txt; rm part`], { cwd: ws.root })
+  execFileSync(
+    'sh',
+    ['-c', `head -c 2000000 /dev/urandom | base64 > part; for i in $(seq 100); do cat part; done > big.txt; rm part`],
+    { cwd: ws.root },
+  )
   const controller = new AbortController()
   setTimeout(() => controller.abort(), 30)
   const start = performance.now()
-  const result = await ws.kernel.call('unified_search', { action: 'grep', pattern: '([a-z]+[0-9]+)+zz.*q{3}', path: 'big.txt' }, { signal: controller.signal })
+  const result = await ws.kernel.call(
+    'unified_search',
+    { action: 'grep', pattern: '([a-z]+[0-9]+)+zz.*q{3}', path: 'big.txt' },
+    { signal: controller.signal },
+  )
   expect(result).toMatchObject({ ok: false, error: { code: 'VT_CALL_ABORTED' } })
   expect(performance.now() - start).toBeLessThan(15_000)
 })
@@ -298,11 +416,22 @@ describe('a folder in which nothing was changed for a while', () => {
       'd/e/letters.txt': bytes('😀é\u202e needle\u0007 "\\" \u2028 needle\n'),
       'd/e/long.txt': bytes(`${long}needle${long}\n`, 'short needle\n'),
       'd/e/many.txt': bytes(`${'needle '.repeat(150)}\n`),
-      'd/e/events.txt': bytes('needle"},"start":0,"end":6}]}}\n', '"},"line_number":1,"submatches":[{"match":{"text":"needle\\\n', 'needle\t\u0001needle"\n'),
+      'd/e/events.txt': bytes(
+        'needle"},"start":0,"end":6}]}}\n',
+        '"},"line_number":1,"submatches":[{"match":{"text":"needle\\\n',
+        'needle\t\u0001needle"\n',
+      ),
       'd/e/nul.txt': bytes('needle\n', [0], '\n'),
     }
     for (const [name, text] of Object.entries(files)) writeFileSync(join(ws.root, name), text)
-    for (const input of [{ pattern: 'needle' }, { pattern: 'needle', max_results: 3, skip: 2 }, { pattern: 'n(e)\\1dle|größe' }, { pattern: 'needle["\\\\\\t]+' }, { pattern: '"?\\}?,"?(start|submatches).*' }, { pattern: 'NEEDLE', case_sensitive: false, context_lines: 1 }]) {
+    for (const input of [
+      { pattern: 'needle' },
+      { pattern: 'needle', max_results: 3, skip: 2 },
+      { pattern: 'n(e)\\1dle|größe' },
+      { pattern: 'needle["\\\\\\t]+' },
+      { pattern: '"?\\}?,"?(start|submatches).*' },
+      { pattern: 'NEEDLE', case_sensitive: false, context_lines: 1 },
+    ]) {
       // A folder that has just changed is doubted: its files are opened.
       for (const folder of ['', 'd', 'd/e']) {
         rmSync(join(ws.root, folder, 'new'), { force: true })

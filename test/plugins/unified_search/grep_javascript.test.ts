@@ -13,13 +13,21 @@ const files: Files = {
   'crlf.txt': 'one\r\ntwo\r\n',
   'u16.txt': Buffer.from('\ufeffalpha\n', 'utf16le'),
   'bin.dat': Buffer.from('alpha\0'),
-  'keep.log': 'alpha\n', 'no.log': 'alpha\n', 'out/a.txt': 'alpha\n', 'gen/a.txt': 'alpha\n', 'src/gen/b.ts': 'alpha beta\n', 'node_modules/x.js': 'alpha\n', '.h/x': 'alpha\n',
+  'keep.log': 'alpha\n',
+  'no.log': 'alpha\n',
+  'out/a.txt': 'alpha\n',
+  'gen/a.txt': 'alpha\n',
+  'src/gen/b.ts': 'alpha beta\n',
+  'node_modules/x.js': 'alpha\n',
+  '.h/x': 'alpha\n',
   'src/multi.txt': 'start {\n  inner\n}\nstart {\n  inner\n}\n',
 }
 const both = async (ws: Booted, input: object): Promise<[any, any]> => {
   const strip = (result: any) => {
     const { notices: _, ...rest } = result
-    return JSON.parse(JSON.stringify(rest, (key, value) => (key === 'backend' || key === 'files_searched' ? undefined : value)))
+    return JSON.parse(
+      JSON.stringify(rest, (key, value) => (key === 'backend' || key === 'files_searched' ? undefined : value)),
+    )
   }
   const first = strip(await ws.call('unified_search', input))
   without()
@@ -62,7 +70,16 @@ it('lists the files with a content as ripgrep does', async () => {
 it('refuses what only ripgrep can do, and patterns that nobody can', async () => {
   await using ws = await bootKernel({ files })
   without()
-  expect(await ws.call('unified_search', { action: 'grep', pattern: '(?<=a)b' })).toMatchObject({ ok: false, error: { code: 'VT_SEARCH_ENGINE_MISSING' } })
-  expect(await ws.call('unified_search', { action: 'grep', pattern: '(' })).toMatchObject({ ok: false, error: { code: 'VT_SEARCH_PATTERN', next: { input: { literal: true } } } })
-  expect(await ws.call('unified_search', { action: 'grep', pattern: 'alpha' })).toMatchObject({ ok: true, output: { backend: 'javascript' } })
+  expect(await ws.call('unified_search', { action: 'grep', pattern: '(?<=a)b' })).toMatchObject({
+    ok: false,
+    error: { code: 'VT_SEARCH_ENGINE_MISSING' },
+  })
+  expect(await ws.call('unified_search', { action: 'grep', pattern: '(' })).toMatchObject({
+    ok: false,
+    error: { code: 'VT_SEARCH_PATTERN', next: { input: { literal: true } } },
+  })
+  expect(await ws.call('unified_search', { action: 'grep', pattern: 'alpha' })).toMatchObject({
+    ok: true,
+    output: { backend: 'javascript' },
+  })
 })

@@ -1,6 +1,17 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { bootKernel } from 'vtcode/test'
@@ -9,12 +20,18 @@ import { rounds } from '../../support/exec.js'
 
 describe.runIf(process.platform === 'linux')('a directory that is swapped for a link out all the time', () => {
   it('never shows anything of what lies outside', async () => {
-    await using ws = await bootKernel({ files: { 'real/inner/a.ts': 'export const token = 1;\n', 'other.ts': 'export const token = 2;\n' } })
+    await using ws = await bootKernel({
+      files: { 'real/inner/a.ts': 'export const token = 1;\n', 'other.ts': 'export const token = 2;\n' },
+    })
     mkdirSync(join(ws.home, 'out/inner'), { recursive: true })
     writeFileSync(join(ws.home, 'out/inner/a.ts'), 'export const token = "SECRET-OUTSIDE";\n')
     writeFileSync(join(ws.home, 'out/inner/SECRET-NAME.ts'), 'export const token = "SECRET-OUTSIDE";\n')
     symlinkSync(join(ws.home, 'out'), join(ws.root, 'fake'))
-    const attacker = spawn('python3', [join(import.meta.dirname, '../../fixtures/swap.py'), join(ws.root, 'real'), join(ws.root, 'fake')])
+    const attacker = spawn('python3', [
+      join(import.meta.dirname, '../../fixtures/swap.py'),
+      join(ws.root, 'real'),
+      join(ws.root, 'fake'),
+    ])
     await once(attacker.stdout, 'data')
     const end = Date.now() + rounds(2_000, 20_000)
     const calls = [
@@ -54,23 +71,55 @@ if (!dropped) console.warn('SKIPPED: unreadable folders are tested as root, whic
 
 describe.runIf(dropped)('unreadable folders and files', () => {
   it('leave a partial answer with a notice', async () => {
-    await using ws = await bootKernel({ files: {
-      'open/a.txt': 'needle\n', 'shut/b.txt': 'needle\n', 'open/c.txt': 'needle\n',
-      'open/a.ts': 'needle(1)\n', 'open/b.ts': 'class B {}\n', 'open/c.ts': 'needle(2)\n', 'open/a.lua': 'function a() end\n', 'open/c.lua': 'function c() end\n',
-    } })
+    await using ws = await bootKernel({
+      files: {
+        'open/a.txt': 'needle\n',
+        'shut/b.txt': 'needle\n',
+        'open/c.txt': 'needle\n',
+        'open/a.ts': 'needle(1)\n',
+        'open/b.ts': 'class B {}\n',
+        'open/c.ts': 'needle(2)\n',
+        'open/a.lua': 'function a() end\n',
+        'open/c.lua': 'function c() end\n',
+      },
+    })
     for (const path of ['shut', 'open/c.txt', 'open/c.ts', 'open/c.lua']) chmodSync(join(ws.root, path), 0)
     // Where the build lies may be closed to others too.
     for (const path of [join(ws.root, '..'), ws.root, ws.home]) chmodSync(path, 0o777)
     chownSync(ws.home, 65534, 65534)
     const call = (input: object) => {
-      const args = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, join(import.meta.dirname, '../../../dist/core/bin.js'), 'call', '--workspace', ws.root, 'unified_search', '--input', JSON.stringify(input)]
-      return JSON.parse(spawnSync('setpriv', args, { encoding: 'utf8', cwd: ws.root, env: { PATH: process.env['PATH'], HOME: ws.home }, stdio: ['ignore', 'pipe', 'ignore'] }).stdout)
+      const args = [
+        '--reuid=65534',
+        '--regid=65534',
+        '--clear-groups',
+        process.execPath,
+        join(import.meta.dirname, '../../../dist/core/bin.js'),
+        'call',
+        '--workspace',
+        ws.root,
+        'unified_search',
+        '--input',
+        JSON.stringify(input),
+      ]
+      return JSON.parse(
+        spawnSync('setpriv', args, {
+          encoding: 'utf8',
+          cwd: ws.root,
+          env: { PATH: process.env['PATH'], HOME: ws.home },
+          stdio: ['ignore', 'pipe', 'ignore'],
+        }).stdout,
+      )
     }
     const found = call({ action: 'grep', pattern: 'needle$' })
     expect(found).toMatchObject({ ok: true, output: { matches: [{ file: 'open/a.txt' }], total_matches: 1 } })
-    expect(found.notices).toEqual([expect.objectContaining({ code: 'VT_SEARCH_PARTIAL', message: expect.stringMatching(/Permission denied/) })])
+    expect(found.notices).toEqual([
+      expect.objectContaining({ code: 'VT_SEARCH_PARTIAL', message: expect.stringMatching(/Permission denied/) }),
+    ])
     expect(call({ action: 'grep', pattern: 'absent' })).toMatchObject({ ok: true, output: { matches: [] } })
-    expect(call({ action: 'list', mode: 'recursive' })).toMatchObject({ ok: true, notices: [{ code: 'VT_SEARCH_PARTIAL' }] })
+    expect(call({ action: 'list', mode: 'recursive' })).toMatchObject({
+      ok: true,
+      notices: [{ code: 'VT_SEARCH_PARTIAL' }],
+    })
     const told = (result: any) => result.notices.map(({ message }: any) => message).join('; ')
     const parsed = call({ action: 'structural', pattern: 'needle($A)', lang: 'ts' })
     expect(parsed).toMatchObject({ ok: true, output: { matches: [{ file: 'open/a.ts' }], total_matches: 1 } })
@@ -79,13 +128,21 @@ describe.runIf(dropped)('unreadable folders and files', () => {
     expect(drawn.output.files.map(({ path }: any) => path)).toEqual(['open/a.lua', 'open/b.ts'])
     expect(told(drawn)).toMatch(/open\/c\.ts/)
     expect(told(drawn)).toMatch(/open\/c\.lua/)
-    expect(call({ action: 'structural', pattern: 'needle($A)', path: 'open/c.ts' })).toMatchObject({ ok: false, error: { code: 'VT_PATH_PERMISSION' } })
-    expect(call({ action: 'outline', path: 'open/c.lua' })).toMatchObject({ ok: false, error: { code: 'VT_PATH_PERMISSION' } })
+    expect(call({ action: 'structural', pattern: 'needle($A)', path: 'open/c.ts' })).toMatchObject({
+      ok: false,
+      error: { code: 'VT_PATH_PERMISSION' },
+    })
+    expect(call({ action: 'outline', path: 'open/c.lua' })).toMatchObject({
+      ok: false,
+      error: { code: 'VT_PATH_PERMISSION' },
+    })
   })
 })
 
 it('files that are renamed during a search are shown once or not at all', async () => {
-  await using ws = await bootKernel({ files: Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`d/f${index}.ts`, 'export class Needle {}\n'])) })
+  await using ws = await bootKernel({
+    files: Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`d/f${index}.ts`, 'export class Needle {}\n'])),
+  })
   let on = true
   const churn = (async () => {
     for (let round = 0; on; round++) {
@@ -99,7 +156,12 @@ it('files that are renamed during a search are shown once or not at all', async 
     }
   })()
   try {
-    for (const input of [{ action: 'grep', pattern: 'Needle' }, { action: 'list', mode: 'recursive' }, { action: 'outline' }, { action: 'structural', kind: 'class_declaration', lang: 'ts' }]) {
+    for (const input of [
+      { action: 'grep', pattern: 'Needle' },
+      { action: 'list', mode: 'recursive' },
+      { action: 'outline' },
+      { action: 'structural', kind: 'class_declaration', lang: 'ts' },
+    ]) {
       for (let round = 0; round < 5; round++) expect(await ws.call('unified_search', input)).toMatchObject({ ok: true })
     }
   } finally {
@@ -112,12 +174,18 @@ describe.runIf(process.platform === 'linux')('a search that is cancelled', () =>
   it.each(['VTCODE_RIPGREP_BIN', 'VTCODE_AST_GREP_BIN'])('ends the program behind it (%s)', async (variable) => {
     await using ws = await bootKernel({ files: { 'a.py': 'x = 1\n' } })
     const [program, note] = [join(ws.home, 'endless'), join(ws.home, 'pid')]
-    writeFileSync(program, `#!/bin/sh\necho $$ > ${note}.new && mv ${note}.new ${note}\nexec sleep 600\n`, { mode: 0o755 })
+    writeFileSync(program, `#!/bin/sh\necho $$ > ${note}.new && mv ${note}.new ${note}\nexec sleep 600\n`, {
+      mode: 0o755,
+    })
     const before = process.env[variable]
     process.env[variable] = program
     try {
       const abort = new AbortController()
-      const call = ws.call('unified_search', { action: variable === 'VTCODE_RIPGREP_BIN' ? 'grep' : 'structural', pattern: 'x', path: 'a.py' }, { signal: abort.signal })
+      const call = ws.call(
+        'unified_search',
+        { action: variable === 'VTCODE_RIPGREP_BIN' ? 'grep' : 'structural', pattern: 'x', path: 'a.py' },
+        { signal: abort.signal },
+      )
       while (!existsSync(note)) await new Promise((resolve) => setTimeout(resolve, 20))
       abort.abort()
       expect(await call).toMatchObject({ ok: false, error: { code: 'VT_CALL_ABORTED' } })
@@ -140,46 +208,87 @@ function isRunning(pid: number): boolean {
 }
 
 it('a file that is too large to be parsed is refused at once where it is named, and a long line is searched', async () => {
-  await using ws = await bootKernel({ files: { 'huge.ts': '', 'long.txt': `${'a'.repeat(67_200_000)}needle ${'aaa '.repeat(1000)}\nneedle\n` } })
+  await using ws = await bootKernel({
+    files: { 'huge.ts': '', 'long.txt': `${'a'.repeat(67_200_000)}needle ${'aaa '.repeat(1000)}\nneedle\n` },
+  })
   truncateSync(join(ws.root, 'huge.ts'), 300 * 1024 * 1024)
   for (const input of [{ action: 'structural', pattern: 'f($A)' }, { action: 'outline' }]) {
-    expect(await ws.call('unified_search', { ...input, path: 'huge.ts' })).toMatchObject({ ok: false, error: { code: 'VT_INPUT_TOO_LARGE', hint: expect.stringContaining('grep') } })
+    expect(await ws.call('unified_search', { ...input, path: 'huge.ts' })).toMatchObject({
+      ok: false,
+      error: { code: 'VT_INPUT_TOO_LARGE', hint: expect.stringContaining('grep') },
+    })
   }
   expect(await ws.call('unified_search', { action: 'grep', pattern: 'needle', path: 'long.txt' })).toMatchObject({
-    ok: true, output: { total_matches: 2, matches: [{ line_number: 1, column: 67_200_001, text_truncated: true }, { line_number: 2, column: 1, text: 'needle' }] },
+    ok: true,
+    output: {
+      total_matches: 2,
+      matches: [
+        { line_number: 1, column: 67_200_001, text_truncated: true },
+        { line_number: 2, column: 1, text: 'needle' },
+      ],
+    },
   })
-  const many = await ws.call('unified_search', { action: 'grep', pattern: 'aaa', path: 'long.txt', response_format: 'detailed' })
+  const many = await ws.call('unified_search', {
+    action: 'grep',
+    pattern: 'aaa',
+    path: 'long.txt',
+    response_format: 'detailed',
+  })
   expect(many).toMatchObject({ ok: true, output: { total_matches: 1, matches: [{ line_number: 1, column: 1 }] } })
 })
 
-it.runIf(process.platform === 'linux')('a line with more matches than memory is answered where it is text, and else refused, also in a folder', async () => {
-  await using ws = await bootKernel({ files: { 'line.txt': `${'a'.repeat(67_200_000)}\n`, 'other.txt': 'bare\n' } })
-  const grep = (input: object) => ws.call('unified_search', { action: 'grep', ...input })
-  expect(await grep({ pattern: 'a', path: 'line.txt', case_sensitive: true })).toMatchObject({ ok: true, output: { total_matches: 1, matches: [{ line_number: 1, column: 1 }] } })
-  expect(await grep({ pattern: '[ab]', path: 'line.txt' })).toMatchObject({ ok: false, error: { code: 'VT_INPUT_TOO_LARGE', message: expect.stringContaining('more matches'), retryable: false } })
-  expect(await grep({ pattern: 'ba|re' })).toMatchObject({ ok: true, output: { total_matches: 1, files_searched: 2, matches: [{ file: 'other.txt' }] } })
-  expect(await grep({ pattern: 'a', case_sensitive: true })).toMatchObject({ ok: true, output: { total_matches: 2, files_searched: 2 } })
-})
+it.runIf(process.platform === 'linux')(
+  'a line with more matches than memory is answered where it is text, and else refused, also in a folder',
+  async () => {
+    await using ws = await bootKernel({ files: { 'line.txt': `${'a'.repeat(67_200_000)}\n`, 'other.txt': 'bare\n' } })
+    const grep = (input: object) => ws.call('unified_search', { action: 'grep', ...input })
+    expect(await grep({ pattern: 'a', path: 'line.txt', case_sensitive: true })).toMatchObject({
+      ok: true,
+      output: { total_matches: 1, matches: [{ line_number: 1, column: 1 }] },
+    })
+    expect(await grep({ pattern: '[ab]', path: 'line.txt' })).toMatchObject({
+      ok: false,
+      error: { code: 'VT_INPUT_TOO_LARGE', message: expect.stringContaining('more matches'), retryable: false },
+    })
+    expect(await grep({ pattern: 'ba|re' })).toMatchObject({
+      ok: true,
+      output: { total_matches: 1, files_searched: 2, matches: [{ file: 'other.txt' }] },
+    })
+    expect(await grep({ pattern: 'a', case_sensitive: true })).toMatchObject({
+      ok: true,
+      output: { total_matches: 2, files_searched: 2 },
+    })
+  },
+)
 
 it('one line with very many matches is refused long before other searches are, which the program would tell each with the whole line', async () => {
   await using ws = await bootKernel({ waits: { single_file: 1_500 }, files: { 'min/one.js': 'f(1);'.repeat(100_000) } })
   const structural = (path: string) => ws.call('unified_search', { action: 'structural', pattern: 'f($A)', path })
   expect(await Promise.all([structural('min'), structural('min/one.js')])).toMatchObject([
-    { ok: false, error: { code: 'VT_SEARCH_TIMEOUT', message: "Nothing was found in 'min' within 1.5 s." } }, { ok: false, error: { code: 'VT_INPUT_TOO_LARGE', hint: expect.stringContaining('grep') } },
+    { ok: false, error: { code: 'VT_SEARCH_TIMEOUT', message: "Nothing was found in 'min' within 1.5 s." } },
+    { ok: false, error: { code: 'VT_INPUT_TOO_LARGE', hint: expect.stringContaining('grep') } },
   ])
 })
 
 it('an engine that does not come to an end is a timeout where less can be asked for, and else a file too hard to parse', async () => {
-  await using ws = await bootKernel({ waits: { engine: 2_000 }, files: { 'some/a.py': 'f(1)\n', 'some/b.py': 'f(2)\n' } })
+  await using ws = await bootKernel({
+    waits: { engine: 2_000 },
+    files: { 'some/a.py': 'f(1)\n', 'some/b.py': 'f(2)\n' },
+  })
   writeFileSync(join(ws.home, 'slow'), '#!/bin/sh\nexec sleep 100\n', { mode: 0o755 })
   const before = process.env['VTCODE_AST_GREP_BIN']
   process.env['VTCODE_AST_GREP_BIN'] = join(ws.home, 'slow')
   try {
     const ask = (input: object) => ws.call('unified_search', input)
     const structural = { action: 'structural', pattern: 'f($A)', lang: 'python', debug_query: 'ast' }
-    const answers = await Promise.all(['some', 'some/a.py'].flatMap((path) => [ask({ action: 'outline', path }), ask({ ...structural, path })]))
+    const answers = await Promise.all(
+      ['some', 'some/a.py'].flatMap((path) => [ask({ action: 'outline', path }), ask({ ...structural, path })]),
+    )
     expect(answers.map((answer) => !answer.ok && [answer.error.code, answer.error.retryable])).toEqual([
-      ['VT_SEARCH_TIMEOUT', true], ['VT_SEARCH_TIMEOUT', true], ['VT_INPUT_TOO_LARGE', false], ['VT_INPUT_TOO_LARGE', false],
+      ['VT_SEARCH_TIMEOUT', true],
+      ['VT_SEARCH_TIMEOUT', true],
+      ['VT_INPUT_TOO_LARGE', false],
+      ['VT_INPUT_TOO_LARGE', false],
     ])
   } finally {
     if (before === undefined) delete process.env['VTCODE_AST_GREP_BIN']
@@ -189,7 +298,9 @@ it('an engine that does not come to an end is a timeout where less can be asked 
 
 describe('a structural search', () => {
   it('asks no project file but the one that was read: not a pipe in its place, nor what somebody put above a temporary folder', async () => {
-    await using booted = await bootKernel({ files: { 'a.js': 'const a = f(1)\n', 'b.html': '<script>g(2)</script>\n' } })
+    await using booted = await bootKernel({
+      files: { 'a.js': 'const a = f(1)\n', 'b.html': '<script>g(2)</script>\n' },
+    })
     execFileSync('mkfifo', [join(booted.root, 'sgconfig.yml')])
     const above = join(tmpdir(), 'sgconfig.yml')
     try {
@@ -197,9 +308,22 @@ describe('a structural search', () => {
         writeFileSync(above, text)
         const search = (input: object) => booted.call('unified_search', { action: 'structural', ...input })
         expect(await search({ pattern: 'h($A)', lang: 'js' })).toMatchObject({ ok: true, output: { total_matches: 0 } })
-        expect(await search({ pattern: 'f($A)', kind: 'call_expression', lang: 'js' })).toMatchObject({ ok: true, output: { total_matches: 1 } })
-        expect(await search({ pattern: 'g($A)', path: 'b.html' })).toMatchObject({ ok: true, output: { total_matches: 1 } })
-        expect(await search({ workflow: 'rewrite', pattern: 'f($A)', fix_config: { template: 'h($A)', expand_end: { regex: ';' } }, lang: 'js' })).toMatchObject({ ok: true })
+        expect(await search({ pattern: 'f($A)', kind: 'call_expression', lang: 'js' })).toMatchObject({
+          ok: true,
+          output: { total_matches: 1 },
+        })
+        expect(await search({ pattern: 'g($A)', path: 'b.html' })).toMatchObject({
+          ok: true,
+          output: { total_matches: 1 },
+        })
+        expect(
+          await search({
+            workflow: 'rewrite',
+            pattern: 'f($A)',
+            fix_config: { template: 'h($A)', expand_end: { regex: ';' } },
+            lang: 'js',
+          }),
+        ).toMatchObject({ ok: true })
         expect(await booted.call('unified_search', { action: 'outline', path: 'a.js' })).toMatchObject({ ok: true })
       }
     } finally {

@@ -11,17 +11,32 @@ import { holdForFile } from '../../support/held.js'
 // What the plain tool says of a tree is what we say: the same files, the same counts, in path order. The tree is made as those of the
 // benches are, with nested ignore files, links, and names that are no text.
 
-const plain = ['--no-config', '--no-require-git', '--no-ignore-global', '-g', '!**/.git', '-g', '!**/node_modules', '-g', '!**/.vtcode']
-const rg = (cwd: string, ...args: string[]): string => spawnSync(rgPath, [...plain, ...args, './'], { cwd, encoding: 'utf8', maxBuffer: 1e9 }).stdout
+const plain = [
+  '--no-config',
+  '--no-require-git',
+  '--no-ignore-global',
+  '-g',
+  '!**/.git',
+  '-g',
+  '!**/node_modules',
+  '-g',
+  '!**/.vtcode',
+]
+const rg = (cwd: string, ...args: string[]): string =>
+  spawnSync(rgPath, [...plain, ...args, './'], { cwd, encoding: 'utf8', maxBuffer: 1e9 }).stdout
 const bySegments = (a: string, b: string): number => (a.replaceAll('/', '\0') < b.replaceAll('/', '\0') ? -1 : 1)
 
 async function planted(): Promise<Booted> {
   const files: Record<string, string> = { '.gitignore': 'dist/\n*.log\n/tmp\n/packages/p7/test\n' }
   for (let at = 0; at < rounds(900, 1500); at++) {
     const folder = `packages/p${at % 30}/${at % 3 ? 'src' : 'test'}/deep${at % 7}`
-    files[`${folder}/file${at}.${at % 4 ? 'ts' : 'js'}`] = `export const walk${at % 5} = ${at}\n${'const other = walk1\n'.repeat(at % 4)}`
-    if (at % 50 === 0) files[`packages/p${at % 30}/.gitignore`] = `/gen\n*.snap\n!keep.snap\ndeep${at % 7}/file${at + 30}.ts\n`
-    if (at % 25 === 0) for (const name of ['trace.log', 'a.snap', 'keep.snap', 'dist/a.ts', 'gen/b.ts', '.hidden.ts']) files[`packages/p${at % 30}/${name}`] = 'export const walk1 = 1\n'
+    files[`${folder}/file${at}.${at % 4 ? 'ts' : 'js'}`] =
+      `export const walk${at % 5} = ${at}\n${'const other = walk1\n'.repeat(at % 4)}`
+    if (at % 50 === 0)
+      files[`packages/p${at % 30}/.gitignore`] = `/gen\n*.snap\n!keep.snap\ndeep${at % 7}/file${at + 30}.ts\n`
+    if (at % 25 === 0)
+      for (const name of ['trace.log', 'a.snap', 'keep.snap', 'dist/a.ts', 'gen/b.ts', '.hidden.ts'])
+        files[`packages/p${at % 30}/${name}`] = 'export const walk1 = 1\n'
   }
   const ws = await bootKernel()
   for (const [name, text] of Object.entries(files)) {
@@ -30,7 +45,10 @@ async function planted(): Promise<Booted> {
   }
   symlinkSync('p1', join(ws.root, 'packages/link'))
   symlinkSync('/etc', join(ws.root, 'packages/out'))
-  writeFileSync(Buffer.concat([Buffer.from(`${ws.root}/packages/p1/bad`), Buffer.from([0xff]), Buffer.from('.ts')]), 'export const walk1 = 1\n')
+  writeFileSync(
+    Buffer.concat([Buffer.from(`${ws.root}/packages/p1/bad`), Buffer.from([0xff]), Buffer.from('.ts')]),
+    'export const walk1 = 1\n',
+  )
   return ws
 }
 
@@ -42,7 +60,7 @@ beforeAll(async () => {
 /** All pages of a list or a grep, put together. */
 async function pages({ call }: Pick<Booted, 'call'>, input: object): Promise<any[]> {
   const found: any[] = []
-  for (let next: any = { tool: 'unified_search', input }; next; ) {
+  for (let next: any = { tool: 'unified_search', input }; next;) {
     const { ok, output }: any = await call('unified_search', { ...next.input, response_format: 'detailed' })
     expect(ok).toBe(true)
     found.push(...(output.items ?? output.matches))
@@ -52,10 +70,14 @@ async function pages({ call }: Pick<Booted, 'call'>, input: object): Promise<any
 }
 
 const shown = (name: string): string => name.slice(2).replace('\ufffd', '\\xff')
-const plainFiles = (root: string): string[] => rg(root, '--files', '--null').split('\0').filter(Boolean).map(shown).sort(bySegments)
+const plainFiles = (root: string): string[] =>
+  rg(root, '--files', '--null').split('\0').filter(Boolean).map(shown).sort(bySegments)
 /** The file of each line that matches, as often as it has some. */
 function plainMatches(root: string, pattern: string): string[] {
-  const counts = rg(root, '--count', '--null', '-e', pattern).split('\n').filter(Boolean).map((line) => line.split('\0'))
+  const counts = rg(root, '--count', '--null', '-e', pattern)
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => line.split('\0'))
   return counts.flatMap(([file, count]) => Array<string>(Number(count)).fill(shown(file!))).sort(bySegments)
 }
 
@@ -66,23 +88,51 @@ it('a tree of many folders, rules and links is listed and searched as ripgrep do
   // With folders and links the files are the same.
   const all = await pages(ws, { action: 'list', mode: 'recursive', max_results: 5000 })
   expect(all.filter(({ type }) => type === 'file').map(({ path }) => path)).toEqual(files)
-  expect(all.filter(({ type }) => type === 'symlink').map(({ path }) => path)).toEqual(['packages/link', 'packages/out'])
+  expect(all.filter(({ type }) => type === 'symlink').map(({ path }) => path)).toEqual([
+    'packages/link',
+    'packages/out',
+  ])
   expect(all.map(({ path }) => path)).toEqual(all.map(({ path }) => path).sort(bySegments))
-  const chosen = await pages(ws, { action: 'list', mode: 'recursive', entry_type: 'file', globs: ['**/test/**/*.ts', '!**/deep3/**'], max_results: 5000 })
-  expect(chosen.map(({ path }) => path)).toEqual(files.filter((path) => /\/test\/.*\.ts$/.test(path) && !path.includes('/deep3/')))
+  const chosen = await pages(ws, {
+    action: 'list',
+    mode: 'recursive',
+    entry_type: 'file',
+    globs: ['**/test/**/*.ts', '!**/deep3/**'],
+    max_results: 5000,
+  })
+  expect(chosen.map(({ path }) => path)).toEqual(
+    files.filter((path) => /\/test\/.*\.ts$/.test(path) && !path.includes('/deep3/')),
+  )
 
   const expected = plainMatches(ws.root, 'walk1')
   for (const max_results of rounds([10_000, 300], [10_000, 300, 40])) {
     const found = await pages(ws, { action: 'grep', pattern: 'walk1', max_results })
-    expect(found.map(({ file }) => file), `${max_results} a page`).toEqual(expected)
+    expect(
+      found.map(({ file }) => file),
+      `${max_results} a page`,
+    ).toEqual(expected)
   }
 })
 
 it('of a flood of matches the first are shown and all are counted, as ripgrep does', async () => {
   const line = (at: number): string => `export const flood${at} = 'ä' // flood`
-  const files = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`src/d${at % 7}/f${at}.ts`, Array.from({ length: 600 }, (_, row) => line(row)).join(at % 3 ? '\n' : '\r\n')]))
-  await using ws = await bootKernel({ files: { ...files, 'src/d0/binary.bin': `${line(1)}\n${'flood\n'.repeat(3000)}\0\n`, 'src/d0/.ignore': 'f7.ts\n', 'src/long.ts': `${'flood '.repeat(2000)}\n` } })
-  const expected = rg(ws.root, '--line-number', '--no-heading', '--with-filename', '--sort', 'path', '-e', 'flood').split('\n').filter((found) => found !== '' && !found.includes('binary.bin'))
+  const files = Object.fromEntries(
+    Array.from({ length: 40 }, (_, at) => [
+      `src/d${at % 7}/f${at}.ts`,
+      Array.from({ length: 600 }, (_, row) => line(row)).join(at % 3 ? '\n' : '\r\n'),
+    ]),
+  )
+  await using ws = await bootKernel({
+    files: {
+      ...files,
+      'src/d0/binary.bin': `${line(1)}\n${'flood\n'.repeat(3000)}\0\n`,
+      'src/d0/.ignore': 'f7.ts\n',
+      'src/long.ts': `${'flood '.repeat(2000)}\n`,
+    },
+  })
+  const expected = rg(ws.root, '--line-number', '--no-heading', '--with-filename', '--sort', 'path', '-e', 'flood')
+    .split('\n')
+    .filter((found) => found !== '' && !found.includes('binary.bin'))
   const places = expected.map((found) => /^\.\/([^:]+:\d+):/.exec(found)![1]!)
   expect(places.length).toBe(39 * 600 + 1)
   const cases: [{ pattern: string; max_results: number; skip?: number; case_sensitive?: boolean }, number][] = [
@@ -93,15 +143,21 @@ it('of a flood of matches the first are shown and all are counted, as ripgrep do
   for (const [input, most] of cases) {
     const { output }: any = await ws.call('unified_search', { action: 'grep', ...input, response_format: 'detailed' })
     const total = input.pattern.includes('=') ? 39 * 600 : places.length
-    expect(output, input.pattern).toMatchObject({ total_matches: total, files_with_matches: total === places.length ? 40 : 39, truncated: true })
+    expect(output, input.pattern).toMatchObject({
+      total_matches: total,
+      files_with_matches: total === places.length ? 40 : 39,
+      truncated: true,
+    })
     const found: any[] = []
-    for (let next: any = { ...input }; found.length < most; ) {
+    for (let next: any = { ...input }; found.length < most;) {
       const page: any = await ws.call('unified_search', { action: 'grep', ...next, response_format: 'detailed' })
       found.push(...page.output.matches)
       next = page.output.next.input
     }
     const { skip: from = 0 } = input
-    expect(found.slice(0, most).map(({ file, line_number }) => `${file}:${line_number}`)).toEqual(places.filter((place) => total === places.length || !place.startsWith('src/long')).slice(from, from + most))
+    expect(found.slice(0, most).map(({ file, line_number }) => `${file}:${line_number}`)).toEqual(
+      places.filter((place) => total === places.length || !place.startsWith('src/long')).slice(from, from + most),
+    )
     expect(found[0].submatches[0].text.toLowerCase()).toContain('flood')
   }
 })
@@ -111,8 +167,14 @@ it('a workspace in a larger repository is listed and searched by the rules that 
   const kernel = await createKernel({ workspace: root, home: ws.home })
   try {
     const files = plainFiles(root)
-    expect(files.some((path) => path.startsWith('p7/')) && files.every((path) => !path.startsWith('p7/test/') && !path.endsWith('.log'))).toBe(true)
-    const paths = async (input: object): Promise<string[]> => (await pages(kernel, { action: 'list', mode: 'recursive', max_results: 5000, ...input })).flatMap(({ path, type }) => (type === 'file' ? [path] : []))
+    expect(
+      files.some((path) => path.startsWith('p7/')) &&
+        files.every((path) => !path.startsWith('p7/test/') && !path.endsWith('.log')),
+    ).toBe(true)
+    const paths = async (input: object): Promise<string[]> =>
+      (await pages(kernel, { action: 'list', mode: 'recursive', max_results: 5000, ...input })).flatMap(
+        ({ path, type }) => (type === 'file' ? [path] : []),
+      )
     expect(await paths({ entry_type: 'file' })).toEqual(files)
     expect(await paths({})).toEqual(files)
     const found = await pages(kernel, { action: 'grep', pattern: 'walk1', max_results: 10_000 })
@@ -152,5 +214,9 @@ it('what stays while other files and folders come, move and go is told once, in 
     clearInterval(churn)
   }
   expect(round).toBeGreaterThan(20)
-  expect((await pages(ws, { action: 'list', mode: 'recursive', entry_type: 'file', max_results: 5000 })).map(({ path }) => path)).toEqual(plainFiles(ws.root))
+  expect(
+    (await pages(ws, { action: 'list', mode: 'recursive', entry_type: 'file', max_results: 5000 })).map(
+      ({ path }) => path,
+    ),
+  ).toEqual(plainFiles(ws.root))
 })

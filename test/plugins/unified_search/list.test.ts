@@ -15,7 +15,8 @@ const list = async ({ call }: Booted, input: object): Promise<any> => {
   if (!result.ok) throw new Error(JSON.stringify(result.error))
   return { ...result.output, notices: (result.notices ?? []).map((notice) => notice.code), text: result.text }
 }
-const paths = async (ws: Booted, input: object): Promise<string[]> => (await list(ws, input)).items.map((item: any) => item.path)
+const paths = async (ws: Booted, input: object): Promise<string[]> =>
+  (await list(ws, input)).items.map((item: any) => item.path)
 const project: Files = {
   '.gitignore': 'out/\n*.log\n',
   '.env': 'x',
@@ -45,9 +46,21 @@ describe('modes', () => {
   it('recursive shows everything below, depth first', async () => {
     await using ws = await bootKernel({ files: project })
     expect(await paths(ws, { mode: 'recursive' })).toEqual([
-      'README.md', 'src', 'src/App.ts', 'src/deep', 'src/deep/er', 'src/deep/er/still', 'src/deep/er/still/leaf.txt', 'src/util.ts',
+      'README.md',
+      'src',
+      'src/App.ts',
+      'src/deep',
+      'src/deep/er',
+      'src/deep/er/still',
+      'src/deep/er/still/leaf.txt',
+      'src/util.ts',
     ])
-    expect(await paths(ws, { mode: 'recursive', max_depth: 2, path: 'src' })).toEqual(['src/App.ts', 'src/deep', 'src/deep/er', 'src/util.ts'])
+    expect(await paths(ws, { mode: 'recursive', max_depth: 2, path: 'src' })).toEqual([
+      'src/App.ts',
+      'src/deep',
+      'src/deep/er',
+      'src/util.ts',
+    ])
   })
   it('recursive, tree and find_name show empty folders and links too, and what they are', async () => {
     await using ws = await bootKernel({ files: { 'src/a.ts': '', '.gitignore': 'out\n', 'src/out/x': '' } })
@@ -55,7 +68,14 @@ describe('modes', () => {
     symlinkSync('../..', join(ws.root, 'src/void/up'))
     execFileSync('mkfifo', [join(ws.root, 'src/pipe')])
     const { items, total } = await list(ws, { mode: 'recursive' })
-    expect(items.map(({ path, type }: any) => `${path} ${type}`)).toEqual(['src dir', 'src/a.ts file', 'src/pipe other', 'src/void dir', 'src/void/deep dir', 'src/void/up symlink'])
+    expect(items.map(({ path, type }: any) => `${path} ${type}`)).toEqual([
+      'src dir',
+      'src/a.ts file',
+      'src/pipe other',
+      'src/void dir',
+      'src/void/deep dir',
+      'src/void/up symlink',
+    ])
     expect(total).toBe(6)
     expect((await list(ws, { mode: 'tree' })).tree).toBe('src/\n  a.ts\n  pipe\n  void/\n    deep/\n    up')
     expect(await paths(ws, { mode: 'find_name', name_pattern: 'deep' })).toEqual(['src/void/deep'])
@@ -69,16 +89,32 @@ describe('modes', () => {
     expect(await paths(ws, { mode: 'find_name', name_pattern: '*.ts' })).toEqual(['src/App.ts', 'src/util.ts'])
     expect(await paths(ws, { mode: 'find_name', name_pattern: 'app' })).toEqual(['src/App.ts'])
     expect(await paths(ws, { mode: 'find_name', name_pattern: 'App', case_sensitive: true })).toEqual(['src/App.ts'])
-    expect(await paths(ws, { mode: 'find_name', pattern: 'src/**/[a-l]*.{txt,md}' })).toEqual(['src/deep/er/still/leaf.txt'])
-    expect(await paths(ws, { mode: 'find_name', name_pattern: 'e', entry_type: 'dir' })).toEqual(['src/deep', 'src/deep/er'])
-    for (const name of ['pattern', 'name_pattern']) expect(await ws.call('unified_search', { action: 'list', mode: 'find_name', [name]: '{a,b}'.repeat(30) })).toMatchObject({ ok: false, error: { code: 'VT_INPUT_INVALID', message: expect.stringMatching(/^'(?:name_)?pattern' .* more than 1,?000 alternatives\.$/) } })
+    expect(await paths(ws, { mode: 'find_name', pattern: 'src/**/[a-l]*.{txt,md}' })).toEqual([
+      'src/deep/er/still/leaf.txt',
+    ])
+    expect(await paths(ws, { mode: 'find_name', name_pattern: 'e', entry_type: 'dir' })).toEqual([
+      'src/deep',
+      'src/deep/er',
+    ])
+    for (const name of ['pattern', 'name_pattern'])
+      expect(
+        await ws.call('unified_search', { action: 'list', mode: 'find_name', [name]: '{a,b}'.repeat(30) }),
+      ).toMatchObject({
+        ok: false,
+        error: {
+          code: 'VT_INPUT_INVALID',
+          message: expect.stringMatching(/^'(?:name_)?pattern' .* more than 1,?000 alternatives\.$/),
+        },
+      })
   })
   it('find_content shows files with their number of matching lines', async () => {
     await using ws = await bootKernel({ files: project })
-    expect((await list(ws, { mode: 'find_content', content_pattern: 'hello', file_extensions: ['ts'] })).items).toEqual([
-      { path: 'src/App.ts', type: 'file', matches: 1 },
-      { path: 'src/util.ts', type: 'file', matches: 2 },
-    ])
+    expect((await list(ws, { mode: 'find_content', content_pattern: 'hello', file_extensions: ['ts'] })).items).toEqual(
+      [
+        { path: 'src/App.ts', type: 'file', matches: 1 },
+        { path: 'src/util.ts', type: 'file', matches: 2 },
+      ],
+    )
   })
   it('largest shows files by size', async () => {
     await using ws = await bootKernel({ files: project })
@@ -96,23 +132,46 @@ describe('modes', () => {
   })
   it('are inferred from words and patterns', async () => {
     await using ws = await bootKernel({ files: project })
-    expect(await ws.call('unified_search', { action: 'glob', pattern: '**/*.ts' })).toMatchObject({ ok: true, output: { mode: 'find_name', total: 2 } })
+    expect(await ws.call('unified_search', { action: 'glob', pattern: '**/*.ts' })).toMatchObject({
+      ok: true,
+      output: { mode: 'find_name', total: 2 },
+    })
     expect(await ws.call('unified_search', { action: 'ls' })).toMatchObject({ ok: true, output: { mode: 'list' } })
-    expect(await ws.call('unified_search', { pattern: '*.ts' })).toMatchObject({ ok: true, output: { mode: 'recursive', total: 2 } })
-    expect(await ws.call('unified_search', { path: 'src' })).toMatchObject({ ok: true, output: { mode: 'list', total: 3 } })
+    expect(await ws.call('unified_search', { pattern: '*.ts' })).toMatchObject({
+      ok: true,
+      output: { mode: 'recursive', total: 2 },
+    })
+    expect(await ws.call('unified_search', { path: 'src' })).toMatchObject({
+      ok: true,
+      output: { mode: 'list', total: 3 },
+    })
   })
 })
 
 describe('filters', () => {
   it('narrow by globs, kind, extension, and never bring back what is ignored', async () => {
     await using ws = await bootKernel({ files: project })
-    expect(await paths(ws, { mode: 'recursive', globs: ['**/*.js', '*.ts'] })).toEqual(['src', 'src/App.ts', 'src/util.ts'])
+    expect(await paths(ws, { mode: 'recursive', globs: ['**/*.js', '*.ts'] })).toEqual([
+      'src',
+      'src/App.ts',
+      'src/util.ts',
+    ])
     expect(await paths(ws, { mode: 'recursive', globs: '!src', entry_type: 'file' })).toEqual(['README.md'])
-    expect(await paths(ws, { include_ignored: true, include_hidden: true })).toEqual(['out', 'src', '.env', '.gitignore', 'README.md', 'a.log'])
+    expect(await paths(ws, { include_ignored: true, include_hidden: true })).toEqual([
+      'out',
+      'src',
+      '.env',
+      '.gitignore',
+      'README.md',
+      'a.log',
+    ])
   })
   it.each([
-    ['[', 'unclosed character class'], ['a[z-a]', 'invalid range'], ['{a,b', 'unclosed alternate group'],
-    ['a}', 'unopened alternate group'], ['a\\', 'dangling'],
+    ['[', 'unclosed character class'],
+    ['a[z-a]', 'invalid range'],
+    ['{a,b', 'unclosed alternate group'],
+    ['a}', 'unopened alternate group'],
+    ['a\\', 'dangling'],
   ])('refuse the glob %s, which is none, and name its fault', async (globs, fault) => {
     await using ws = await bootKernel({ files: { 'a.ts': '' } })
     for (const entry_type of ['any', 'file']) {
@@ -158,7 +217,13 @@ describe('pages', () => {
   })
   it('hold max_items at most, and say how many there are', async () => {
     await using ws = await bootKernel({ files: project })
-    expect(await list(ws, { mode: 'recursive', max_items: 3 })).toMatchObject({ items: [{}, {}, {}], total: (await list(ws, { mode: 'recursive' })).total, per_page: 3, truncated: true, has_more: true })
+    expect(await list(ws, { mode: 'recursive', max_items: 3 })).toMatchObject({
+      items: [{}, {}, {}],
+      total: (await list(ws, { mode: 'recursive' })).total,
+      per_page: 3,
+      truncated: true,
+      has_more: true,
+    })
   })
 })
 
@@ -194,8 +259,14 @@ it('follows links inside the workspace, and only when it is asked to', async () 
   symlinkSync('/', join(ws.root, 'root'))
   symlinkSync('nowhere', join(ws.root, 'dangling'))
   expect(await paths(ws, { mode: 'recursive', entry_type: 'file' })).toEqual(['real/f.txt'])
-  expect(await paths(ws, { mode: 'recursive', entry_type: 'file', follow: true })).toEqual(['alias/f.txt', 'real/f.txt'])
-  expect(await paths(ws, { mode: 'find_content', content_pattern: 'hello', follow: true })).toEqual(['alias/f.txt', 'real/f.txt'])
+  expect(await paths(ws, { mode: 'recursive', entry_type: 'file', follow: true })).toEqual([
+    'alias/f.txt',
+    'real/f.txt',
+  ])
+  expect(await paths(ws, { mode: 'find_content', content_pattern: 'hello', follow: true })).toEqual([
+    'alias/f.txt',
+    'real/f.txt',
+  ])
 })
 
 it('names similar paths and the nearest parent when a path is missing', async () => {
@@ -209,18 +280,45 @@ it('names similar paths and the nearest parent when a path is missing', async ()
 it('agrees with git about what is ignored', async () => {
   await using ws = await bootKernel({
     files: {
-      '.gitignore': '\ufeff/top\n*.tmp\r\n!keep.tmp\nbuild/\n!build/keep\nfoo/**/bar\n**/deep\nspace\\ \n[!a]x\n\\#hash\ndocs/*.txt\n',
+      '.gitignore':
+        '\ufeff/top\n*.tmp\r\n!keep.tmp\nbuild/\n!build/keep\nfoo/**/bar\n**/deep\nspace\\ \n[!a]x\n\\#hash\ndocs/*.txt\n',
       'sub/.gitignore': '!x.tmp\n/only\n',
-      'sub/only': '', 'sub/in/only': '', 'sub/x.tmp': '', 'y.tmp': '', 'keep.tmp': '', 'build/keep': '', 'src/build/z': '',
-      'foo/bar': '', 'foo/a/b/bar': '', 'bar': '', 'a/b/deep': '', 'deeper': '', 'space ': '', 'ax': '', 'bx': '', '#hash': '',
-      'docs/a.txt': '', 'docs/in/b.txt': '', 'top': '', 'in/top': '', 'excluded': '', 'in/excluded': '',
+      'sub/only': '',
+      'sub/in/only': '',
+      'sub/x.tmp': '',
+      'y.tmp': '',
+      'keep.tmp': '',
+      'build/keep': '',
+      'src/build/z': '',
+      'foo/bar': '',
+      'foo/a/b/bar': '',
+      bar: '',
+      'a/b/deep': '',
+      deeper: '',
+      'space ': '',
+      ax: '',
+      bx: '',
+      '#hash': '',
+      'docs/a.txt': '',
+      'docs/in/b.txt': '',
+      top: '',
+      'in/top': '',
+      excluded: '',
+      'in/excluded': '',
     },
   })
-  const git = (args: string[], input = '') => execFileSync('git', ['-c', 'core.excludesFile=', ...args], { cwd: ws.root, input, encoding: 'utf8' })
+  const git = (args: string[], input = '') =>
+    execFileSync('git', ['-c', 'core.excludesFile=', ...args], { cwd: ws.root, input, encoding: 'utf8' })
   git(['init', '-q'])
   writeFileSync(join(ws.root, '.git/info/exclude'), 'excluded\n')
-  const all = execFileSync('find', ['.', '-name', '.git', '-prune', '-o', '-type', 'f', '-print0'], { cwd: ws.root, encoding: 'utf8' })
-    .split('\0').filter(Boolean).map((path) => path.slice(2)).filter((path) => !/(^|\/)\./.test(path))
+  const all = execFileSync('find', ['.', '-name', '.git', '-prune', '-o', '-type', 'f', '-print0'], {
+    cwd: ws.root,
+    encoding: 'utf8',
+  })
+    .split('\0')
+    .filter(Boolean)
+    .map((path) => path.slice(2))
+    .filter((path) => !/(^|\/)\./.test(path))
   let ignored: string[] = []
   try {
     ignored = git(['check-ignore', '-z', '--stdin'], all.join('\0')).split('\0')
@@ -232,7 +330,13 @@ it('agrees with git about what is ignored', async () => {
   expect(ours.sort()).toEqual(visible)
   // Every mode, and every search, sees the same files: also the walk of our own that follows links.
   for (const path of all) writeFileSync(join(ws.root, path), 'needle()\n')
-  for (const input of [{ mode: 'find_name', name_pattern: '*' }, { mode: 'find_content', content_pattern: 'needle' }, { mode: 'largest' }, { mode: 'list', max_depth: 64 }, { mode: 'recursive', follow: true }]) {
+  for (const input of [
+    { mode: 'find_name', name_pattern: '*' },
+    { mode: 'find_content', content_pattern: 'needle' },
+    { mode: 'largest' },
+    { mode: 'list', max_depth: 64 },
+    { mode: 'recursive', follow: true },
+  ]) {
     expect((await paths(ws, { entry_type: 'file', ...input })).sort(), JSON.stringify(input)).toEqual(visible)
   }
   const found = await ws.call('unified_search', { action: 'grep', pattern: 'needle', max_results: 1000 })
@@ -243,41 +347,96 @@ it('agrees with git about what is ignored', async () => {
 
 describe('the files that ripgrep sees', () => {
   const ripgrep = (cwd: string): string[] => {
-    const args = ['--files', '--null', '--no-config', '--no-require-git', '--no-ignore-global', '-g', '!**/.git', '-g', '!**/node_modules', './']
+    const args = [
+      '--files',
+      '--null',
+      '--no-config',
+      '--no-require-git',
+      '--no-ignore-global',
+      '-g',
+      '!**/.git',
+      '-g',
+      '!**/node_modules',
+      './',
+    ]
     const { stdout } = spawnSync(rgPath, args, { cwd, encoding: 'utf8' })
-    return stdout.split('\0').filter(Boolean).map((path) => path.slice(2)).sort()
+    return stdout
+      .split('\0')
+      .filter(Boolean)
+      .map((path) => path.slice(2))
+      .sort()
   }
 
   it('are the files that are listed, whatever the rules say and wherever they stand', async () => {
     await using ws = await bootKernel()
-    const piece = constantFrom('a', 'b', '*', '?', '*.tmp', 'build', '[ab]', '[!a]', '**', 'c.js', 'a*', '*b', '{a,b}', '\\*', 'x.tmp')
-    const rule = tuple(constantFrom('', '', '!'), constantFrom('', '', '/'), array(piece, { minLength: 1, maxLength: 3 }).map((parts) => parts.join('/')), constantFrom('', '', '/')).map((parts) => parts.join(''))
-    const folder = array(constantFrom('a', 'b', 'ab', 'build', 'node_modules', '.h'), { maxLength: 3 }).map((parts) => parts.join('/'))
+    const piece = constantFrom(
+      'a',
+      'b',
+      '*',
+      '?',
+      '*.tmp',
+      'build',
+      '[ab]',
+      '[!a]',
+      '**',
+      'c.js',
+      'a*',
+      '*b',
+      '{a,b}',
+      '\\*',
+      'x.tmp',
+    )
+    const rule = tuple(
+      constantFrom('', '', '!'),
+      constantFrom('', '', '/'),
+      array(piece, { minLength: 1, maxLength: 3 }).map((parts) => parts.join('/')),
+      constantFrom('', '', '/'),
+    ).map((parts) => parts.join(''))
+    const folder = array(constantFrom('a', 'b', 'ab', 'build', 'node_modules', '.h'), { maxLength: 3 }).map((parts) =>
+      parts.join('/'),
+    )
     const file = tuple(folder, constantFrom('c.js', 'd.ts', 'x.tmp', 'keep.tmp', '.dot'))
-    const rules = tuple(folder, constantFrom('.gitignore', '.gitignore', '.ignore', '.rgignore', '.git/info/exclude'), array(rule, { minLength: 1, maxLength: 4 }))
+    const rules = tuple(
+      folder,
+      constantFrom('.gitignore', '.gitignore', '.ignore', '.rgignore', '.git/info/exclude'),
+      array(rule, { minLength: 1, maxLength: 4 }),
+    )
     const write = (folder: string, name: string, text: string): void => {
       mkdirSync(dirname(join(ws.root, folder, name)), { recursive: true })
       writeFileSync(join(ws.root, folder, name), text)
     }
     let round = 0
     await assert(
-      asyncProperty(array(file, { minLength: 10, maxLength: 40 }), array(rules, { maxLength: 6 }), async (files, ruled) => {
-        const root = `round${round++}`
-        for (const [at, name] of files) write(`${root}/${at}`, name, '')
-        for (const [at, name, text] of ruled) write(`${root}/${at}`, name, `${text.join('\n')}\n`)
-        const listed = await paths(ws, { path: root, mode: 'recursive', entry_type: 'file', max_results: 5000 })
-        expect(listed.map((path) => path.slice(root.length + 1)).sort()).toEqual(ripgrep(join(ws.root, root)))
-      }),
+      asyncProperty(
+        array(file, { minLength: 10, maxLength: 40 }),
+        array(rules, { maxLength: 6 }),
+        async (files, ruled) => {
+          const root = `round${round++}`
+          for (const [at, name] of files) write(`${root}/${at}`, name, '')
+          for (const [at, name, text] of ruled) write(`${root}/${at}`, name, `${text.join('\n')}\n`)
+          const listed = await paths(ws, { path: root, mode: 'recursive', entry_type: 'file', max_results: 5000 })
+          expect(listed.map((path) => path.slice(root.length + 1)).sort()).toEqual(ripgrep(join(ws.root, root)))
+        },
+      ),
       { numRuns: runs(rounds(40, 100)) },
     )
   })
 
   it('are hidden by the rules of a repository that the workspace is a part of', async () => {
-    await using outer = await bootKernel({ files: { '.gitignore': 'dist/\n/packages/one/gen\n', 'packages/one/dist/x.js': '', 'packages/one/gen/y.js': '', 'packages/one/src/gen/z.js': '' } })
+    await using outer = await bootKernel({
+      files: {
+        '.gitignore': 'dist/\n/packages/one/gen\n',
+        'packages/one/dist/x.js': '',
+        'packages/one/gen/y.js': '',
+        'packages/one/src/gen/z.js': '',
+      },
+    })
     const kernel = await createKernel({ workspace: join(outer.root, 'packages/one') })
     const result = await kernel.call('unified_search', { action: 'list', mode: 'recursive', entry_type: 'file' })
     await kernel.close()
-    expect(result.ok && (result.output as any).items.map((item: any) => item.path)).toEqual(ripgrep(join(outer.root, 'packages/one')))
+    expect(result.ok && (result.output as any).items.map((item: any) => item.path)).toEqual(
+      ripgrep(join(outer.root, 'packages/one')),
+    )
     expect(result).toMatchObject({ ok: true, output: { items: [{ path: 'src/gen/z.js' }] } })
   })
 

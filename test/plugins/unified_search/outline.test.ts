@@ -11,10 +11,16 @@ const outline = async ({ call }: Booted, input: object): Promise<any> => {
   return { ...result.output, notices: (result.notices ?? []).map((notice) => notice.code), text: result.text }
 }
 const groups = async (ws: Booted, input: object): Promise<Record<string, string[]>> =>
-  Object.fromEntries((await outline(ws, input)).files[0].groups.map((group: any) => [group.kind, [...group.names, ...group.members.map((name: string) => `.${name}`)]]))
+  Object.fromEntries(
+    (await outline(ws, input)).files[0].groups.map((group: any) => [
+      group.kind,
+      [...group.names, ...group.members.map((name: string) => `.${name}`)],
+    ]),
+  )
 
 const project: Files = {
-  'src/app.ts': 'import { a } from "./a.js"\nexport class Café {\n  #hidden = 1\n  run(): void {}\n}\nfunction inner() {}\nexport const LIMIT = 1;\n',
+  'src/app.ts':
+    'import { a } from "./a.js"\nexport class Café {\n  #hidden = 1\n  run(): void {}\n}\nfunction inner() {}\nexport const LIMIT = 1;\n',
   'src/lib.py': 'class Base:\n    def run(self):\n        pass\n',
   'run.sh': 'X=1\nmain() {\n  echo hi\n}\n',
   'm.lua': 'local M = {}\nfunction M.a(x) end\nlocal function b() end\nreturn M\n',
@@ -26,17 +32,36 @@ describe('a file', () => {
   it('is shown as a digest, its names, or in full', async () => {
     await using ws = await bootKernel({ files: project })
     expect(await outline(ws, { path: 'src/app.ts' })).toMatchObject({
-      view: 'digest', backend: 'ast-grep', truncated: false, total_symbols: 5,
+      view: 'digest',
+      backend: 'ast-grep',
+      truncated: false,
+      total_symbols: 5,
       text: 'src/app.ts (TypeScript)\n  class: Café — #hidden, run\n  function: inner\n  constant: LIMIT',
     })
-    expect((await outline(ws, { path: 'src/app.ts', view: 'names' })).files[0].groups[0]).toEqual({ kind: 'class', names: ['Café'] })
+    expect((await outline(ws, { path: 'src/app.ts', view: 'names' })).files[0].groups[0]).toEqual({
+      kind: 'class',
+      names: ['Café'],
+    })
     const [item] = (await outline(ws, { path: 'src/app.ts', view: 'full' })).files[0].items
-    expect(item).toMatchObject({ kind: 'class', name: 'Café', isExported: true, line_number: 2, end_line: 5, signature: 'export class Café {' })
-    expect(item.members).toMatchObject([{ name: '#hidden' }, { name: 'run', kind: 'method', isPublic: true, line_number: 4 }])
+    expect(item).toMatchObject({
+      kind: 'class',
+      name: 'Café',
+      isExported: true,
+      line_number: 2,
+      end_line: 5,
+      signature: 'export class Café {',
+    })
+    expect(item.members).toMatchObject([
+      { name: '#hidden' },
+      { name: 'run', kind: 'method', isPublic: true, line_number: 4 },
+    ])
   })
   it('is narrowed by role, type, match and visibility', async () => {
     await using ws = await bootKernel({ files: project })
-    const names = async (input: object) => (await outline(ws, { path: 'src/app.ts', view: 'names', ...input })).files.flatMap((file: any) => file.groups.flatMap((group: any) => group.names))
+    const names = async (input: object) =>
+      (await outline(ws, { path: 'src/app.ts', view: 'names', ...input })).files.flatMap((file: any) =>
+        file.groups.flatMap((group: any) => group.names),
+      )
     expect(await names({ items: 'imports' })).toEqual(['"./a.js"'])
     expect(await names({ items: 'exports' })).toEqual(['Café', 'LIMIT'])
     expect(await names({ type: 'class,function' })).toEqual(['Café', 'inner'])
@@ -52,7 +77,9 @@ describe('a file', () => {
     }
   })
   it('with errors in its syntax still yields what can be read', async () => {
-    await using ws = await bootKernel({ files: { 'a.ts': 'class A {}\nfunction ( {{{\nclass B {}\n', 'a.sh': 'f() { echo; }\nif then fi ((\n' } })
+    await using ws = await bootKernel({
+      files: { 'a.ts': 'class A {}\nfunction ( {{{\nclass B {}\n', 'a.sh': 'f() { echo; }\nif then fi ((\n' },
+    })
     expect((await groups(ws, { path: 'a.ts' })).class).toContain('A')
     expect((await groups(ws, { path: 'a.sh' })).function).toEqual(['f'])
   })
@@ -60,7 +87,13 @@ describe('a file', () => {
     const source = readFileSync(createRequire(import.meta.url).resolve('typescript/lib/typescript.d.ts'))
     await using ws = await bootKernel({ files: { 'index.d.ts': source } })
     const { resolveBinaryPath } = createRequire(import.meta.url)('@ast-grep/cli/postinstall.js')
-    const native = JSON.parse(execFileSync(resolveBinaryPath(), ['outline', '--json=stream', '--view', 'expanded', '--items', 'structure', 'index.d.ts'], { cwd: ws.root, encoding: 'utf8', maxBuffer: 1e9 }))
+    const native = JSON.parse(
+      execFileSync(
+        resolveBinaryPath(),
+        ['outline', '--json=stream', '--view', 'expanded', '--items', 'structure', 'index.d.ts'],
+        { cwd: ws.root, encoding: 'utf8', maxBuffer: 1e9 },
+      ),
+    )
     const [file] = (await outline(ws, { path: 'index.d.ts', view: 'full' })).files
     expect(file.items.map((item: any) => [item.kind, item.name, item.signature, item.range])).toEqual(
       native.items.map((item: any) => [item.symbolType, item.name, item.signature, item.range]),
@@ -70,7 +103,9 @@ describe('a file', () => {
 
 describe('a directory', () => {
   it('of more files than one start of the program takes is drawn again without the program', async () => {
-    const files = Object.fromEntries(Array.from({ length: 700 }, (_, index) => [`m${index}.py`, `def f${index}():\n    pass\n`]))
+    const files = Object.fromEntries(
+      Array.from({ length: 700 }, (_, index) => [`m${index}.py`, `def f${index}():\n    pass\n`]),
+    )
     await using ws = await bootKernel({ files })
     // What changed just now is known by its bytes only.
     for (const path of Object.keys(files)) utimesSync(join(ws.root, path), 1e9, 1e9)
@@ -91,12 +126,26 @@ describe('a directory', () => {
   it('is drawn file by file in path order, by both engines', async () => {
     await using ws = await bootKernel({ files: project })
     const result = await outline(ws, {})
-    expect(result.files.map((file: any) => file.path)).toEqual(['m.lua', 'p.json', 'run.sh', 'src/app.ts', 'src/lib.py'])
+    expect(result.files.map((file: any) => file.path)).toEqual([
+      'm.lua',
+      'p.json',
+      'run.sh',
+      'src/app.ts',
+      'src/lib.py',
+    ])
     expect(result).toMatchObject({ backend: 'mixed', notices: [] })
-    expect(result.files[3].groups).toEqual([{ kind: 'class', names: ['Café'], members: ['#hidden', 'run'] }, { kind: 'constant', names: ['LIMIT'], members: [] }])
+    expect(result.files[3].groups).toEqual([
+      { kind: 'class', names: ['Café'], members: ['#hidden', 'run'] },
+      { kind: 'constant', names: ['LIMIT'], members: [] },
+    ])
   })
   it('over the cap is cut, and next leads to what is missing', async () => {
-    const files = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`d${index % 3}/f${String(index).padStart(2, '0')}.ts`, `export class C${index} {}\n`]))
+    const files = Object.fromEntries(
+      Array.from({ length: 30 }, (_, index) => [
+        `d${index % 3}/f${String(index).padStart(2, '0')}.ts`,
+        `export class C${index} {}\n`,
+      ]),
+    )
     await using ws = await bootKernel({ files })
     const first = await outline(ws, { max_results: 10 })
     expect(first).toMatchObject({ truncated: true, next: { input: { action: 'outline', path: 'd1' } } })
@@ -107,15 +156,36 @@ describe('a directory', () => {
 
 it('names the allowed symbol types and views', async () => {
   await using ws = await bootKernel({ files: project })
-  expect(await ws.call('unified_search', { action: 'outline', type: 'klass' })).toMatchObject({ ok: false, error: { code: 'VT_INPUT_INVALID', message: expect.stringContaining('class') } })
-  expect(await ws.call('unified_search', { action: 'outline', view: 'tiny' })).toMatchObject({ ok: false, error: { code: 'VT_INPUT_INVALID', message: expect.stringMatching(/digest.*names.*full/) } })
-  expect(await ws.call('unified_search', { action: 'outline', match: '(' })).toMatchObject({ ok: false, error: { code: 'VT_SEARCH_PATTERN' } })
-  expect(await ws.call('unified_search', { action: 'outline', pattern: 'x' })).toMatchObject({ ok: false, error: { code: 'VT_INPUT_NOT_ALLOWED' } })
+  expect(await ws.call('unified_search', { action: 'outline', type: 'klass' })).toMatchObject({
+    ok: false,
+    error: { code: 'VT_INPUT_INVALID', message: expect.stringContaining('class') },
+  })
+  expect(await ws.call('unified_search', { action: 'outline', view: 'tiny' })).toMatchObject({
+    ok: false,
+    error: { code: 'VT_INPUT_INVALID', message: expect.stringMatching(/digest.*names.*full/) },
+  })
+  expect(await ws.call('unified_search', { action: 'outline', match: '(' })).toMatchObject({
+    ok: false,
+    error: { code: 'VT_SEARCH_PATTERN' },
+  })
+  expect(await ws.call('unified_search', { action: 'outline', pattern: 'x' })).toMatchObject({
+    ok: false,
+    error: { code: 'VT_INPUT_NOT_ALLOWED' },
+  })
 })
 
 it('is inferred from its own words', async () => {
   await using ws = await bootKernel({ files: project })
-  expect(await ws.call('unified_search', { action: 'symbols', path: 'src/app.ts' })).toMatchObject({ ok: true, output: { view: 'digest' } })
-  expect(await ws.call('unified_search', { path: 'src/app.ts', view: 'names' })).toMatchObject({ ok: true, output: { view: 'names' } })
-  expect(await ws.call('unified_search', { path: 'src', lang: 'py' })).toMatchObject({ ok: true, output: { files: [{ path: 'src/lib.py' }] } })
+  expect(await ws.call('unified_search', { action: 'symbols', path: 'src/app.ts' })).toMatchObject({
+    ok: true,
+    output: { view: 'digest' },
+  })
+  expect(await ws.call('unified_search', { path: 'src/app.ts', view: 'names' })).toMatchObject({
+    ok: true,
+    output: { view: 'names' },
+  })
+  expect(await ws.call('unified_search', { path: 'src', lang: 'py' })).toMatchObject({
+    ok: true,
+    output: { files: [{ path: 'src/lib.py' }] },
+  })
 })

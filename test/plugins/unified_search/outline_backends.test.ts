@@ -9,8 +9,17 @@ afterEach(() => {
 })
 
 type File = { path: string; lang: string; items: { name: string; isExported: boolean }[] }
-const outline = async (ws: Booted, input: object): Promise<any> => ws.call('unified_search', { action: 'outline', view: 'full', response_format: 'detailed', max_results: 2000, ...input })
-const fallback = [expect.objectContaining({ code: 'VT_SEARCH_FALLBACK', message: expect.stringContaining('tree-sitter outlined') })]
+const outline = async (ws: Booted, input: object): Promise<any> =>
+  ws.call('unified_search', {
+    action: 'outline',
+    view: 'full',
+    response_format: 'detailed',
+    max_results: 2000,
+    ...input,
+  })
+const fallback = [
+  expect.objectContaining({ code: 'VT_SEARCH_FALLBACK', message: expect.stringContaining('tree-sitter outlined') }),
+]
 
 /** Another program in the place of ast-grep. */
 function program(ws: Booted, body: string): void {
@@ -21,7 +30,14 @@ function program(ws: Booted, body: string): void {
 }
 
 const at = (line: number, column = 0) => ({ line, column })
-const sane = { role: 'item', symbolType: 'function', name: 'x', astKind: 'function_declaration', isExported: true, range: { byteOffset: { start: 0, end: 4 }, start: at(0), end: at(0, 4) } }
+const sane = {
+  role: 'item',
+  symbolType: 'function',
+  name: 'x',
+  astKind: 'function_declaration',
+  isExported: true,
+  range: { byteOffset: { start: 0, end: 4 }, start: at(0), end: at(0, 4) },
+}
 /** Items that no file of 29 bytes has. */
 const absurd: Record<string, object> = {
   'no range': { ...sane, range: undefined },
@@ -44,12 +60,19 @@ describe('an ast-grep', () => {
     ['that prints nonsense', 'echo "<html>nothing of the kind</html>"'],
     ['that prints other records', 'echo \'{"path":1,"items":{}}\''],
     ['that says nothing', 'exit 0'],
-    ...Object.entries(absurd).map(([what, item]) => [`whose items have ${what}`, `for one in "$@"; do [ -f "$one" ] && printf '{"path":"%s","items":[%s]}\\n' "$one" '${JSON.stringify(item)}'; done; exit 0`]),
+    ...Object.entries(absurd).map(([what, item]) => [
+      `whose items have ${what}`,
+      `for one in "$@"; do [ -f "$one" ] && printf '{"path":"%s","items":[%s]}\\n' "$one" '${JSON.stringify(item)}'; done; exit 0`,
+    ]),
   ])('%s is never "No symbols": tree-sitter answers, and it is said', async (_, body) => {
     await using ws = await bootKernel({ files: { 'src/a.ts': 'export function hello() {}\n' } })
     program(ws, body)
     for (const path of ['src/a.ts', 'src']) {
-      expect(await outline(ws, { path })).toMatchObject({ ok: true, output: { backend: 'tree-sitter', files: [{ path: 'src/a.ts', items: [{ name: 'hello' }] }] }, notices: fallback })
+      expect(await outline(ws, { path })).toMatchObject({
+        ok: true,
+        output: { backend: 'tree-sitter', files: [{ path: 'src/a.ts', items: [{ name: 'hello' }] }] },
+        notices: fallback,
+      })
     }
   })
   it('that is not there leaves twelve of its languages to tree-sitter', async () => {
@@ -57,28 +80,48 @@ describe('an ast-grep', () => {
     process.env['VTCODE_AST_GREP_BIN'] = join(ws.home, 'gone')
     const result = await outline(ws, { path: '.', items: 'structure' })
     expect(result).toMatchObject({ ok: true, output: { backend: 'tree-sitter' }, notices: fallback })
-    expect(new Set(result.output.files.map(({ lang }: File) => lang))).toEqual(new Set(['C', 'Cpp', 'CSharp', 'Go', 'Java', 'JavaScript', 'Php', 'Python', 'Ruby', 'Rust', 'TypeScript', 'Tsx']))
+    expect(new Set(result.output.files.map(({ lang }: File) => lang))).toEqual(
+      new Set(['C', 'Cpp', 'CSharp', 'Go', 'Java', 'JavaScript', 'Php', 'Python', 'Ruby', 'Rust', 'TypeScript', 'Tsx']),
+    )
   })
 })
 
 /** A file for each language, with what its outline has to tell apart. */
 function samples(): Record<string, string> {
   const folder = new URL('../../fixtures/outline/', import.meta.url)
-  return Object.fromEntries(readdirSync(folder).map((name) => [name.replace(/\.txt$/, ''), readFileSync(new URL(name, folder), 'utf8')]))
+  return Object.fromEntries(
+    readdirSync(folder).map((name) => [name.replace(/\.txt$/, ''), readFileSync(new URL(name, folder), 'utf8')]),
+  )
 }
 
 type Names = { path: string; lang: string; groups: { names: string[] }[] }
-const packages = ['ajv/lib', 'yaml/dist', 'tapable', 'picomatch/lib', 'commander', ...rounds<string[]>([], ['zod/src', 'execa', 'cosmiconfig', 'web-tree-sitter', 'gray-matter'])]
+const packages = [
+  'ajv/lib',
+  'yaml/dist',
+  'tapable',
+  'picomatch/lib',
+  'commander',
+  ...rounds<string[]>([], ['zod/src', 'execa', 'cosmiconfig', 'web-tree-sitter', 'gray-matter']),
+]
 
 it('both engines name the same: 99 of 100 names of either are found by the other, of samples in twelve languages and of published packages', async () => {
   await using ws = await bootKernel({ files: samples() })
-  for (const name of packages) cpSync(new URL(`../../../node_modules/${name}`, import.meta.url), join(ws.root, 'lib', name), { recursive: true, filter: (path) => !/benchmarks$|\.(wasm|map)$/.test(path) })
+  for (const name of packages)
+    cpSync(new URL(`../../../node_modules/${name}`, import.meta.url), join(ws.root, 'lib', name), {
+      recursive: true,
+      filter: (path) => !/benchmarks$|\.(wasm|map)$/.test(path),
+    })
   const named = async (): Promise<Map<string, string[]>> => {
     const found = new Map<string, string[]>()
     for (const path of ['.', ...packages.map((name) => `lib/${name}`)]) {
       // Names alone, so that few files are left out of an answer.
       const { output } = await outline(ws, { path, items: 'structure', view: 'names' })
-      for (const { path: file, lang, groups } of output.files as Names[]) if (!['Json', 'Markdown'].includes(lang)) found.set(file, groups.flatMap(({ names }) => names))
+      for (const { path: file, lang, groups } of output.files as Names[])
+        if (!['Json', 'Markdown'].includes(lang))
+          found.set(
+            file,
+            groups.flatMap(({ names }) => names),
+          )
     }
     return found
   }
@@ -86,7 +129,11 @@ it('both engines name the same: 99 of 100 names of either are found by the other
   process.env['VTCODE_AST_GREP_BIN'] = join(ws.home, 'gone')
   const byParser = await named()
   // What the caps of one answer left out of the other is no disagreement; ast-grep calls `export { a }` a module of the name exports.
-  const all = [...byProgram].flatMap(([path, theirs]) => (byParser.has(path) ? [{ path, theirs: theirs.filter((name) => name !== 'exports'), ours: byParser.get(path)! }] : []))
+  const all = [...byProgram].flatMap(([path, theirs]) =>
+    byParser.has(path)
+      ? [{ path, theirs: theirs.filter((name) => name !== 'exports'), ours: byParser.get(path)! }]
+      : [],
+  )
   const lost = all.flatMap(({ path, theirs, ours }) => without(theirs, ours).map((name) => `${path}: ${name}`))
   const added = all.flatMap(({ path, theirs, ours }) => without(ours, theirs).map((name) => `${path}: ${name}`))
   const names = all.flatMap(({ theirs }) => theirs).length
@@ -106,10 +153,17 @@ function without(names: string[], others: string[]): string[] {
 }
 
 it('names in a header between guards, in callbacks, in branches and in classes are found by both, what is local to a function by none', async () => {
-  await using ws = await bootKernel({ files: Object.fromEntries(Object.entries(samples()).filter(([name]) => name.startsWith('hard'))) })
+  await using ws = await bootKernel({
+    files: Object.fromEntries(Object.entries(samples()).filter(([name]) => name.startsWith('hard'))),
+  })
   const named = async (): Promise<Record<string, string[]>> => {
     const { output } = await outline(ws, { path: '.', items: 'structure' })
-    return Object.fromEntries((output.files as File[]).map(({ path, items }) => [path, items.map(({ name }) => name).filter((name) => name !== 'exports')]))
+    return Object.fromEntries(
+      (output.files as File[]).map(({ path, items }) => [
+        path,
+        items.map(({ name }) => name).filter((name) => name !== 'exports'),
+      ]),
+    )
   }
   const byProgram = await named()
   expect(byProgram['hard.h']).toEqual(['s', 'e', 'counter', 'names', 'text', 'f', 'g', 'h'])
@@ -121,27 +175,68 @@ it('names in a header between guards, in callbacks, in branches and in classes a
   expect(Object.entries(byParser).flatMap(([path, names]) => without(names, byProgram[path]!))).toEqual(['G2', 'ZM'])
 })
 
-it.each(['ast-grep', 'tree-sitter'])('%s names exported constants without semicolons, several of one statement, taken apart; abstract classes; what is only declared, each once', async (engine) => {
-  const files = {
-    'a.ts': [
-      'export const one = 1', 'export const two: number = 2', 'export let three = 3, four = 4', 'export const { five, six: seven, ...eight } = one, [nine] = []', 'export const fn = () => { class Local {} }', 'export var ten = 10',
-      'export abstract class Shape { abstract area(): number\n private side = 1 }', 'abstract class Hidden {}', 'export function over(a: string): void', 'export function over(a: number): void', 'export function over(a: unknown): void {}', 'const plain = 1',
-    ].join('\n'),
-    'b.d.ts': 'export declare function declared(): void\nexport declare const value: number\ndeclare function global1(): void\nexport function bare(): void\n',
-  }
-  await using ws = await bootKernel({ files })
-  if (engine === 'tree-sitter') process.env['VTCODE_AST_GREP_BIN'] = join(ws.home, 'gone')
-  const { output } = await outline(ws, { path: '.', items: 'structure' })
-  const [a, b] = output.files
-  expect(output.backend).toBe(engine)
-  expect(a.items.map(({ name }: { name: string }) => name)).toEqual(['one', 'two', 'three', 'four', 'five', 'seven', 'eight', 'nine', 'fn', 'ten', 'Shape', 'Hidden', 'over', 'plain'])
-  expect(b.items.map(({ name }: { name: string }) => name)).toEqual(['declared', 'value', 'global1', 'bare'])
-  expect(a.items.find(({ name }: { name: string }) => name === 'Shape').members).toMatchObject([{ name: 'area', isPublic: true }, { name: 'side', isPublic: false }])
-  expect(a.items.filter(({ isExported }: { isExported: boolean }) => !isExported).map(({ name }: { name: string }) => name)).toEqual(['Hidden', 'plain'])
-})
+it.each(['ast-grep', 'tree-sitter'])(
+  '%s names exported constants without semicolons, several of one statement, taken apart; abstract classes; what is only declared, each once',
+  async (engine) => {
+    const files = {
+      'a.ts': [
+        'export const one = 1',
+        'export const two: number = 2',
+        'export let three = 3, four = 4',
+        'export const { five, six: seven, ...eight } = one, [nine] = []',
+        'export const fn = () => { class Local {} }',
+        'export var ten = 10',
+        'export abstract class Shape { abstract area(): number\n private side = 1 }',
+        'abstract class Hidden {}',
+        'export function over(a: string): void',
+        'export function over(a: number): void',
+        'export function over(a: unknown): void {}',
+        'const plain = 1',
+      ].join('\n'),
+      'b.d.ts':
+        'export declare function declared(): void\nexport declare const value: number\ndeclare function global1(): void\nexport function bare(): void\n',
+    }
+    await using ws = await bootKernel({ files })
+    if (engine === 'tree-sitter') process.env['VTCODE_AST_GREP_BIN'] = join(ws.home, 'gone')
+    const { output } = await outline(ws, { path: '.', items: 'structure' })
+    const [a, b] = output.files
+    expect(output.backend).toBe(engine)
+    expect(a.items.map(({ name }: { name: string }) => name)).toEqual([
+      'one',
+      'two',
+      'three',
+      'four',
+      'five',
+      'seven',
+      'eight',
+      'nine',
+      'fn',
+      'ten',
+      'Shape',
+      'Hidden',
+      'over',
+      'plain',
+    ])
+    expect(b.items.map(({ name }: { name: string }) => name)).toEqual(['declared', 'value', 'global1', 'bare'])
+    expect(a.items.find(({ name }: { name: string }) => name === 'Shape').members).toMatchObject([
+      { name: 'area', isPublic: true },
+      { name: 'side', isPublic: false },
+    ])
+    expect(
+      a.items
+        .filter(({ isExported }: { isExported: boolean }) => !isExported)
+        .map(({ name }: { name: string }) => name),
+    ).toEqual(['Hidden', 'plain'])
+  },
+)
 
 it('a directory of CommonJS modules shows what its files hold', async () => {
-  await using ws = await bootKernel({ files: { 'lib/a.js': "'use strict'\nfunction build() {}\nmodule.exports = { build }\n", 'lib/b.mjs': 'export function shown() {}\nfunction hidden() {}\n' } })
+  await using ws = await bootKernel({
+    files: {
+      'lib/a.js': "'use strict'\nfunction build() {}\nmodule.exports = { build }\n",
+      'lib/b.mjs': 'export function shown() {}\nfunction hidden() {}\n',
+    },
+  })
   const result = await ws.call('unified_search', { action: 'outline', path: 'lib' })
   expect(result).toMatchObject({ ok: true, text: expect.stringMatching(/build[\s\S]*shown/) })
   expect((result as any).text).not.toContain('hidden')

@@ -13,14 +13,22 @@ afterEach(() => {
 })
 
 const outline = async (ws: Booted, input: object): Promise<any> =>
-  ws.call('unified_search', { action: 'outline', view: 'full', items: 'all', response_format: 'detailed', max_results: 2000, ...input })
+  ws.call('unified_search', {
+    action: 'outline',
+    view: 'full',
+    items: 'all',
+    response_format: 'detailed',
+    max_results: 2000,
+    ...input,
+  })
 
 /** What is drawn in this process, and what is drawn where the library is not asked because somebody named the program. */
 async function bothWays(ws: Booted, path: string): Promise<[any[], any[]]> {
   const inProcess = await outline(ws, { path })
   // Under another name, or what is known already would be told again.
   const program = join(ws.home, 'ast-grep')
-  if (!existsSync(program)) symlinkSync(createRequire(import.meta.url)('@ast-grep/cli/postinstall.js').resolveBinaryPath(), program)
+  if (!existsSync(program))
+    symlinkSync(createRequire(import.meta.url)('@ast-grep/cli/postinstall.js').resolveBinaryPath(), program)
   process.env['VTCODE_AST_GREP_BIN'] = program
   const named = await outline(ws, { path })
   delete process.env['VTCODE_AST_GREP_BIN']
@@ -142,7 +150,8 @@ export async function waits() {}
 export default function () {}
 module.exports = { method() {} }
 `
-const jsx = "export const View = ({ a }: Props) => <div onClick={() => { function inJsx() {} }}>{a}</div>;\nexport function Other() { return <View a=\"é\" /> }\nexport class Part extends React.Component<{ a: 1 }> { render() { return <p>{this.x}</p> } state = {} }\nconst T = <T,>(x: T) => x\n"
+const jsx =
+  'export const View = ({ a }: Props) => <div onClick={() => { function inJsx() {} }}>{a}</div>;\nexport function Other() { return <View a="é" /> }\nexport class Part extends React.Component<{ a: 1 }> { render() { return <p>{this.x}</p> } state = {} }\nconst T = <T,>(x: T) => x\n'
 const page = `<!doctype html>\n<html id="root">\n<body ID="not" class=x><p id='é 😀  two' id=bare>a <b id=inner>c</b></p><br id="void"><div id=""></div><p id=x id="quoted">\n</p>
 <script id="code">let a = '<p id="no">'</script><script id=bare2></script><style id="look">.a { }</style><img id="closed" /></body>\n</html>\n`
 const styles = `@import "x"; :root { --a: 1 }\n.a, #b > p:hover { color: red; &:focus { x: y } @media (x) { .inRule { a: b } } }\n@media (min-width: 1px) {\n  .é { a: b }\n  @supports (display: grid) { .deep, .two { c: d } }\n}
@@ -150,12 +159,43 @@ const styles = `@import "x"; :root { --a: 1 }\n.a, #b > p:hover { color: red; &:
 
 it('a script, a page and a style sheet are drawn in this process as by the program and the parser: every name, range, line and member', async () => {
   const folder = new URL('../../fixtures/outline/', import.meta.url)
-  const samples = Object.fromEntries(readdirSync(folder).map((name) => [`samples/${name.replace(/\.txt$/, '')}`, readFileSync(new URL(name, folder), 'utf8')]))
+  const samples = Object.fromEntries(
+    readdirSync(folder).map((name) => [
+      `samples/${name.replace(/\.txt$/, '')}`,
+      readFileSync(new URL(name, folder), 'utf8'),
+    ]),
+  )
   await using ws = await bootKernel({
-    files: { ...samples, 'a.ts': typed, 'crlf.ts': typed.replaceAll('\n', '\r\n'), 'b.js': plain, 'c.tsx': jsx, 'd.html': page, 'e.css': styles, 'f.html': '<p id="open">\n<li id=a><li id=b>\n', 'bom.ts': '\ufeffexport const a = 1\n', 'bom.css': '\ufeff.a { b: c }\n', 'empty.ts': '', 'empty.css': '' },
+    files: {
+      ...samples,
+      'a.ts': typed,
+      'crlf.ts': typed.replaceAll('\n', '\r\n'),
+      'b.js': plain,
+      'c.tsx': jsx,
+      'd.html': page,
+      'e.css': styles,
+      'f.html': '<p id="open">\n<li id=a><li id=b>\n',
+      'bom.ts': '\ufeffexport const a = 1\n',
+      'bom.css': '\ufeff.a { b: c }\n',
+      'empty.ts': '',
+      'empty.css': '',
+    },
   })
   // Only what parses is drawn in this process.
-  for (const [lang, text] of [['TypeScript', typed], ['JavaScript', plain], ['Tsx', jsx], ['Html', page], ['Css', styles]] as const) expect(parse(lang, text).root().find({ rule: { kind: 'ERROR' } })?.text() ?? '', lang).toBe('')
+  for (const [lang, text] of [
+    ['TypeScript', typed],
+    ['JavaScript', plain],
+    ['Tsx', jsx],
+    ['Html', page],
+    ['Css', styles],
+  ] as const)
+    expect(
+      parse(lang, text)
+        .root()
+        .find({ rule: { kind: 'ERROR' } })
+        ?.text() ?? '',
+      lang,
+    ).toBe('')
   const [inProcess, named] = await bothWays(ws, '.')
   expect(inProcess.map(({ path }) => path)).toEqual(named.map(({ path }) => path))
   for (const [index, file] of inProcess.entries()) expect(file, file.path).toEqual(named[index])
@@ -183,17 +223,28 @@ it('lists each name of a value that is taken apart at its own line, without the 
   expect(items.map((item: any) => [item.name, item.signature, item.line_number])).toEqual(expected)
 })
 
-it.each(['ajv/lib', 'commander/lib', 'vite/types', ...rounds<string[]>([], ['zod/src/v4/core', 'undici/lib'])])('published sources, %s, are drawn in this process as by the program', async (name) => {
-  await using ws = await bootKernel()
-  cpSync(join(import.meta.dirname, '../../../node_modules', name), join(ws.root, 'lib'), { recursive: true })
-  const [inProcess, named] = await bothWays(ws, 'lib')
-  expect(inProcess.length).toBeGreaterThan(5)
-  for (const [index, file] of inProcess.entries()) expect(file, file.path).toEqual(named[index])
-})
+it.each(['ajv/lib', 'commander/lib', 'vite/types', ...rounds<string[]>([], ['zod/src/v4/core', 'undici/lib'])])(
+  'published sources, %s, are drawn in this process as by the program',
+  async (name) => {
+    await using ws = await bootKernel()
+    cpSync(join(import.meta.dirname, '../../../node_modules', name), join(ws.root, 'lib'), { recursive: true })
+    const [inProcess, named] = await bothWays(ws, 'lib')
+    expect(inProcess.length).toBeGreaterThan(5)
+    for (const [index, file] of inProcess.entries()) expect(file, file.path).toEqual(named[index])
+  },
+)
 
 it('what does not parse, is no text or is large is left to the program and the parser', async () => {
   const large = Array.from({ length: 9_000 }, (_, at) => `export function name${at}(): void {}`).join('\n')
-  await using ws = await bootKernel({ files: { 'bad.ts': 'class A {}\nfunction ( {{{\nclass B {}\n', 'large.ts': large, 'good.ts': 'export const a = 1\n', 'bad.css': '.a { b: c }\n}}} .d {\n', 'deep.html': '<div>'.repeat(7_000) } })
+  await using ws = await bootKernel({
+    files: {
+      'bad.ts': 'class A {}\nfunction ( {{{\nclass B {}\n',
+      'large.ts': large,
+      'good.ts': 'export const a = 1\n',
+      'bad.css': '.a { b: c }\n}}} .d {\n',
+      'deep.html': '<div>'.repeat(7_000),
+    },
+  })
   writeFileSync(join(ws.root, 'bytes.ts'), Buffer.from('export const \xe9 = 1\n', 'latin1'))
   const [inProcess, named] = await bothWays(ws, '.')
   expect(inProcess).toEqual(named)
@@ -206,15 +257,28 @@ it('what does not parse, is no text or is large is left to the program and the p
 it('what is nested deeply is left to others, since each question about such a tree takes longer: patterns, rules of styles, one line of many members', async () => {
   const deep = `export const ${'['.repeat(5000)}b${']'.repeat(5000)} = x\n`
   const line = `class A {${Array.from({ length: 2000 }, (_, at) => `m${at}() {};`).join('')}}`
-  await using ws = await bootKernel({ files: { 'deep.ts': `${deep}export const c = 1\n`, 'deep.css': `${'@media x{a{}'.repeat(400)}${'}'.repeat(400)}`, 'line.js': line } })
+  await using ws = await bootKernel({
+    files: {
+      'deep.ts': `${deep}export const c = 1\n`,
+      'deep.css': `${'@media x{a{}'.repeat(400)}${'}'.repeat(400)}`,
+      'line.js': line,
+    },
+  })
   expect(await outline(ws, { path: 'deep.ts' })).toMatchObject({ ok: true, output: { backend: 'ast-grep' } })
-  expect(await outline(ws, { path: 'deep.css' })).toMatchObject({ ok: true, output: { backend: 'tree-sitter', files: [{ items: [{ name: '@media x' }] }] } })
+  expect(await outline(ws, { path: 'deep.css' })).toMatchObject({
+    ok: true,
+    output: { backend: 'tree-sitter', files: [{ items: [{ name: '@media x' }] }] },
+  })
   expect((await outline(ws, { path: 'line.js' })).output.files[0].items[0].members).toHaveLength(2000)
 })
 
 it('of a page nothing is kept but its outline: no text of the elements around each other', async () => {
   const page = `${Array.from({ length: 20 }, (_, at) => `<div id="section-number-${at}">\n`).join('')}${'<p>some words</p>\n'.repeat(1500)}${'</div>\n'.repeat(20)}`
-  await using ws = await bootKernel({ files: Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`pages/${at}.html`, page.replace('words', `words ${at}`)])) })
+  await using ws = await bootKernel({
+    files: Object.fromEntries(
+      Array.from({ length: 60 }, (_, at) => [`pages/${at}.html`, page.replace('words', `words ${at}`)]),
+    ),
+  })
   const used = (): number => {
     setFlagsFromString('--expose-gc')
     ;(runInNewContext('globalThis.gc') as () => void)()
@@ -229,7 +293,14 @@ it('of a page nothing is kept but its outline: no text of the elements around ea
 })
 
 it('a directory with more symbols than an answer takes is drawn as far as the answer goes, which says the same', async () => {
-  const files = Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`d${Math.floor(at / 100)}/m${String(at).padStart(3, '0')}.${at % 7 === 0 ? 'py' : 'ts'}`, Array.from({ length: 9 }, (_, item) => (at % 7 === 0 ? `def f${at}_${item}(): pass\n` : `export function f${at}_${item}() {}\n`)).join('')]))
+  const files = Object.fromEntries(
+    Array.from({ length: 500 }, (_, at) => [
+      `d${Math.floor(at / 100)}/m${String(at).padStart(3, '0')}.${at % 7 === 0 ? 'py' : 'ts'}`,
+      Array.from({ length: 9 }, (_, item) =>
+        at % 7 === 0 ? `def f${at}_${item}(): pass\n` : `export function f${at}_${item}() {}\n`,
+      ).join(''),
+    ]),
+  )
   await using ws = await bootKernel({ files })
   const first = await outline(ws, { path: '.', view: 'names' })
   expect(first).toMatchObject({ ok: true, output: { truncated: true, next: { input: { path: 'd3' } } } })
@@ -238,11 +309,15 @@ it('a directory with more symbols than an answer takes is drawn as far as the an
 })
 
 it('a directory of more files than are drawn together is drawn whole, each file once and in its place', async () => {
-  const files = Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`m${String(at).padStart(4, '0')}.ts`, `export const name${at} = 1\n`]))
+  const files = Object.fromEntries(
+    Array.from({ length: 1_000 }, (_, at) => [`m${String(at).padStart(4, '0')}.ts`, `export const name${at} = 1\n`]),
+  )
   await using ws = await bootKernel({ files })
   for (let round = 0; round < 2; round++) {
     const { output } = await outline(ws, { path: '.', items: 'auto', view: 'names' })
-    expect(output.files.map(({ path, groups }: any) => [path, groups[0].names])).toEqual(Object.keys(files).map((path, at) => [path, [`name${at}`]]))
+    expect(output.files.map(({ path, groups }: any) => [path, groups[0].names])).toEqual(
+      Object.keys(files).map((path, at) => [path, [`name${at}`]]),
+    )
     expect(output).toMatchObject({ truncated: false, total_symbols: 1_000 })
   }
 })

@@ -12,10 +12,12 @@ import { makeManyFiles } from '../../support/many_files.js'
 const many = rounds(5_000, 1_000_000)
 /** Ignore rules of one file. ripgrep compiles them within its time, on a busy machine too; in the long form they take it too much memory. */
 const manyRules = rounds(3_000, 100_000)
-const ruleLines = (rule: (index: number) => string): string => Array.from({ length: manyRules }, (_, index) => rule(index)).join('\n')
+const ruleLines = (rule: (index: number) => string): string =>
+  Array.from({ length: manyRules }, (_, index) => rule(index)).join('\n')
 const plainRules = ruleLines((index) => `name${index}*.log`)
 /** Rules that take ripgrep more memory than it may have, within a second. */
-const heavyRules = (bytes: number): string => Array.from({ length: Math.ceil(bytes / 400) }, (_, index) => '?'.repeat(400) + index).join('\n')
+const heavyRules = (bytes: number): string =>
+  Array.from({ length: Math.ceil(bytes / 400) }, (_, index) => '?'.repeat(400) + index).join('\n')
 const searches = [
   { action: 'list' },
   { action: 'list', mode: 'recursive' },
@@ -46,7 +48,9 @@ describe('a search of what is large beyond reason is answered, or refused with a
       const result = await kernel.call('unified_search', { ...search, path: 'wide' })
       expect(result).toMatchObject(result.ok ? { ok: true } : { error: { code: expect.stringMatching(/^VT_SEARCH_/) } })
     }
-    expect(await kernel.call('unified_search', { action: 'grep', pattern: 'hello', path: 'wide' })).toMatchObject({ output: { total_matches: 1 } })
+    expect(await kernel.call('unified_search', { action: 'grep', pattern: 'hello', path: 'wide' })).toMatchObject({
+      output: { total_matches: 1 },
+    })
   }, 600_000)
 
   it('a tree that is deeper than a path may be long', async () => {
@@ -67,7 +71,11 @@ for (let i = 0; i < ${rounds(1100, 3000)}; i++) { require('fs').mkdirSync('deep'
     ['10,000 words in one pair of braces', `{${'a,'.repeat(10_000)}b}`],
     ['20 pairs of braces in a row', '{a,b}'.repeat(20)],
   ])('a glob with %s', async (_, glob) => {
-    for (const input of [{ action: 'list', mode: 'recursive' }, { action: 'grep', pattern: 'hello' }, { action: 'structural', pattern: 'a', lang: 'js' }]) {
+    for (const input of [
+      { action: 'list', mode: 'recursive' },
+      { action: 'grep', pattern: 'hello' },
+      { action: 'structural', pattern: 'a', lang: 'js' },
+    ]) {
       const result = await kernel.call('unified_search', { ...input, globs: [glob] })
       expect(result).toMatchObject({ error: { code: 'VT_INPUT_INVALID', message: expect.stringContaining('globs') } })
     }
@@ -77,16 +85,23 @@ for (let i = 0; i < ${rounds(1100, 3000)}; i++) { require('fs').mkdirSync('deep'
     const rules = join(made.root, 'rules/.gitignore')
     mkdirSync(join(made.root, 'rules'))
     for (const name of ['kept.txt', 'name3x.log', 'other.txt']) writeFileSync(join(made.root, 'rules', name), 'hello\n')
-    for (const text of [plainRules, ...(process.env['VTCODE_SOAK'] ? [ruleLines((index) => `*${index % 10}*${index}`)] : [])]) {
+    for (const text of [
+      plainRules,
+      ...(process.env['VTCODE_SOAK'] ? [ruleLines((index) => `*${index % 10}*${index}`)] : []),
+    ]) {
       writeFileSync(rules, text)
       for (const search of searches.slice(process.env['VTCODE_SOAK'] ? 0 : 2, -2)) {
         const result = await kernel.call('unified_search', { ...search, path: 'rules' })
-        expect(result).toMatchObject(result.ok ? { ok: true } : { error: { code: expect.stringMatching(/^VT_SEARCH_/) } })
+        expect(result).toMatchObject(
+          result.ok ? { ok: true } : { error: { code: expect.stringMatching(/^VT_SEARCH_/) } },
+        )
       }
     }
     writeFileSync(rules, plainRules)
     const recursive = { action: 'list', mode: 'recursive', path: 'rules' }
-    expect(await kernel.call('unified_search', { action: 'grep', pattern: 'hello', path: 'rules' })).toMatchObject({ output: { total_matches: 2 } })
+    expect(await kernel.call('unified_search', { action: 'grep', pattern: 'hello', path: 'rules' })).toMatchObject({
+      output: { total_matches: 2 },
+    })
     for (const text of [plainRules, `${plainRules}\n${heavyRules(maxRules / 2)}`]) {
       writeFileSync(rules, text)
       const held = await kernel.call('unified_search', recursive)

@@ -1,14 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import { bootKernel, matches, testAction } from 'vtcode/test'
 
-const files = { '.agents/skills/demo/SKILL.md': '---\nname: demo\ndescription: Use it.\n---\nBody.\n', '.agents/skills/demo/a.md': 'A\n' }
+const files = {
+  '.agents/skills/demo/SKILL.md': '---\nname: demo\ndescription: Use it.\n---\nBody.\n',
+  '.agents/skills/demo/a.md': 'A\n',
+}
 
 describe('unified_search skill', () => {
   for (const { title, run } of testAction('unified_search/skill')) it(title, run)
 
   it('is chosen by a name alone', async () => {
     await using booted = await bootKernel({ files })
-    matches(await booted.call('unified_search', { name: 'demo' }), { output: { name: 'demo', instructions: 'Body.\n' } })
+    matches(await booted.call('unified_search', { name: 'demo' }), {
+      output: { name: 'demo', instructions: 'Body.\n' },
+    })
   })
 
   it('loads for the session, as load_skill does', async () => {
@@ -16,7 +21,9 @@ describe('unified_search skill', () => {
     const first = await booted.call('unified_search', { action: 'skill', skill_name: 'demo' })
     expect((first as { text: string }).text).toMatch(/^<skill_content name="demo">/)
     matches(await booted.call('load_skill', { name: 'demo' }), { output: { already_loaded: true } })
-    matches(await booted.call('load_skill_resource', { skill_name: 'demo', resource_path: 'a.md' }), { output: { content: 'A\n' } })
+    matches(await booted.call('load_skill_resource', { skill_name: 'demo', resource_path: 'a.md' }), {
+      output: { content: 'A\n' },
+    })
   })
 
   it('answers in detail when asked to', async () => {

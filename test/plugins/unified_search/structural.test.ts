@@ -39,12 +39,18 @@ describe('query', () => {
       ['src/view.tsx', 1, 'log(1)'],
     ])
     expect(files_searched).toBe(3)
-    expect(matches[0].range).toEqual({ byteOffset: { start: 19, end: 26 }, start: { line: 0, column: 15 }, end: { line: 0, column: 21 } })
+    expect(matches[0].range).toEqual({
+      byteOffset: { start: 19, end: 26 },
+      start: { line: 0, column: 15 },
+      end: { line: 0, column: 21 },
+    })
   })
   it('shows captures in its text and, in the detailed form, with their ranges', async () => {
     await using ws = await bootKernel({ files: project })
     const input = { pattern: 'log($$$ALL)', lang: 'ts' }
-    expect((await structural(ws, input)).text).toBe('src/app.ts\n1:log(é)\n  $ALL = é\n3:log(a, 1)\n  $ALL = a , 1\n\n2 matches in 1 file')
+    expect((await structural(ws, input)).text).toBe(
+      'src/app.ts\n1:log(é)\n  $ALL = é\n3:log(a, 1)\n  $ALL = a , 1\n\n2 matches in 1 file',
+    )
     const { matches } = await structural(ws, { pattern: 'log($A, $B)', response_format: 'detailed' })
     expect(matches[0].metaVariables.single.A).toMatchObject({ text: 'a', range: { start: { line: 2, column: 6 } } })
     expect(matches[0].charCount).toEqual({ leading: 2, trailing: 0 })
@@ -52,7 +58,8 @@ describe('query', () => {
   })
   it('takes kinds, kinds with patterns, selectors and strictness', async () => {
     await using ws = await bootKernel({ files: project })
-    const texts = async (input: object) => (await structural(ws, { lang: 'ts', path: 'src/app.ts', ...input })).matches.map((match: any) => match.text)
+    const texts = async (input: object) =>
+      (await structural(ws, { lang: 'ts', path: 'src/app.ts', ...input })).matches.map((match: any) => match.text)
     expect(await texts({ kind: 'formal_parameters' })).toEqual(['(a: number)'])
     expect(await texts({ kind: 'identifier', pattern: 'a' })).toEqual(['a', 'a'])
     expect(await texts({ pattern: 'function f($A: number) {}', selector: 'required_parameter' })).toEqual(['a: number'])
@@ -60,10 +67,15 @@ describe('query', () => {
   })
   it('reads files, directories and globs together, each once, and leaves out what is missing while one is there', async () => {
     await using ws = await bootKernel({ files: project })
-    const result = await structural(ws, { pattern: 'log($$$A)', paths: ['src/app.ts', 'src/*.ts', 'gone.ts', 'src/lib.py'] })
+    const result = await structural(ws, {
+      pattern: 'log($$$A)',
+      paths: ['src/app.ts', 'src/*.ts', 'gone.ts', 'src/lib.py'],
+    })
     expect(result.matches.map((match: any) => match.file)).toEqual(['src/app.ts', 'src/app.ts', 'src/lib.py'])
     expect(result.notices).toContain('VT_SEARCH_PARTIAL')
-    expect(await refused(ws, { pattern: 'x', paths: ['gone.ts', 'lost.ts'] })).toMatchObject({ code: 'VT_PATH_NOT_FOUND' })
+    expect(await refused(ws, { pattern: 'x', paths: ['gone.ts', 'lost.ts'] })).toMatchObject({
+      code: 'VT_PATH_NOT_FOUND',
+    })
   })
   it('pages over all matches without loss', async () => {
     await using ws = await bootKernel({ files: project })
@@ -77,8 +89,10 @@ describe('query', () => {
     expect(seen).toEqual(['src/app.ts:1', 'src/app.ts:3', 'src/lib.py:2', 'src/view.tsx:1'])
   })
   it('parses a named file as the language that is asked for', async () => {
-    await using ws = await bootKernel({ files: { 'script': 'log(1)\n' } })
-    expect((await structural(ws, { pattern: 'log($A)', lang: 'js', path: 'script' })).matches).toMatchObject([{ file: 'script', language: 'JavaScript' }])
+    await using ws = await bootKernel({ files: { script: 'log(1)\n' } })
+    expect((await structural(ws, { pattern: 'log($A)', lang: 'js', path: 'script' })).matches).toMatchObject([
+      { file: 'script', language: 'JavaScript' },
+    ])
   })
   it('skips languages in which the pattern is no code, and says so', async () => {
     await using ws = await bootKernel({ files: { ...project, 'a.rs': 'fn f(a: u8) -> u8 { a }\n' } })
@@ -88,19 +102,37 @@ describe('query', () => {
   })
   it('finds the same with and without the search for a word or an operator that every match must hold', async () => {
     const root = dirname(createRequire(import.meta.url).resolve('vite/package.json'))
-    const files = Object.fromEntries(['bin/vite.js', 'dist/client/client.mjs', 'dist/client/env.mjs', 'index.cjs'].flatMap((file) => {
-      try {
-        return [[file, readFileSync(join(root, file), 'utf8')]]
-      } catch {
-        return []
-      }
-    }))
+    const files = Object.fromEntries(
+      ['bin/vite.js', 'dist/client/client.mjs', 'dist/client/env.mjs', 'index.cjs'].flatMap((file) => {
+        try {
+          return [[file, readFileSync(join(root, file), 'utf8')]]
+        } catch {
+          return []
+        }
+      }),
+    )
     await using ws = await bootKernel({ files })
-    for (const pattern of ['console.$M($$$A)', 'import($A)', 'process.exit($A)', 'new $C($$$A)', 'async function $F($$$A) { $$$B }', 'if ($A) { $$$B }', '$A.addEventListener($$$B)', 'setTimeout($$$A)', '$A ?? $B', '$A === $B', '$A !== $B', '($A) => $B', '$A && $B']) {
+    for (const pattern of [
+      'console.$M($$$A)',
+      'import($A)',
+      'process.exit($A)',
+      'new $C($$$A)',
+      'async function $F($$$A) { $$$B }',
+      'if ($A) { $$$B }',
+      '$A.addEventListener($$$B)',
+      'setTimeout($$$A)',
+      '$A ?? $B',
+      '$A === $B',
+      '$A !== $B',
+      '($A) => $B',
+      '$A && $B',
+    ]) {
       const key = ({ file, range }: any) => `${file}:${range.byteOffset.start}-${range.byteOffset.end}`
       const filtered = (await structural(ws, { pattern, max_results: 10_000 })).matches.map(key)
       // A comment in the pattern keeps the filter off, and `smart` strictness does not ask for it in a match.
-      const every = (await Promise.all(Object.keys(files).map((path) => structural(ws, { pattern, path, max_results: 10_000 })))).flatMap((page) => page.matches.map(key))
+      const every = (
+        await Promise.all(Object.keys(files).map((path) => structural(ws, { pattern, path, max_results: 10_000 })))
+      ).flatMap((page) => page.matches.map(key))
       expect(filtered.sort()).toEqual(every.sort())
     }
   })
@@ -110,31 +142,53 @@ describe('a wrong query', () => {
   it('of prose is refused with the plain search that was meant', async () => {
     await using ws = await bootKernel({ files: project })
     expect(await refused(ws, { pattern: 'where is the log', path: 'src/app.ts' })).toMatchObject({
-      code: 'VT_SEARCH_PATTERN', next: { input: { action: 'grep', pattern: 'where is the log', literal: true, path: 'src/app.ts' } },
+      code: 'VT_SEARCH_PATTERN',
+      next: { input: { action: 'grep', pattern: 'where is the log', literal: true, path: 'src/app.ts' } },
     })
   })
   it('of a fragment is refused when it finds nothing', async () => {
     await using ws = await bootKernel({ files: project })
-    expect(await refused(ws, { pattern: 'log(', lang: 'ts' })).toMatchObject({ code: 'VT_SEARCH_FRAGMENT', next: { input: { pattern: 'log(' } } })
+    expect(await refused(ws, { pattern: 'log(', lang: 'ts' })).toMatchObject({
+      code: 'VT_SEARCH_FRAGMENT',
+      next: { input: { pattern: 'log(' } },
+    })
   })
   it('that does not parse is told where, in each language and workflow, and changes nothing', async () => {
     await using ws = await bootKernel({ files: project })
     const errors = [
       [{ pattern: 'log(', lang: 'ts' }, 'VT_SEARCH_FRAGMENT', 'line 1, column 1 to line 1, column 4', [0, 0, 0, 4]],
-      [{ pattern: 'where is the log', lang: 'ts' }, 'VT_SEARCH_PATTERN', 'line 1, column 1 to line 1, column 12', [0, 0, 0, 12]],
-      [{ pattern: 'x = {\n y: (', lang: 'ts', workflow: 'rewrite', rewrite: 'y' }, 'VT_SEARCH_FRAGMENT', 'line 1, column 1 to line 2, column 5', [0, 0, 1, 5]],
+      [
+        { pattern: 'where is the log', lang: 'ts' },
+        'VT_SEARCH_PATTERN',
+        'line 1, column 1 to line 1, column 12',
+        [0, 0, 0, 12],
+      ],
+      [
+        { pattern: 'x = {\n y: (', lang: 'ts', workflow: 'rewrite', rewrite: 'y' },
+        'VT_SEARCH_FRAGMENT',
+        'line 1, column 1 to line 2, column 5',
+        [0, 0, 1, 5],
+      ],
       [{ pattern: 'top($A))', lang: 'py' }, 'VT_SEARCH_FRAGMENT', 'line 1, column 1 to line 1, column 8', [0, 0, 0, 8]],
     ] as const
     for (const [input, code, message, [line, column, endLine, endColumn]] of errors) {
       expect(await refused(ws, input)).toMatchObject({
-        code, message: expect.stringContaining(message),
+        code,
+        message: expect.stringContaining(message),
         details: { error_range: { start: { line, column }, end: { line: endLine, column: endColumn } } },
       })
     }
     expect(await ws.read('src/app.ts')).toBe(project['src/app.ts'])
   })
   it('with an error deep inside is never an empty answer, and what a metavariable stands for is no error', async () => {
-    const files = { ...project, 'a.java': 'class A { void f() { log(1); } }\n', 'a.c': 'int f(void) { return log(1); }\n', 'a.php': '<?php\nlog(1);\n', 'a.html': '<p>é</p>\n', 'a.rs': 'fn f() {}\n' }
+    const files = {
+      ...project,
+      'a.java': 'class A { void f() { log(1); } }\n',
+      'a.c': 'int f(void) { return log(1); }\n',
+      'a.php': '<?php\nlog(1);\n',
+      'a.html': '<p>é</p>\n',
+      'a.rs': 'fn f() {}\n',
+    }
     await using ws = await bootKernel({ files })
     const broken = [
       ['ts', 'if ($A) { é("😀"); foo( }', 'line 1, column 19 to line 1, column 22', 'if ('],
@@ -146,56 +200,111 @@ describe('a wrong query', () => {
     ]
     for (const [lang, pattern, place, text] of broken) {
       const error = await refused(ws, { lang, pattern })
-      expect(error, pattern).toMatchObject({ code: 'VT_SEARCH_FRAGMENT', message: expect.stringContaining(place!), next: { input: { action: 'grep', pattern: text, literal: true } } })
+      expect(error, pattern).toMatchObject({
+        code: 'VT_SEARCH_FRAGMENT',
+        message: expect.stringContaining(place!),
+        next: { input: { action: 'grep', pattern: text, literal: true } },
+      })
     }
     const sound = [
-      ['java', 'class $A { $$$B }', 1], ['java', 'class $A extends None { $$$B }', 0], ['c', 'if ($A) { $$$B }', 0], ['php', 'none($A)', 0], ['php', 'log($A)', 1],
-      ['py', 'def none($A): $$$B', 0], ['rust', 'impl $A for $B { $$$C }', 0], ['html', '<i class="none">$A</i>', 0], ['ts', 'none($$$A)', 0],
+      ['java', 'class $A { $$$B }', 1],
+      ['java', 'class $A extends None { $$$B }', 0],
+      ['c', 'if ($A) { $$$B }', 0],
+      ['php', 'none($A)', 0],
+      ['php', 'log($A)', 1],
+      ['py', 'def none($A): $$$B', 0],
+      ['rust', 'impl $A for $B { $$$C }', 0],
+      ['html', '<i class="none">$A</i>', 0],
+      ['ts', 'none($$$A)', 0],
     ] as const
-    for (const [lang, pattern, found] of sound) expect(await structural(ws, { lang, pattern }), pattern).toMatchObject({ total_matches: found, notices: [] })
+    for (const [lang, pattern, found] of sound)
+      expect(await structural(ws, { lang, pattern }), pattern).toMatchObject({ total_matches: found, notices: [] })
   })
   it('from which only a bracket is missing is told where, beside the empty answer', async () => {
     await using ws = await bootKernel({ files: { 'a.java': 'class A {}\n' } })
     const result = await ws.call('unified_search', { action: 'structural', pattern: 'class $A { void f( { } }' })
-    expect(result).toMatchObject({ ok: true, output: { matches: [] }, notices: [{ code: 'VT_SEARCH_FRAGMENT', message: expect.stringContaining('missing at line 1, column 1') }] })
+    expect(result).toMatchObject({
+      ok: true,
+      output: { matches: [] },
+      notices: [{ code: 'VT_SEARCH_FRAGMENT', message: expect.stringContaining('missing at line 1, column 1') }],
+    })
   })
   it('with an error that matches all the same says that matches may be missing', async () => {
     await using ws = await bootKernel({ files: project })
-    expect(await structural(ws, { pattern: 'def top($A)', lang: 'py' })).toMatchObject({ total_matches: 1, notices: ['VT_SEARCH_FRAGMENT'] })
+    expect(await structural(ws, { pattern: 'def top($A)', lang: 'py' })).toMatchObject({
+      total_matches: 1,
+      notices: ['VT_SEARCH_FRAGMENT'],
+    })
   })
   it('in one of several languages is told beside what the others answer', async () => {
     await using ws = await bootKernel({ files: { 'a.py': 'x = 1\n', 'a.ts': 'x = 1\n' } })
-    expect(await structural(ws, { pattern: 'def none(): return 1' })).toMatchObject({ matches: [], notices: [expect.stringMatching(/^VT_SEARCH_/)] })
+    expect(await structural(ws, { pattern: 'def none(): return 1' })).toMatchObject({
+      matches: [],
+      notices: [expect.stringMatching(/^VT_SEARCH_/)],
+    })
     expect(await refused(ws, { pattern: 'x = [1' })).toMatchObject({ code: 'VT_SEARCH_FRAGMENT' })
   })
   it('names lower-case metavariables, unknown kinds and languages', async () => {
     await using ws = await bootKernel({ files: project })
-    expect(await refused(ws, { pattern: 'log($name)' })).toMatchObject({ code: 'VT_SEARCH_PATTERN', message: expect.stringContaining('$NAME') })
-    expect(await refused(ws, { kind: 'no_such_kind', lang: 'ts' })).toMatchObject({ code: 'VT_SEARCH_KIND', message: expect.stringContaining('no_such_kind') })
-    expect(await refused(ws, { pattern: 'x', lang: 'klingon' })).toMatchObject({ code: 'VT_SEARCH_LANG', message: expect.stringMatching(/klingon.*typescript/) })
+    expect(await refused(ws, { pattern: 'log($name)' })).toMatchObject({
+      code: 'VT_SEARCH_PATTERN',
+      message: expect.stringContaining('$NAME'),
+    })
+    expect(await refused(ws, { kind: 'no_such_kind', lang: 'ts' })).toMatchObject({
+      code: 'VT_SEARCH_KIND',
+      message: expect.stringContaining('no_such_kind'),
+    })
+    expect(await refused(ws, { pattern: 'x', lang: 'klingon' })).toMatchObject({
+      code: 'VT_SEARCH_LANG',
+      message: expect.stringMatching(/klingon.*typescript/),
+    })
   })
   it('of a file whose language its name does not tell is told which languages there are', async () => {
-    await using ws = await bootKernel({ files: { ...project, 'notes.xyz': 'log(1)\n', 'script': 'log(1)\n' } })
+    await using ws = await bootKernel({ files: { ...project, 'notes.xyz': 'log(1)\n', script: 'log(1)\n' } })
     for (const input of [{ path: 'notes.xyz' }, { paths: ['notes.xyz', 'script'] }]) {
-      expect(await refused(ws, { pattern: 'log($A)', ...input })).toMatchObject({ code: 'VT_SEARCH_LANG', message: expect.stringMatching(/notes\.xyz.*typescript.*python/) })
+      expect(await refused(ws, { pattern: 'log($A)', ...input })).toMatchObject({
+        code: 'VT_SEARCH_LANG',
+        message: expect.stringMatching(/notes\.xyz.*typescript.*python/),
+      })
     }
-    expect(await structural(ws, { pattern: 'log($A)', paths: ['notes.xyz', 'src/lib.py'] })).toMatchObject({ total_matches: 1, notices: ['VT_SEARCH_LANG_SKIPPED'] })
-    expect(await structural(ws, { pattern: 'log($A)', path: 'notes.xyz', lang: 'ts' })).toMatchObject({ total_matches: 1 })
+    expect(await structural(ws, { pattern: 'log($A)', paths: ['notes.xyz', 'src/lib.py'] })).toMatchObject({
+      total_matches: 1,
+      notices: ['VT_SEARCH_LANG_SKIPPED'],
+    })
+    expect(await structural(ws, { pattern: 'log($A)', path: 'notes.xyz', lang: 'ts' })).toMatchObject({
+      total_matches: 1,
+    })
   })
   it('with fields of another workflow or of the program is refused by name', async () => {
     await using ws = await bootKernel({ files: project })
-    expect(await refused(ws, { workflow: 'scan', pattern: 'x' })).toMatchObject({ code: 'VT_INPUT_NOT_ALLOWED', message: expect.stringMatching(/pattern.*query, rewrite.*scan/) })
+    expect(await refused(ws, { workflow: 'scan', pattern: 'x' })).toMatchObject({
+      code: 'VT_INPUT_NOT_ALLOWED',
+      message: expect.stringMatching(/pattern.*query, rewrite.*scan/),
+    })
     expect(await refused(ws, { workflow: 'test', path: 'src' })).toMatchObject({ code: 'VT_INPUT_NOT_ALLOWED' })
-    expect(await refused(ws, { pattern: 'x', update_all: true })).toMatchObject({ code: 'VT_INPUT_UNKNOWN', hint: expect.stringMatching(/ast-grep.*unified_exec/) })
+    expect(await refused(ws, { pattern: 'x', update_all: true })).toMatchObject({
+      code: 'VT_INPUT_UNKNOWN',
+      hint: expect.stringMatching(/ast-grep.*unified_exec/),
+    })
     // A flag that a sister action knows in its own sense is refused with the same way out.
-    expect(await refused(ws, { pattern: 'x', follow: true })).toMatchObject({ code: 'VT_INPUT_NOT_ALLOWED', message: expect.stringContaining('follow'), hint: expect.stringMatching(/ast-grep.*unified_exec/) })
+    expect(await refused(ws, { pattern: 'x', follow: true })).toMatchObject({
+      code: 'VT_INPUT_NOT_ALLOWED',
+      message: expect.stringContaining('follow'),
+      hint: expect.stringMatching(/ast-grep.*unified_exec/),
+    })
     expect(await refused(ws, {})).toMatchObject({ code: 'VT_INPUT_MISSING' })
-    expect(await refused(ws, { pattern: 'x', debug_query: 'ast' })).toMatchObject({ code: 'VT_INPUT_MISSING', message: expect.stringContaining('lang') })
+    expect(await refused(ws, { pattern: 'x', debug_query: 'ast' })).toMatchObject({
+      code: 'VT_INPUT_MISSING',
+      message: expect.stringContaining('lang'),
+    })
   })
   it('says what to install when the program is missing', async () => {
     process.env['VTCODE_AST_GREP_BIN'] = '/nonexistent/ast-grep'
     await using ws = await bootKernel({ files: project })
-    expect(await refused(ws, { pattern: 'log($A)', path: 'src/lib.py' })).toMatchObject({ code: 'VT_SEARCH_ENGINE_MISSING', hint: expect.stringContaining('vtcode dependencies install ast-grep') })
+    expect(await refused(ws, { pattern: 'log($A)', path: 'src/lib.py' })).toMatchObject({
+      code: 'VT_SEARCH_ENGINE_MISSING',
+      hint: expect.stringContaining('vtcode dependencies install ast-grep'),
+    })
     const rest = await structural(ws, { pattern: 'log($A)' })
     expect(rest.matches.map((match: any) => match.file)).toEqual(['src/app.ts', 'src/view.tsx'])
     expect(rest.notices).toEqual(['VT_SEARCH_LANG_SKIPPED'])
@@ -210,14 +319,29 @@ describe('a wrong query', () => {
 
 it('shows how a pattern is parsed', async () => {
   await using ws = await bootKernel({ files: project })
-  expect((await structural(ws, { pattern: 'log($A)', lang: 'ts', debug_query: 'ast' })).debug).toMatchObject({ format: 'ast', text: expect.stringContaining('call_expression') })
+  expect((await structural(ws, { pattern: 'log($A)', lang: 'ts', debug_query: 'ast' })).debug).toMatchObject({
+    format: 'ast',
+    text: expect.stringContaining('call_expression'),
+  })
 })
 
 describe('rewrite', () => {
   it('previews replacements and writes nothing', async () => {
     await using ws = await bootKernel({ files: project })
     const result = await structural(ws, { workflow: 'rewrite', pattern: 'log($A)', rewrite: 'print($A)' })
-    expect(result).toMatchObject({ total_rewrites: 3, rewrites: [{ file: 'src/app.ts', replacement: 'print(é)', replacementOffsets: { start: 19, end: 26 }, metaVariables: { single: { A: { text: 'é' } } } }, {}, {}] })
+    expect(result).toMatchObject({
+      total_rewrites: 3,
+      rewrites: [
+        {
+          file: 'src/app.ts',
+          replacement: 'print(é)',
+          replacementOffsets: { start: 19, end: 26 },
+          metaVariables: { single: { A: { text: 'é' } } },
+        },
+        {},
+        {},
+      ],
+    })
     expect(result.text).toContain('src/app.ts:1\n- log(é)\n+ print(é)')
     const page = await structural(ws, { workflow: 'rewrite', pattern: 'log($A)', rewrite: 'print($A)', max_results: 1 })
     expect(page.text).toMatch(/\n1 of 3 rewrites in 3 files \(preview, nothing written\); continue with skip=1$/)
@@ -225,42 +349,96 @@ describe('rewrite', () => {
   })
   it('substitutes captures in a template that grows to both sides', async () => {
     await using ws = await bootKernel({ files: { 'a.ts': 'const xs = [one, legacy(1), two]\n' } })
-    const { rewrites } = await structural(ws, { workflow: 'rewrite', lang: 'ts', pattern: 'legacy($A)', fix_config: { template: '+$A', expand_start: { regex: ',' }, expand_end: { regex: ',' } } })
-    expect(rewrites).toMatchObject([{ text: 'legacy(1)', replacement: '+1', replacementOffsets: { start: 15, end: 27 } }])
+    const { rewrites } = await structural(ws, {
+      workflow: 'rewrite',
+      lang: 'ts',
+      pattern: 'legacy($A)',
+      fix_config: { template: '+$A', expand_start: { regex: ',' }, expand_end: { regex: ',' } },
+    })
+    expect(rewrites).toMatchObject([
+      { text: 'legacy(1)', replacement: '+1', replacementOffsets: { start: 15, end: 27 } },
+    ])
   })
   it('needs one way to say what replaces, and refuses strange ones', async () => {
     await using ws = await bootKernel({ files: project })
-    expect(await refused(ws, { workflow: 'rewrite', pattern: 'a', rewrite: 'b', fix_config: { template: 'c' } })).toMatchObject({ code: 'VT_INPUT_CONFLICT' })
-    expect(await refused(ws, { workflow: 'rewrite', pattern: 'a', fix_config: { template: 'c', colour: 1 } })).toMatchObject({ code: 'VT_INPUT_UNKNOWN' })
+    expect(
+      await refused(ws, { workflow: 'rewrite', pattern: 'a', rewrite: 'b', fix_config: { template: 'c' } }),
+    ).toMatchObject({ code: 'VT_INPUT_CONFLICT' })
+    expect(
+      await refused(ws, { workflow: 'rewrite', pattern: 'a', fix_config: { template: 'c', colour: 1 } }),
+    ).toMatchObject({ code: 'VT_INPUT_UNKNOWN' })
   })
   it('names what is wrong with the way in which a range is to grow', async () => {
     await using ws = await bootKernel({ files: project })
-    const growing = (expand_end: object) => refused(ws, { workflow: 'rewrite', lang: 'ts', pattern: 'log($A)', fix_config: { template: 'x', expand_end } })
-    for (const expand of [{}, { stop_by: 'end' }, { regex: ',', kind: 'identifier' }]) expect(await growing(expand)).toMatchObject({ code: 'VT_INPUT_INVALID', message: expect.stringContaining('exactly one of regex, kind, pattern') })
-    expect(await growing({ regex: '(' })).toMatchObject({ code: 'VT_SEARCH_PATTERN', message: "'(' of fix_config is no regular expression: unclosed group." })
-    expect(await growing({ kind: 'nonsense' })).toMatchObject({ code: 'VT_SEARCH_KIND', message: expect.stringContaining('nonsense') })
+    const growing = (expand_end: object) =>
+      refused(ws, { workflow: 'rewrite', lang: 'ts', pattern: 'log($A)', fix_config: { template: 'x', expand_end } })
+    for (const expand of [{}, { stop_by: 'end' }, { regex: ',', kind: 'identifier' }])
+      expect(await growing(expand)).toMatchObject({
+        code: 'VT_INPUT_INVALID',
+        message: expect.stringContaining('exactly one of regex, kind, pattern'),
+      })
+    expect(await growing({ regex: '(' })).toMatchObject({
+      code: 'VT_SEARCH_PATTERN',
+      message: "'(' of fix_config is no regular expression: unclosed group.",
+    })
+    expect(await growing({ kind: 'nonsense' })).toMatchObject({
+      code: 'VT_SEARCH_KIND',
+      message: expect.stringContaining('nonsense'),
+    })
   })
   it('withholds replacements of what does not parse, says how many, and gives those beside it', async () => {
-    await using ws = await bootKernel({ files: { 'a.ts': 'log(1)\nlog(2, @@@)\nlog(3)\n', 'b.py': 'log(1)\nlog(x y)\n' } })
+    await using ws = await bootKernel({
+      files: { 'a.ts': 'log(1)\nlog(2, @@@)\nlog(3)\n', 'b.py': 'log(1)\nlog(x y)\n' },
+    })
     const ts = await structural(ws, { workflow: 'rewrite', lang: 'ts', pattern: 'log($$$A)', rewrite: 'print($$$A)' })
     expect(ts.rewrites.map(({ replacement }: any) => replacement)).toEqual(['print(1)', 'print(3)'])
     expect(ts).toMatchObject({ total_rewrites: 2, notices: ['VT_SEARCH_PARSE'] })
-    const py = await ws.call('unified_search', { action: 'structural', workflow: 'rewrite', lang: 'py', pattern: 'log($$$A)', rewrite: 'print($$$A)' })
-    expect(py).toMatchObject({ ok: true, output: { total_rewrites: 1, rewrites: [{ replacement: 'print(1)' }] }, notices: [{ code: 'VT_SEARCH_PARSE', message: expect.stringContaining('1 replacement of what does not parse is left out') }] })
+    const py = await ws.call('unified_search', {
+      action: 'structural',
+      workflow: 'rewrite',
+      lang: 'py',
+      pattern: 'log($$$A)',
+      rewrite: 'print($$$A)',
+    })
+    expect(py).toMatchObject({
+      ok: true,
+      output: { total_rewrites: 1, rewrites: [{ replacement: 'print(1)' }] },
+      notices: [
+        {
+          code: 'VT_SEARCH_PARSE',
+          message: expect.stringContaining('1 replacement of what does not parse is left out'),
+        },
+      ],
+    })
   })
   it('of a thousand files, one of them read-only, is the preview of them all and changes none', async () => {
-    const files = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`d/f${String(index).padStart(4, '0')}.ts`, `log(${index})\n`]))
+    const files = Object.fromEntries(
+      Array.from({ length: 1000 }, (_, index) => [`d/f${String(index).padStart(4, '0')}.ts`, `log(${index})\n`]),
+    )
     await using ws = await bootKernel({ files })
     chmodSync(join(ws.root, 'd/f0700.ts'), 0o444)
-    const result = await structural(ws, { workflow: 'rewrite', pattern: 'log($A)', rewrite: 'print($A)', max_results: 1000 })
+    const result = await structural(ws, {
+      workflow: 'rewrite',
+      pattern: 'log($A)',
+      rewrite: 'print($A)',
+      max_results: 1000,
+    })
     expect(result).toMatchObject({ total_rewrites: 1000, truncated: false })
     expect(result.rewrites[700]).toMatchObject({ file: 'd/f0700.ts', replacement: 'print(700)' })
     for (const [path, text] of Object.entries(files)) expect(await ws.read(path)).toBe(text)
   })
   it('refuses a replacement with a metavariable that the pattern does not bind, in each form of it', async () => {
     await using ws = await bootKernel({ files: project })
-    for (const how of [{ rewrite: 'print($B)' }, { rewrite: 'print($$$B)' }, { rewrite: 'print($A,\n  $B)' }, { fix_config: { template: 'print($B)' } }]) {
-      expect(await refused(ws, { workflow: 'rewrite', lang: 'ts', pattern: 'log($A)', ...how })).toMatchObject({ code: 'VT_SEARCH_PATTERN', message: expect.stringContaining("'$B'") })
+    for (const how of [
+      { rewrite: 'print($B)' },
+      { rewrite: 'print($$$B)' },
+      { rewrite: 'print($A,\n  $B)' },
+      { fix_config: { template: 'print($B)' } },
+    ]) {
+      expect(await refused(ws, { workflow: 'rewrite', lang: 'ts', pattern: 'log($A)', ...how })).toMatchObject({
+        code: 'VT_SEARCH_PATTERN',
+        message: expect.stringContaining("'$B'"),
+      })
     }
   })
 })
@@ -268,21 +446,30 @@ describe('rewrite', () => {
 it('finds the same again when files changed, were swapped for links that lead out, and when the temporary folder was cleared', async () => {
   await using ws = await bootKernel({ files: { 'a.py': 'log(1)\n', 'b.py': 'log(2)\nlog(3)\n' } })
   await using out = await tempWorkspace({ 'secret.py': 'log("secret")\n' })
-  const texts = async () => (await structural(ws, { pattern: 'log($A)', lang: 'py', path: '.' })).matches.map(({ file, text }: any) => `${file} ${text}`)
+  const texts = async () =>
+    (await structural(ws, { pattern: 'log($A)', lang: 'py', path: '.' })).matches.map(
+      ({ file, text }: any) => `${file} ${text}`,
+    )
   expect(await texts()).toEqual(['a.py log(1)', 'b.py log(2)', 'b.py log(3)'])
   await ws.write('a.py', 'x = 1\nlog(4)\n')
   expect(await texts()).toEqual(['a.py log(4)', 'b.py log(2)', 'b.py log(3)'])
   unlinkSync(join(ws.root, 'a.py'))
   symlinkSync(join(out.root, 'secret.py'), join(ws.root, 'a.py'))
   expect(await texts()).toEqual(['b.py log(2)', 'b.py log(3)'])
-  for (const name of readdirSync(tmpdir())) if (name.startsWith(`vtcode-links-${process.pid}-`)) rmSync(join(tmpdir(), name), { recursive: true })
+  for (const name of readdirSync(tmpdir()))
+    if (name.startsWith(`vtcode-links-${process.pid}-`)) rmSync(join(tmpdir(), name), { recursive: true })
   expect(await texts()).toEqual(['b.py log(2)', 'b.py log(3)'])
 })
 
 it('starts the program once for the search and what does not parse, once for the pattern, and not at all where a library serves the language', async () => {
   await using ws = await bootKernel({ files: project })
-  const [program, log] = [createRequire(import.meta.url)('@ast-grep/cli/postinstall.js').resolveBinaryPath() as string, join(ws.home, 'starts')]
-  writeFileSync(join(ws.home, 'counting'), `#!/bin/sh\necho "$1" >> '${log}'\nexec '${program}' "$@"\n`, { mode: 0o755 })
+  const [program, log] = [
+    createRequire(import.meta.url)('@ast-grep/cli/postinstall.js').resolveBinaryPath() as string,
+    join(ws.home, 'starts'),
+  ]
+  writeFileSync(join(ws.home, 'counting'), `#!/bin/sh\necho "$1" >> '${log}'\nexec '${program}' "$@"\n`, {
+    mode: 0o755,
+  })
   process.env['VTCODE_AST_GREP_BIN'] = join(ws.home, 'counting')
   const starts = async (input: object) => {
     writeFileSync(log, '')
@@ -301,7 +488,11 @@ it('says so when there is no room for what the program needs', async () => {
   const before = process.env['TMPDIR']
   process.env['TMPDIR'] = '/nonexistent/here'
   try {
-    expect(await refused(ws, { pattern: 'log($A)', lang: 'py' })).toMatchObject({ code: 'VT_SEARCH_FAILED', message: expect.stringContaining('/nonexistent'), hint: expect.stringContaining('TMPDIR') })
+    expect(await refused(ws, { pattern: 'log($A)', lang: 'py' })).toMatchObject({
+      code: 'VT_SEARCH_FAILED',
+      message: expect.stringContaining('/nonexistent'),
+      hint: expect.stringContaining('TMPDIR'),
+    })
   } finally {
     if (before === undefined) delete process.env['TMPDIR']
     else process.env['TMPDIR'] = before
@@ -318,7 +509,8 @@ it('answers with what is left when the program dies', async () => {
 describe('a project', () => {
   const rules: Files = {
     'sgconfig.yml': 'ruleDirs: [rules]\ntestConfigs:\n  - testDir: tests\n',
-    'rules/no-log.yml': 'id: no-log\nlanguage: TypeScript\nseverity: warning\nmessage: No $A\nmetadata:\n  owner: me\nrule:\n  pattern: log($A)\n',
+    'rules/no-log.yml':
+      'id: no-log\nlanguage: TypeScript\nseverity: warning\nmessage: No $A\nmetadata:\n  owner: me\nrule:\n  pattern: log($A)\n',
     'tests/no-log.yml': 'id: no-log\nvalid: [other(x)]\ninvalid: [other(x)]\n',
     'a.ts': 'log(1)\nlog(2)\n',
     'out/b.ts': 'log(3)\n',
@@ -328,88 +520,173 @@ describe('a project', () => {
     await using ws = await bootKernel({ files: rules })
     expect(await structural(ws, { workflow: 'scan', max_results: 1 })).toMatchObject({
       text: expect.stringMatching(/\n1 of 2 findings \(2 warnings\); continue with skip=1$/),
-      findings: [{ file: 'a.ts', rule_id: 'no-log', severity: 'warning', message: 'No 1', note: null, metadata: { owner: 'me' } }],
+      findings: [
+        {
+          file: 'a.ts',
+          rule_id: 'no-log',
+          severity: 'warning',
+          message: 'No 1',
+          note: null,
+          metadata: { owner: 'me' },
+        },
+      ],
       truncated: true,
-      summary: { total_findings: 2, returned_findings: 1, has_error_findings: false, by_severity: { warning: 2 }, by_rule: { 'no-log': 2 } },
+      summary: {
+        total_findings: 2,
+        returned_findings: 1,
+        has_error_findings: false,
+        by_severity: { warning: 2 },
+        by_rule: { 'no-log': 2 },
+      },
       next: { input: { workflow: 'scan', skip: 1 } },
     })
   })
   it('without configuration, or without the rule asked for, is refused with what there is', async () => {
     await using ws = await bootKernel({ files: { ...rules, 'sub/sgconfig.yml': '', 'sub/deep/x.ts': '' } })
     expect(await refused(ws, { workflow: 'scan', config_path: 'none.yml', path: 'sub/deep' })).toMatchObject({
-      code: 'VT_SEARCH_CONFIG_MISSING', details: { discovered_configs: ['sub/sgconfig.yml', 'sgconfig.yml'] }, next: { input: { workflow: 'inspect' } },
+      code: 'VT_SEARCH_CONFIG_MISSING',
+      details: { discovered_configs: ['sub/sgconfig.yml', 'sgconfig.yml'] },
+      next: { input: { workflow: 'inspect' } },
     })
-    expect(await refused(ws, { workflow: 'scan', filter: 'absent' })).toMatchObject({ code: 'VT_SEARCH_RULE', details: { rules: ['no-log'] } })
+    expect(await refused(ws, { workflow: 'scan', filter: 'absent' })).toMatchObject({
+      code: 'VT_SEARCH_RULE',
+      details: { rules: ['no-log'] },
+    })
   })
   it('is tested, and failing tests are an answer', async () => {
     await using ws = await bootKernel({ files: rules })
-    expect(await structural(ws, { workflow: 'test' })).toMatchObject({ passed: false, summary: { status: 'failed', failed: 1, rules: [{ id: 'no-log', cases: '.M' }] } })
+    expect(await structural(ws, { workflow: 'test' })).toMatchObject({
+      passed: false,
+      summary: { status: 'failed', failed: 1, rules: [{ id: 'no-log', cases: '.M' }] },
+    })
   })
   it('with broken configuration is refused with the reason, and inspected all the same', async () => {
-    await using ws = await bootKernel({ files: { ...rules, 'rules/bad.yml': 'id: bad\nlanguage: TypeScript\nrule: { patern: x }\n' } })
-    expect(await refused(ws, { workflow: 'scan' })).toMatchObject({ code: 'VT_SEARCH_CONFIG_INVALID', next: { input: { workflow: 'inspect' } } })
+    await using ws = await bootKernel({
+      files: { ...rules, 'rules/bad.yml': 'id: bad\nlanguage: TypeScript\nrule: { patern: x }\n' },
+    })
+    expect(await refused(ws, { workflow: 'scan' })).toMatchObject({
+      code: 'VT_SEARCH_CONFIG_INVALID',
+      next: { input: { workflow: 'inspect' } },
+    })
     await ws.write('sgconfig.yml', 'ruleDirs: [rules\nx')
-    expect(await refused(ws, { workflow: 'inspect' })).toMatchObject({ code: 'VT_SEARCH_CONFIG_INVALID', message: expect.stringMatching(/line \d+, column \d+/) })
+    expect(await refused(ws, { workflow: 'inspect' })).toMatchObject({
+      code: 'VT_SEARCH_CONFIG_INVALID',
+      message: expect.stringMatching(/line \d+, column \d+/),
+    })
     await ws.write('sgconfig.yml', 'ruleDirs: [gone]\n')
     expect(await structural(ws, { workflow: 'inspect' })).toMatchObject({ config_exists: true, missing_dirs: ['gone'] })
-    expect(await refused(ws, { workflow: 'scan' })).toMatchObject({ code: 'VT_SEARCH_CONFIG_INVALID', message: expect.not.stringContaining(ws.root) })
+    expect(await refused(ws, { workflow: 'scan' })).toMatchObject({
+      code: 'VT_SEARCH_CONFIG_INVALID',
+      message: expect.not.stringContaining(ws.root),
+    })
   })
 })
 
 describe('languages of the project file', () => {
   it('decide what a file is read as', async () => {
     await using ws = await bootKernel({
-      files: { 'sgconfig.yml': 'ruleDirs: []\nlanguageGlobs:\n  typescript: ["*.tsq", "strange/*.js"]\n  html: ["*.vue"]\n', 'a.tsq': 'log(1 as number)\n', 'strange/b.js': 'log(2 as any)\n', 'c.vue': '<p>x</p>\n' },
+      files: {
+        'sgconfig.yml': 'ruleDirs: []\nlanguageGlobs:\n  typescript: ["*.tsq", "strange/*.js"]\n  html: ["*.vue"]\n',
+        'a.tsq': 'log(1 as number)\n',
+        'strange/b.js': 'log(2 as any)\n',
+        'c.vue': '<p>x</p>\n',
+      },
     })
     const { matches } = await structural(ws, { pattern: 'log($A as $T)' })
-    expect(matches.map(({ file, language }: any) => [file, language])).toEqual([['a.tsq', 'TypeScript'], ['strange/b.js', 'TypeScript']])
-    expect((await structural(ws, { kind: 'element', lang: 'html' })).matches).toMatchObject([{ file: 'c.vue', text: '<p>x</p>' }])
+    expect(matches.map(({ file, language }: any) => [file, language])).toEqual([
+      ['a.tsq', 'TypeScript'],
+      ['strange/b.js', 'TypeScript'],
+    ])
+    expect((await structural(ws, { kind: 'element', lang: 'html' })).matches).toMatchObject([
+      { file: 'c.vue', text: '<p>x</p>' },
+    ])
   })
   it('are found inside of others where it says so', async () => {
-    const injection = 'ruleDirs: []\nlanguageInjections:\n- hostLanguage: js\n  rule:\n    pattern: styled`$CONTENT`\n  injected: css\n'
-    await using ws = await bootKernel({ files: { 'sgconfig.yml': injection, 'a.js': 'const b = styled`\n.x { color: red }\n`\n' } })
-    expect((await structural(ws, { kind: 'declaration', path: 'a.js' })).matches).toMatchObject([{ file: 'a.js', line_number: 2, language: 'Css' }])
+    const injection =
+      'ruleDirs: []\nlanguageInjections:\n- hostLanguage: js\n  rule:\n    pattern: styled`$CONTENT`\n  injected: css\n'
+    await using ws = await bootKernel({
+      files: { 'sgconfig.yml': injection, 'a.js': 'const b = styled`\n.x { color: red }\n`\n' },
+    })
+    expect((await structural(ws, { kind: 'declaration', path: 'a.js' })).matches).toMatchObject([
+      { file: 'a.js', line_number: 2, language: 'Css' },
+    ])
   })
   it('with code of their own stay off until the user trusts them in ast-grep itself', async () => {
     const custom = 'ruleDirs: [rules]\ncustomLanguages:\n  own:\n    libraryPath: own.so\n    extensions: [own]\n'
-    await using ws = await bootKernel({ files: { 'sgconfig.yml': custom, 'own.so': 'no library', 'a.own': 'x', 'b.js': 'log(1)\n', 'rules/a.yml': 'id: a\nlanguage: js\nrule: { pattern: log($A) }\n' } })
+    await using ws = await bootKernel({
+      files: {
+        'sgconfig.yml': custom,
+        'own.so': 'no library',
+        'a.own': 'x',
+        'b.js': 'log(1)\n',
+        'rules/a.yml': 'id: a\nlanguage: js\nrule: { pattern: log($A) }\n',
+      },
+    })
     expect(await structural(ws, { pattern: 'log($A)' })).toMatchObject({ matches: [{ file: 'b.js' }] })
     expect(await structural(ws, { workflow: 'scan' })).toMatchObject({ findings: [{ file: 'b.js', rule_id: 'a' }] })
   })
   it('with a real grammar of their own are read by query, scan and test once ast-grep trusts the project, not before', async () => {
     const platform = `${process.platform}-${process.arch}`
-    const grammar = join(dirname(createRequire(import.meta.url).resolve('@tree-sitter-grammars/tree-sitter-toml/package.json')), `prebuilds/${platform}/@tree-sitter-grammars+tree-sitter-toml.node`)
-    const language = 'customLanguages:\n  mine:\n    libraryPath: mine.so\n    languageSymbol: tree_sitter_toml\n    extensions: [mine]\n    expandoChar: _\n'
+    const grammar = join(
+      dirname(createRequire(import.meta.url).resolve('@tree-sitter-grammars/tree-sitter-toml/package.json')),
+      `prebuilds/${platform}/@tree-sitter-grammars+tree-sitter-toml.node`,
+    )
+    const language =
+      'customLanguages:\n  mine:\n    libraryPath: mine.so\n    languageSymbol: tree_sitter_toml\n    extensions: [mine]\n    expandoChar: _\n'
     await using ws = await bootKernel({
       files: {
         'sgconfig.yml': `ruleDirs: [rules]\ntestConfigs:\n  - testDir: tests\n${language}`,
-        'mine.so': readFileSync(grammar), 'a.mine': 'port = 1\n',
+        'mine.so': readFileSync(grammar),
+        'a.mine': 'port = 1\n',
         'rules/port.yml': 'id: port\nlanguage: mine\nmessage: Found\nrule: { kind: pair }\n',
         'tests/port.yml': 'id: port\nvalid: ["# none"]\ninvalid: []\n',
       },
     })
     process.env['AST_GREP_TRUST_DIR'] = ws.home
-    expect(await refused(ws, { workflow: 'scan' })).toMatchObject({ code: 'VT_SEARCH_CONFIG_INVALID', message: expect.stringContaining('custom languages are ignored'), hint: expect.stringContaining('--custom-languages trust') })
+    expect(await refused(ws, { workflow: 'scan' })).toMatchObject({
+      code: 'VT_SEARCH_CONFIG_INVALID',
+      message: expect.stringContaining('custom languages are ignored'),
+      hint: expect.stringContaining('--custom-languages trust'),
+    })
     expect(await refused(ws, { pattern: 'port = $A', lang: 'mine' })).toMatchObject({ code: 'VT_SEARCH_LANG' })
     writeFileSync(join(ws.home, 'trusted-configs.json'), JSON.stringify([join(ws.root, 'sgconfig.yml')]))
-    expect(await structural(ws, { workflow: 'scan' })).toMatchObject({ findings: [{ file: 'a.mine', rule_id: 'port', language: 'mine', text: 'port = 1' }] })
-    expect(await structural(ws, { workflow: 'test' })).toMatchObject({ passed: true, summary: { rules: [{ id: 'port' }] } })
-    expect(await structural(ws, { pattern: 'port = $A' })).toMatchObject({ matches: [{ file: 'a.mine', language: 'mine', text: 'port = 1' }] })
+    expect(await structural(ws, { workflow: 'scan' })).toMatchObject({
+      findings: [{ file: 'a.mine', rule_id: 'port', language: 'mine', text: 'port = 1' }],
+    })
+    expect(await structural(ws, { workflow: 'test' })).toMatchObject({
+      passed: true,
+      summary: { rules: [{ id: 'port' }] },
+    })
+    expect(await structural(ws, { pattern: 'port = $A' })).toMatchObject({
+      matches: [{ file: 'a.mine', language: 'mine', text: 'port = 1' }],
+    })
   })
 })
 
 it('gives way to the backend of a stranger, by a manifest, and the other searches stay as they are', async () => {
   await using acme = await tempWorkspace({
-    'acme_structural.yaml': 'name: acme_structural\naction: unified_search/structural\nstage: override\nmodule: ./acme_structural.js\n',
-    'acme_structural.js': "import { ok } from 'vtcode'\nexport default ({ input }) => ok({ workflow: input.workflow, matches: [], total_matches: 0, truncated: false, backend: 'acme' }, { text: input.pattern })\n",
+    'acme_structural.yaml':
+      'name: acme_structural\naction: unified_search/structural\nstage: override\nmodule: ./acme_structural.js\n',
+    'acme_structural.js':
+      "import { ok } from 'vtcode'\nexport default ({ input }) => ok({ workflow: input.workflow, matches: [], total_matches: 0, truncated: false, backend: 'acme' }, { text: input.pattern })\n",
   })
   await using ws = await bootKernel({ files: project, manifests: [acme.root] })
   // The slot's own schema, aliases and defaults stand before the stranger too.
-  expect(await structural(ws, { pattern: 'log($A)', language: 'ts' })).toMatchObject({ backend: 'acme', workflow: 'query', text: 'log($A)' })
+  expect(await structural(ws, { pattern: 'log($A)', language: 'ts' })).toMatchObject({
+    backend: 'acme',
+    workflow: 'query',
+    text: 'log($A)',
+  })
   expect(await refused(ws, { pattern: 'log($A)', path: '../outside' })).toMatchObject({ code: 'VT_PATH_OUTSIDE' })
   const claimed = (action: string) => ws.kernel.list().find(({ slot }) => slot === `unified_search/${action}`)
   expect(JSON.stringify(claimed('structural'))).toContain('acme_structural')
   expect(JSON.stringify(claimed('grep'))).not.toContain('acme')
-  expect(await ws.call('unified_search', { action: 'grep', pattern: 'log(a', literal: true })).toMatchObject({ ok: true, output: { matches: [{ file: 'src/app.ts' }, { file: 'src/lib.py' }] } })
-  expect(await ws.call('unified_search', { action: 'outline', path: 'src/lib.py' })).toMatchObject({ ok: true, output: { backend: 'ast-grep' } })
+  expect(await ws.call('unified_search', { action: 'grep', pattern: 'log(a', literal: true })).toMatchObject({
+    ok: true,
+    output: { matches: [{ file: 'src/app.ts' }, { file: 'src/lib.py' }] },
+  })
+  expect(await ws.call('unified_search', { action: 'outline', path: 'src/lib.py' })).toMatchObject({
+    ok: true,
+    output: { backend: 'ast-grep' },
+  })
 })

@@ -24,7 +24,11 @@ async function searched(answering: Answering, options: object = {}, base = ''): 
 describe('a server of SearXNG', () => {
   it.each(['', '/', '/searx', '/searx/'])('below %j serves web_search once the settings name it', async (base) => {
     const { output, seen } = await searched(found, {}, base)
-    expect(output).toMatchObject({ provider: 'searxng', count: 1, results: [{ title: 'Tapable', url: 'https://github.com/webpack/tapable', snippet: 'Hooks.' }] })
+    expect(output).toMatchObject({
+      provider: 'searxng',
+      count: 1,
+      results: [{ title: 'Tapable', url: 'https://github.com/webpack/tapable', snippet: 'Hooks.' }],
+    })
     expect(seen[0].path).toBe(`${base.replace(/\/$/, '')}/search?q=tapable+hooks&format=json`)
   })
 
@@ -43,7 +47,9 @@ describe('a server of SearXNG', () => {
 
   it('gets the headers that the settings give it; another one gets none of them', async () => {
     await using other = await serve(found, '127.0.0.2')
-    const { ok, seen } = await searched(redirect(`${other.url}/x`), { headers: { authorization: 'Bearer secret', 'x-key': 'k' } })
+    const { ok, seen } = await searched(redirect(`${other.url}/x`), {
+      headers: { authorization: 'Bearer secret', 'x-key': 'k' },
+    })
     expect(ok).toBe(true)
     expect(seen[0].headers).toMatchObject({ authorization: 'Bearer secret', 'x-key': 'k' })
     expect(other.seen[0]!.headers).not.toHaveProperty('authorization')

@@ -8,7 +8,10 @@ const mostBytes = 10 * 1024 * 1024
 const mostLayers = 2
 
 /** The first `limit` decoded bytes of a body, and whether there was more. Memory stays at the limit, whatever the body unpacks to. */
-export async function readResponseBody({ headers, body }: HttpAnswer, limit: number): Promise<{ bytes: Buffer; truncated: boolean }> {
+export async function readResponseBody(
+  { headers, body }: HttpAnswer,
+  limit: number,
+): Promise<{ bytes: Buffer; truncated: boolean }> {
   const announced = Number(one(headers['content-length']) ?? 0)
   if (announced > mostBytes) throw tooLarge(`announces ${announced} bytes`)
   const stream = decoded(body, layersOf(one(headers['content-encoding'])))
@@ -26,11 +29,20 @@ export async function readResponseBody({ headers, body }: HttpAnswer, limit: num
   return { bytes: Buffer.concat(chunks).subarray(0, limit), truncated: length > limit }
 }
 
-export const one = (value: string | string[] | undefined): string | undefined => (Array.isArray(value) ? value[0] : value)
+export const one = (value: string | string[] | undefined): string | undefined =>
+  Array.isArray(value) ? value[0] : value
 
 function layersOf(encoding = ''): string[] {
-  const layers = encoding.toLowerCase().split(',').map((name) => name.trim()).filter((name) => name !== '' && name !== 'identity')
-  if (layers.length > mostLayers) throw webFailure('VT_WEB_TYPE', `The body is packed ${layers.length} times; at most ${mostLayers} layers are unpacked.`)
+  const layers = encoding
+    .toLowerCase()
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '' && name !== 'identity')
+  if (layers.length > mostLayers)
+    throw webFailure(
+      'VT_WEB_TYPE',
+      `The body is packed ${layers.length} times; at most ${mostLayers} layers are unpacked.`,
+    )
   return layers
 }
 

@@ -20,9 +20,15 @@ export interface HttpAnswer extends AsyncDisposable {
  * One request over a connection of its own. The addresses of the host are looked up and checked where the connection is made, and it goes
  * to what was checked, so that a name cannot mean another machine a moment later. Proxies of the environment are not looked at.
  */
-export async function sendRequest(url: URL, { method, headers, body, signal }: Hop, settings: WebSettings): Promise<HttpAnswer> {
+export async function sendRequest(
+  url: URL,
+  { method, headers, body, signal }: Hop,
+  settings: WebSettings,
+): Promise<HttpAnswer> {
   const undici = await import('undici')
-  const { dispatcher, target, extra } = settings.proxy ? await throughProxy(undici, url, settings, settings.proxy) : direct(undici, url, settings)
+  const { dispatcher, target, extra } = settings.proxy
+    ? await throughProxy(undici, url, settings, settings.proxy)
+    : direct(undici, url, settings)
   const close = async () => void (await dispatcher.destroy().catch(() => {}))
   try {
     const answer = await undici.request(target, {
@@ -71,7 +77,9 @@ async function throughProxy({ ProxyAgent }: Undici, url: URL, settings: WebSetti
   return { dispatcher, target, extra: { host: url.host } }
 }
 
-const pinned = (addresses: Address[]): LookupFunction => (_host, options, done) => {
-  if (options.all) done(null, addresses)
-  else done(null, addresses[0]!.address, addresses[0]!.family)
-}
+const pinned =
+  (addresses: Address[]): LookupFunction =>
+  (_host, options, done) => {
+    if (options.all) done(null, addresses)
+    else done(null, addresses[0]!.address, addresses[0]!.family)
+  }

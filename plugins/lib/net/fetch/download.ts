@@ -8,7 +8,11 @@ import type { WebSettings } from './settings.js'
 const maxRedirects = 5
 
 /** Fetches a file as it is, by the rules of every request: each hop's host and addresses are checked. Throws VT_WEB_*. */
-export async function download(from: string, { max_bytes, signal }: { max_bytes: number; signal: AbortSignal }, settings: WebSettings): Promise<Buffer> {
+export async function download(
+  from: string,
+  { max_bytes, signal }: { max_bytes: number; signal: AbortSignal },
+  settings: WebSettings,
+): Promise<Buffer> {
   let url = readUrl(from)
   for (let hop = 0; hop <= maxRedirects; hop++) {
     checkHost(url, settings)
@@ -18,7 +22,8 @@ export async function download(from: string, { max_bytes, signal }: { max_bytes:
       url = readUrl(location, url.href)
       continue
     }
-    if (answer.status !== 200) throw webFailure('VT_WEB_HTTP', `${hostOf(url)} answers ${answer.status} to ${url.href}.`)
+    if (answer.status !== 200)
+      throw webFailure('VT_WEB_HTTP', `${hostOf(url)} answers ${answer.status} to ${url.href}.`)
     const chunks: Buffer[] = []
     let bytes = 0
     for await (const chunk of answer.body) {

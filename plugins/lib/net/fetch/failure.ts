@@ -1,7 +1,11 @@
 import { fail, VtError, type JsonObject } from '../../../../core/shapes/index.js'
 
 /** A failure of the web with a code of the slot, whose manifest has the hint. */
-export function webFailure(code: string, message: string, extra: { details?: JsonObject; hint?: string; retryable?: boolean } = {}): VtError {
+export function webFailure(
+  code: string,
+  message: string,
+  extra: { details?: JsonObject; hint?: string; retryable?: boolean } = {},
+): VtError {
   return new VtError(fail(code, message, extra).error)
 }
 

@@ -2,7 +2,11 @@ import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 /** A host as rules compare it: lower case, without final dots and without the brackets of an IPv6 address. */
-export const hostOf = (url: URL): string => url.hostname.toLowerCase().replace(/\.+$/, '').replace(/^\[|\]$/g, '')
+export const hostOf = (url: URL): string =>
+  url.hostname
+    .toLowerCase()
+    .replace(/\.+$/, '')
+    .replace(/^\[|\]$/g, '')
 
 /** Does a rule name this host? Whole labels: `example.org` is itself, `*.example.org` what lies below it, `*` everything. An address is compared as an address, however either is spelt. */
 export function names(rule: string, host: string): boolean {
@@ -28,7 +32,9 @@ function reached(address: string): ReturnType<typeof ipaddr.process> {
   if (parsed.kind() === 'ipv4') return parsed
   // Below ::/96 lies also this machine, `::1`.
   const compatible = bytes.slice(0, 12).every((byte) => byte === 0) && bytes[12] !== 0
-  const carried = compatible ? { at: 12 } : carriers.find(({ prefix }) => prefix.every((byte, at) => bytes[at] === byte))
+  const carried = compatible
+    ? { at: 12 }
+    : carriers.find(({ prefix }) => prefix.every((byte, at) => bytes[at] === byte))
   return carried ? ipaddr.fromByteArray(bytes.slice(carried.at, carried.at + 4)) : parsed
 }
 const zeros = (count: number): number[] => Array.from({ length: count }, () => 0)
@@ -40,14 +46,37 @@ const carriers = [
 
 // Where clouds hand their machines keys and settings (AWS, Azure, Google, Alibaba, Oracle, Tencent, Scaleway). One of them looks public, and no exemption is meant for any.
 const metadata = [
-  '169.254.169.254', '169.254.169.253', '169.254.170.2', '169.254.170.23', '169.254.0.23', '169.254.42.42', '168.63.129.16', '100.100.100.200', '192.0.0.192',
-  'fd00:ec2::254', 'fd00:ec2::253', 'fd00:ec2::23', 'fd20:ce::254', 'fd00:42::42',
+  '169.254.169.254',
+  '169.254.169.253',
+  '169.254.170.2',
+  '169.254.170.23',
+  '169.254.0.23',
+  '169.254.42.42',
+  '168.63.129.16',
+  '100.100.100.200',
+  '192.0.0.192',
+  'fd00:ec2::254',
+  'fd00:ec2::253',
+  'fd00:ec2::23',
+  'fd20:ce::254',
+  'fd00:42::42',
 ]
 /** Does a cloud answer here with what it knows of the machine? */
-export const isMetadata = (address: string): boolean => isIP(address) !== 0 && metadata.some((one) => ruleForbids(one, address))
+export const isMetadata = (address: string): boolean =>
+  isIP(address) !== 0 && metadata.some((one) => ruleForbids(one, address))
 
 // Names that mean this machine or this network, whatever a resolver says.
-const privateNames = ['localhost', '*.localhost', 'local', '*.local', 'internal', '*.internal', 'home.arpa', '*.home.arpa', '*.test']
+const privateNames = [
+  'localhost',
+  '*.localhost',
+  'local',
+  '*.local',
+  'internal',
+  '*.internal',
+  'home.arpa',
+  '*.home.arpa',
+  '*.test',
+]
 export const isPrivateName = (host: string): boolean => privateNames.some((rule) => names(rule, host))
 
 /**
@@ -74,7 +103,8 @@ export function ruleCovers(rule: string, address: string): boolean {
 }
 
 /** Does a rule that denies name this address, or one of IPv4 that the network may reach behind it? What is allowed goes by `ruleCovers`: there a guess would open. */
-export const ruleForbids = (rule: string, address: string): boolean => [address, ...mayBeCarried(address)].some((one) => ruleCovers(rule, one))
+export const ruleForbids = (rule: string, address: string): boolean =>
+  [address, ...mayBeCarried(address)].some((one) => ruleCovers(rule, one))
 
 /** The addresses of IPv4 that one of a translator of the own network (RFC 8215) may stand for: how long its prefix is nobody says, so all that RFC 6052 knows count. */
 function mayBeCarried(address: string): string[] {
@@ -83,4 +113,9 @@ function mayBeCarried(address: string): string[] {
   return placesOfIpv4.map((places) => places.map((at) => bytes[at]).join('.'))
 }
 const ownTranslator = [0, 0x64, 0xff, 0x9b, 0, 1]
-const placesOfIpv4 = [[6, 7, 9, 10], [7, 9, 10, 11], [9, 10, 11, 12], [12, 13, 14, 15]]
+const placesOfIpv4 = [
+  [6, 7, 9, 10],
+  [7, 9, 10, 11],
+  [9, 10, 11, 12],
+  [12, 13, 14, 15],
+]

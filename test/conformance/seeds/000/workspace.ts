@@ -2,7 +2,8 @@ import type { Boot, Files } from 'vtcode/test'
 
 /** What the rows of this document share. */
 export const files: Files = {
-  'src/app.ts': "import { a } from 'bees'\nexport class App {\n  run() {}\n  private hide() {}\n}\nexport function main() {\n  log('x', 1)\n}\n",
+  'src/app.ts':
+    "import { a } from 'bees'\nexport class App {\n  run() {}\n  private hide() {}\n}\nexport function main() {\n  log('x', 1)\n}\n",
   'src/list.ts': 'const xs = [one, legacy(), two]\n',
   'src/lib.rs': 'fn add(a: u8, b: u8) -> u8 { a + b }\n',
   'src/main.rs': `fn main() {\n${Array.from({ length: 198 }, (_, index) => `    step(${index});\n`).join('')}}\n`,
@@ -23,8 +24,10 @@ export const files: Files = {
   'sgconfig.yml': 'ruleDirs: [rules]\ntestConfigs:\n- testDir: rule-tests\nutilDirs: [utils]\n',
   'other.yml': 'ruleDirs: [more-rules]\ntestConfigs:\n- testDir: more-tests\n',
   'utils/.keep': '',
-  'rules/no-log.yml': 'id: no-log\nlanguage: TypeScript\nseverity: error\nmessage: No log\nnote: Use the logger.\nmetadata: { since: "1" }\nrule:\n  pattern: log($$$A)\n',
-  'rules/no-legacy.yml': 'id: no-legacy\nlanguage: TypeScript\nseverity: warning\nmessage: No legacy\nrule:\n  pattern: legacy()\n',
+  'rules/no-log.yml':
+    'id: no-log\nlanguage: TypeScript\nseverity: error\nmessage: No log\nnote: Use the logger.\nmetadata: { since: "1" }\nrule:\n  pattern: log($$$A)\n',
+  'rules/no-legacy.yml':
+    'id: no-legacy\nlanguage: TypeScript\nseverity: warning\nmessage: No legacy\nrule:\n  pattern: legacy()\n',
   'rule-tests/no-log-test.yml': "id: no-log\nvalid: ['x()']\ninvalid: ['log(1)']\n",
   'rule-tests/no-legacy-test.yml': "id: no-legacy\nvalid: ['x()']\ninvalid: ['legacy()']\n",
   'more-rules/no-add.yml': 'id: no-add\nlanguage: Rust\nmessage: No add\nrule:\n  kind: binary_expression\n',

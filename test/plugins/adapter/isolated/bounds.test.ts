@@ -3,13 +3,20 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bootKernel, matches, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
 
 const action = (body: string): string => `export default async (call, context) => { ${body} }\n`
-const raw = "const { writeSync } = await import('node:fs'); const n = 2; const put = (line) => { for (;;) try { return writeSync(3, line) } catch {} }; const ask = (k, method, ...args) => put(JSON.stringify({ t: 'ask', n, k, method, args }) + '\\n');"
+const raw =
+  "const { writeSync } = await import('node:fs'); const n = 2; const put = (line) => { for (;;) try { return writeSync(3, line) } catch {} }; const ask = (k, method, ...args) => put(JSON.stringify({ t: 'ask', n, k, method, args }) + '\\n');"
 const sources: Record<string, string> = {
   // What it asks for and never reads would lie in the memory of the program.
   hoards: action("for (let i = 0; i < 60; i++) void context.workspace.read('large'); while (true);"),
-  storms: action(`${raw} for (let k = 1; k <= 2000; k++) ask(k, 'workspace.stat', 'large'); await new Promise(() => {})`),
-  many: action("const all = await Promise.all(Array.from({ length: 500 }, async (_, i) => (await context.workspace.text('small')).length + (i % 50 === 0 ? (await context.call('unified_file', { action: 'read', path: 'small' })).output.content.length : 0))); return { ok: true, output: { sum: all.reduce((a, b) => a + b, 0) } }"),
-  whole: action("const found = await context.workspace.read('huge').catch((error) => error.message); return { ok: true, output: { found: typeof found === 'string' ? found : found.length } }"),
+  storms: action(
+    `${raw} for (let k = 1; k <= 2000; k++) ask(k, 'workspace.stat', 'large'); await new Promise(() => {})`,
+  ),
+  many: action(
+    "const all = await Promise.all(Array.from({ length: 500 }, async (_, i) => (await context.workspace.text('small')).length + (i % 50 === 0 ? (await context.call('unified_file', { action: 'read', path: 'small' })).output.content.length : 0))); return { ok: true, output: { sum: all.reduce((a, b) => a + b, 0) } }",
+  ),
+  whole: action(
+    "const found = await context.workspace.read('huge').catch((error) => error.message); return { ok: true, output: { found: typeof found === 'string' ? found : found.length } }",
+  ),
   floods: action("for (let i = 0; i < 5000; i++) context.changed('x:' + i); return { ok: true, output: {} }"),
 }
 
@@ -17,8 +24,16 @@ let plugins: TempWorkspace
 let vt: Booted
 const changed: string[] = []
 beforeAll(async () => {
-  const manifest = (name: string): string => `name: ${name}\ndescription: ${name}.\neffects: [read]\ninput: {}\nmodule: ./${name}.js\n`
-  plugins = await tempWorkspace(Object.fromEntries(Object.entries(sources).flatMap(([name, body]) => [[`${name}.js`, body], [`${name}.yaml`, manifest(name)]])))
+  const manifest = (name: string): string =>
+    `name: ${name}\ndescription: ${name}.\neffects: [read]\ninput: {}\nmodule: ./${name}.js\n`
+  plugins = await tempWorkspace(
+    Object.fromEntries(
+      Object.entries(sources).flatMap(([name, body]) => [
+        [`${name}.js`, body],
+        [`${name}.yaml`, manifest(name)],
+      ]),
+    ),
+  )
   vt = await bootKernel({
     manifests: [plugins.root],
     config: { plugins: { isolate: 'auto' } },
@@ -31,7 +46,8 @@ afterAll(async () => {
   await vt[Symbol.asyncDispose]()
   await plugins[Symbol.asyncDispose]()
 })
-const resident = async (): Promise<number> => Number(/VmRSS:\s+(\d+)/.exec(await readFile('/proc/self/status', 'utf8'))![1]) / 1024
+const resident = async (): Promise<number> =>
+  Number(/VmRSS:\s+(\d+)/.exec(await readFile('/proc/self/status', 'utf8'))![1]) / 1024
 
 describe('a plugin that asks the program', () => {
   it('and does not read is ended, and costs the program no more than an answer or two', async () => {
@@ -40,11 +56,17 @@ describe('a plugin that asks the program', () => {
     const watch = setInterval(() => void resident().then((now) => (most = Math.max(most, now))), 50)
     const result = await vt.call('hoards', {})
     clearInterval(watch)
-    matches(result, { ok: false, error: { code: 'VT_PLUGIN_CRASHED', message: 're:.*does not read what it asked for.*' } })
+    matches(result, {
+      ok: false,
+      error: { code: 'VT_PLUGIN_CRASHED', message: 're:.*does not read what it asked for.*' },
+    })
     expect(most - before).toBeLessThan(400)
   })
   it('for more at once than a context ever does is ended', async () => {
-    matches(await vt.call('storms', {}), { ok: false, error: { code: 'VT_PLUGIN_CRASHED', message: 're:.*more than 32 things at once.*' } })
+    matches(await vt.call('storms', {}), {
+      ok: false,
+      error: { code: 'VT_PLUGIN_CRASHED', message: 're:.*more than 32 things at once.*' },
+    })
   })
   it('through its context may ask for as much as it likes: the rest waits its turn', async () => {
     matches(await vt.call('many', {}), { ok: true, output: { sum: 500 * 3 + 10 * 3 } })

@@ -25,7 +25,9 @@ export default async ({ input }, context) => {
   } }
 }
 `
-const input = { properties: Object.fromEntries(['root', 'workspace', 'outside', 'home'].map((name) => [name, { type: 'string' }])) }
+const input = {
+  properties: Object.fromEntries(['root', 'workspace', 'outside', 'home'].map((name) => [name, { type: 'string' }])),
+}
 const server = createServer((socket) => socket.end())
 let place: TempWorkspace
 beforeAll(async () => {
@@ -37,19 +39,48 @@ afterAll(async () => {
   await place[Symbol.asyncDispose]()
 })
 
-async function tried(effects: string[], plugins: 'auto' | 'off' | 'required' = 'auto'): Promise<{ result: unknown; output: Record<string, boolean> }> {
-  const manifest = { name: 'spy', description: 'Tries.', effects, input: { properties: { ...input.properties, port: { type: 'integer' } } }, module: './spy.js' }
+async function tried(
+  effects: string[],
+  plugins: 'auto' | 'off' | 'required' = 'auto',
+): Promise<{ result: unknown; output: Record<string, boolean> }> {
+  const manifest = {
+    name: 'spy',
+    description: 'Tries.',
+    effects,
+    input: { properties: { ...input.properties, port: { type: 'integer' } } },
+    module: './spy.js',
+  }
   await using own = await tempWorkspace({ 'spy.js': spy, 'spy.yaml': JSON.stringify(manifest) })
-  await using vt = await bootKernel({ manifests: [join(own.root, 'spy.yaml')], files: { 'a.txt': 'one\n' }, config: { plugins: { isolate: 'auto' }, sandbox: { plugins } } })
+  await using vt = await bootKernel({
+    manifests: [join(own.root, 'spy.yaml')],
+    files: { 'a.txt': 'one\n' },
+    config: { plugins: { isolate: 'auto' }, sandbox: { plugins } },
+  })
   await mkdir(join(vt.home, '.vtcode'), { recursive: true })
   await writeFile(join(vt.home, '.vtcode/token'), 'x')
   const { port } = server.address() as { port: number }
-  const result = await vt.call('spy', { root: own.root, workspace: vt.root, outside: join(place.root, 'secret.txt'), home: vt.home, port })
+  const result = await vt.call('spy', {
+    root: own.root,
+    workspace: vt.root,
+    outside: join(place.root, 'secret.txt'),
+    home: vt.home,
+    port,
+  })
   return { result, output: result.ok ? (result.output as Record<string, boolean>) : {} }
 }
 
 describe('the process of a plugin in a sandbox', () => {
-  const least = { own: true, workspace: true, outside: false, home: false, changes: false, itself: false, data: true, programs: false, reached: false }
+  const least = {
+    own: true,
+    workspace: true,
+    outside: false,
+    home: false,
+    changes: false,
+    itself: false,
+    data: true,
+    programs: false,
+    reached: false,
+  }
 
   it('reads the workspace and itself, writes its data, and nothing else', async () => {
     expect((await tried(['read'])).output).toEqual(least)
@@ -73,7 +104,10 @@ describe('the process of a plugin in a sandbox', () => {
     const { PATH } = process.env
     process.env['PATH'] = '/nonexistent'
     try {
-      matches((await tried(['read'], 'required')).result, { ok: false, error: { code: 'VT_PLUGIN_IMPORT', message: 're:.*bubblewrap.*not installed.*' } })
+      matches((await tried(['read'], 'required')).result, {
+        ok: false,
+        error: { code: 'VT_PLUGIN_IMPORT', message: 're:.*bubblewrap.*not installed.*' },
+      })
       expect((await tried(['read'], 'auto')).output['outside']).toBe(true)
     } finally {
       process.env['PATH'] = PATH

@@ -10,11 +10,88 @@ const fine = 'return { ok: true, output: { fine: true } }'
 
 /** What a context answers no plugin that declared to read, each tried in turn; it returns those that were answered. */
 const methods = [
-  ...['workspace.write', 'workspace.remove', 'workspace.rename', 'workspace.copy', 'workspace.transact', 'workspace.keep', 'workspace.setAside', 'workspace.makeDirectory', 'workspace.recover', 'workspace.seal', 'workspace.seal.mark', 'workspace.seal.write'],
-  ...['workspace.constructor', 'workspace.__proto__', 'workspace.whole', 'workspace.judged', 'workspace.foreign', '__proto__', 'constructor', 'toString', 'hasOwnProperty', 'context.call', 'kernel.call', 'kernel.reload', 'reload', 'close'],
-  ...['host', 'host.reload', 'host.call', 'host.constructor', 'settings', 'settings.mcp', 'conversation', 'conversation.tracker.create', 'conversation.report.finish', 'conversation.constructor.name', 'judged', 'explain', 'session.state', 'session.end', 'plugin.options', 'signal', 'handle.write', 'handle.fd', 'handle.ref', 'handle.enter', '', 'undefined', 'null', '1'],
+  ...[
+    'workspace.write',
+    'workspace.remove',
+    'workspace.rename',
+    'workspace.copy',
+    'workspace.transact',
+    'workspace.keep',
+    'workspace.setAside',
+    'workspace.makeDirectory',
+    'workspace.recover',
+    'workspace.seal',
+    'workspace.seal.mark',
+    'workspace.seal.write',
+  ],
+  ...[
+    'workspace.constructor',
+    'workspace.__proto__',
+    'workspace.whole',
+    'workspace.judged',
+    'workspace.foreign',
+    '__proto__',
+    'constructor',
+    'toString',
+    'hasOwnProperty',
+    'context.call',
+    'kernel.call',
+    'kernel.reload',
+    'reload',
+    'close',
+  ],
+  ...[
+    'host',
+    'host.reload',
+    'host.call',
+    'host.constructor',
+    'settings',
+    'settings.mcp',
+    'conversation',
+    'conversation.tracker.create',
+    'conversation.report.finish',
+    'conversation.constructor.name',
+    'judged',
+    'explain',
+    'session.state',
+    'session.end',
+    'plugin.options',
+    'signal',
+    'handle.write',
+    'handle.fd',
+    'handle.ref',
+    'handle.enter',
+    '',
+    'undefined',
+    'null',
+    '1',
+  ],
 ]
-const paths = ['../outside.txt', '/etc/passwd', '..', 'a/../../outside.txt', 'out', 'out/x', '.env', './.env', 'sub/../.env', 'link', '/proc/self/environ', '/proc/1/environ', 'file:///etc/passwd', 'a.txt\u0000', '\u0000', 'con/../../outside.txt', '.vtcode/../../outside.txt', `${'../'.repeat(40)}etc/passwd`, '//etc/passwd', '~/.ssh/id', '$HOME/x', 'a.txt/..', 'a.txt/../../outside.txt']
+const paths = [
+  '../outside.txt',
+  '/etc/passwd',
+  '..',
+  'a/../../outside.txt',
+  'out',
+  'out/x',
+  '.env',
+  './.env',
+  'sub/../.env',
+  'link',
+  '/proc/self/environ',
+  '/proc/1/environ',
+  'file:///etc/passwd',
+  'a.txt\u0000',
+  '\u0000',
+  'con/../../outside.txt',
+  '.vtcode/../../outside.txt',
+  `${'../'.repeat(40)}etc/passwd`,
+  '//etc/passwd',
+  '~/.ssh/id',
+  '$HOME/x',
+  'a.txt/..',
+  'a.txt/../../outside.txt',
+]
 
 const sources: Record<string, string> = {
   asks: `
@@ -74,44 +151,95 @@ const answers: Record<string, string> = {
   'text instead of a result': "return 'x'",
   'neither the one nor the other': 'return { ok: 1 }',
   'an error without words': 'return { ok: false }',
-  'an error of other shapes': "return { ok: false, error: { code: { a: 1 }, message: ['x'], hint: 5, retryable: 'no' } }",
-  'a code that moves the cursor': "return { ok: false, error: { code: 'VT_\\u001b[2J', message: '\\u001b[2J\\u202e', hint: '\\u0007', retryable: false } }",
-  'a text that is none': "return { ok: true, output: {}, text: { toString: 1 } }",
-  'content of other shapes': "return { ok: true, output: {}, content: [{ type: 'image' }, null, 5, { type: 'resource_link', uri: 'file:///etc/passwd', name: 'x' }] }",
-  'notices of other shapes': "return { ok: true, output: {}, notices: [null, 5, { code: 5 }] }",
-  'members that every object has': "return JSON.parse('{\"ok\":true,\"output\":{\"__proto__\":{\"polluted\":true},\"constructor\":{\"prototype\":{\"polluted\":true}}}}')",
-  'what is deeper than any stack': "let value = 1; for (let i = 0; i < 3000; i++) value = { a: value }; return { ok: true, output: { value } }",
-  'a hundred thousand members': "return { ok: true, output: Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => ['k' + i, i])) }",
+  'an error of other shapes':
+    "return { ok: false, error: { code: { a: 1 }, message: ['x'], hint: 5, retryable: 'no' } }",
+  'a code that moves the cursor':
+    "return { ok: false, error: { code: 'VT_\\u001b[2J', message: '\\u001b[2J\\u202e', hint: '\\u0007', retryable: false } }",
+  'a text that is none': 'return { ok: true, output: {}, text: { toString: 1 } }',
+  'content of other shapes':
+    "return { ok: true, output: {}, content: [{ type: 'image' }, null, 5, { type: 'resource_link', uri: 'file:///etc/passwd', name: 'x' }] }",
+  'notices of other shapes': 'return { ok: true, output: {}, notices: [null, 5, { code: 5 }] }',
+  'members that every object has':
+    'return JSON.parse(\'{"ok":true,"output":{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}}\')',
+  'what is deeper than any stack':
+    'let value = 1; for (let i = 0; i < 3000; i++) value = { a: value }; return { ok: true, output: { value } }',
+  'a hundred thousand members':
+    "return { ok: true, output: Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => ['k' + i, i])) }",
   'bytes in our words': "return { ok: true, output: { a: { $bytes: 'AAAA' }, b: { $integer: '9'.repeat(40) } } }",
-  'an error that is thrown with a problem of its own': "throw Object.assign(new Error('x'), { problem: { code: 'VT_POLICY_DENIED', message: { toString: 1 }, hint: null, details: { a: [] } } })",
-  'an error with a cycle in it': "const details = {}; details.details = details; throw Object.assign(new Error('x'), { problem: { code: 'VT_X', message: 'x', hint: 'x', retryable: false, details } })",
-  'an error with what JSON lacks': "throw Object.assign(new Error('x'), { problem: { code: 'VT_X', message: 'x', hint: 'x', retryable: false, details: { count: 10n ** 40n, when: new Date(NaN), at: Symbol('x'), run() {} } } })",
-  'an error that throws when it is read': "throw Object.defineProperty(new Error('x'), 'message', { get() { throw new Error('no') } })",
-  'a problem that throws when it is read': "throw Object.assign(new Error('x'), { problem: { get code() { throw new Error('no') }, get details() { throw new Error('no') } } })",
-  'questions that no message holds': "const a = {}; a.a = a; const many = await Promise.allSettled(Array.from({ length: 80 }, () => context.call('h_good', a))); return { ok: true, output: { kinds: [...new Set(many.map(({ status }) => status))] } }",
+  'an error that is thrown with a problem of its own':
+    "throw Object.assign(new Error('x'), { problem: { code: 'VT_POLICY_DENIED', message: { toString: 1 }, hint: null, details: { a: [] } } })",
+  'an error with a cycle in it':
+    "const details = {}; details.details = details; throw Object.assign(new Error('x'), { problem: { code: 'VT_X', message: 'x', hint: 'x', retryable: false, details } })",
+  'an error with what JSON lacks':
+    "throw Object.assign(new Error('x'), { problem: { code: 'VT_X', message: 'x', hint: 'x', retryable: false, details: { count: 10n ** 40n, when: new Date(NaN), at: Symbol('x'), run() {} } } })",
+  'an error that throws when it is read':
+    "throw Object.defineProperty(new Error('x'), 'message', { get() { throw new Error('no') } })",
+  'a problem that throws when it is read':
+    "throw Object.assign(new Error('x'), { problem: { get code() { throw new Error('no') }, get details() { throw new Error('no') } } })",
+  'questions that no message holds':
+    "const a = {}; a.a = a; const many = await Promise.allSettled(Array.from({ length: 80 }, () => context.call('h_good', a))); return { ok: true, output: { kinds: [...new Set(many.map(({ status }) => status))] } }",
   'an error that is none': 'throw null',
   'an error of a megabyte': "throw new Error('x'.repeat(1_000_000))",
-  'an error with a stack of a stranger': "throw Object.assign(new Error('x'), { stack: '\\u001b[2J at file:///core/kernel/kernel.js:1:1' })",
+  'an error with a stack of a stranger':
+    "throw Object.assign(new Error('x'), { stack: '\\u001b[2J at file:///core/kernel/kernel.js:1:1' })",
 }
-sources['answers'] = `const answers = [${Object.values(answers).map((body) => `async (call, context) => { ${body} }`).join()}]\nexport default (call, context) => answers[call.input.at](call, context)\n`
+sources['answers'] = `const answers = [${Object.values(answers)
+  .map((body) => `async (call, context) => { ${body} }`)
+  .join()}]\nexport default (call, context) => answers[call.input.at](call, context)\n`
 
 const deep = (depth: number): string => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`
 /** Messages on the pipe. `"N"` is each number in turn. */
 const lines: Record<string, string[]> = {
   'an end that nobody asked for': ['{"t":"done","n":99999,"value":{"ok":true,"output":{"forged":true}}}'],
   'an error for every call': ['{"t":"done","n":"N","error":{"message":"forged"}}'],
-  'an error without words': ['{"t":"done","n":"N","error":{}}', '{"t":"done","n":"N","error":5}', '{"t":"done","n":"N","error":{"message":{"toString":1},"problem":{"code":"VT_X","message":null}}}'],
-  'a log of other shapes': ['{"t":"log","n":"N","level":{"a":1},"message":["\\u001b[2J"]}', '{"t":"log","n":"N"}', '{"t":"log","n":"N","level":"__proto__","message":"x"}'],
-  'progress of other shapes': ['{"t":"progress","n":"N","update":null}', '{"t":"progress","n":"N","update":5}', '{"t":"progress","n":"N","update":{"progress":"x","message":{"toString":1}}}', '{"t":"progress","n":"N"}'],
-  'changes of other shapes': ['{"t":"changed","n":"N","uri":{"toString":1}}', '{"t":"changed","n":"N","uri":"file:///etc/passwd\\u001b"}', '{"t":"changed","n":"N"}'],
-  'questions without a method': ['{"t":"ask","n":"N","k":1}', '{"t":"ask","n":"N","k":{"a":1},"method":{"toString":1},"args":5}'],
-  'arguments of other shapes': ['{"t":"ask","n":"N","k":2,"method":"workspace.read","args":[{"$bytes":"AAAA"},{"offset":{"$integer":"9999999999999999999999999999999999999999"}}]}', '{"t":"ask","n":"N","k":3,"method":"handle.read","args":[{"a":1},-1,1e300]}', '{"t":"ask","n":"N","k":4,"method":"workspace.read","args":["a.txt",{"offset":-5,"length":1e18}]}', '{"t":"ask","n":"N","k":5,"method":"call","args":[{"toString":1},null,5]}'],
+  'an error without words': [
+    '{"t":"done","n":"N","error":{}}',
+    '{"t":"done","n":"N","error":5}',
+    '{"t":"done","n":"N","error":{"message":{"toString":1},"problem":{"code":"VT_X","message":null}}}',
+  ],
+  'a log of other shapes': [
+    '{"t":"log","n":"N","level":{"a":1},"message":["\\u001b[2J"]}',
+    '{"t":"log","n":"N"}',
+    '{"t":"log","n":"N","level":"__proto__","message":"x"}',
+  ],
+  'progress of other shapes': [
+    '{"t":"progress","n":"N","update":null}',
+    '{"t":"progress","n":"N","update":5}',
+    '{"t":"progress","n":"N","update":{"progress":"x","message":{"toString":1}}}',
+    '{"t":"progress","n":"N"}',
+  ],
+  'changes of other shapes': [
+    '{"t":"changed","n":"N","uri":{"toString":1}}',
+    '{"t":"changed","n":"N","uri":"file:///etc/passwd\\u001b"}',
+    '{"t":"changed","n":"N"}',
+  ],
+  'questions without a method': [
+    '{"t":"ask","n":"N","k":1}',
+    '{"t":"ask","n":"N","k":{"a":1},"method":{"toString":1},"args":5}',
+  ],
+  'arguments of other shapes': [
+    '{"t":"ask","n":"N","k":2,"method":"workspace.read","args":[{"$bytes":"AAAA"},{"offset":{"$integer":"9999999999999999999999999999999999999999"}}]}',
+    '{"t":"ask","n":"N","k":3,"method":"handle.read","args":[{"a":1},-1,1e300]}',
+    '{"t":"ask","n":"N","k":4,"method":"workspace.read","args":["a.txt",{"offset":-5,"length":1e18}]}',
+    '{"t":"ask","n":"N","k":5,"method":"call","args":[{"toString":1},null,5]}',
+  ],
   'a message deeper than any stack': [deep(100_000)],
-  'a question deeper than any stack': [`{"t":"ask","n":"N","k":6,"method":"host.resolve","args":["unified_file",${deep(5000)}]}`],
-  'members that every object has': ['{"t":"__proto__","n":"N","__proto__":{"polluted":true}}', '{"t":"constructor","n":"__proto__"}'],
+  'a question deeper than any stack': [
+    `{"t":"ask","n":"N","k":6,"method":"host.resolve","args":["unified_file",${deep(5000)}]}`,
+  ],
+  'members that every object has': [
+    '{"t":"__proto__","n":"N","__proto__":{"polluted":true}}',
+    '{"t":"constructor","n":"__proto__"}',
+  ],
   'what is no message': ['null', '[]', '5', '"x"', '{}', '{"t":null}'],
   'text that is none': ['\u0000\u0001', '{"t":"log"', '}{'],
-  'an unknown kind': ['{"t":"exit","n":"N"}', '{"t":"call","n":"N","id":"x"}', '{"t":"load","n":"N","file":"/etc/passwd"}', '{"t":"end"}', '{"t":"ready"}'],
+  'an unknown kind': [
+    '{"t":"exit","n":"N"}',
+    '{"t":"call","n":"N","id":"x"}',
+    '{"t":"load","n":"N","file":"/etc/passwd"}',
+    '{"t":"end"}',
+    '{"t":"ready"}',
+  ],
 }
 const calls = [
   ['unified_file', { action: 'write', path: 'a.txt', content: 'changed' }],
@@ -140,12 +268,39 @@ describe.each(Object.keys(faces))('a plugin that declared to read, through %s,',
   let face: Face
   const reachOf = ({ output }: Answer): Record<string, unknown> => (output as { reach: Record<string, unknown> }).reach
   beforeAll(async () => {
-    const input = { properties: { ...Object.fromEntries(['paths', 'lines'].map((name) => [name, { type: 'array', items: { type: 'string' } }])), calls: { type: 'array' }, ...Object.fromEntries(['workspace', 'home'].map((name) => [name, { type: 'string' }])), ...Object.fromEntries(['pid', 'at'].map((name) => [name, { type: 'integer' }])) } }
+    const input = {
+      properties: {
+        ...Object.fromEntries(['paths', 'lines'].map((name) => [name, { type: 'array', items: { type: 'string' } }])),
+        calls: { type: 'array' },
+        ...Object.fromEntries(['workspace', 'home'].map((name) => [name, { type: 'string' }])),
+        ...Object.fromEntries(['pid', 'at'].map((name) => [name, { type: 'integer' }])),
+      },
+    }
     // Each is a plugin of its own, so that one that is ended is nobody else's end; no answer ends its plugin.
-    const plugins = Object.entries(sources).flatMap(([name, body]) => [[`../home/plugins/${name}.js`, body], [`../home/plugins/${name}.yaml`, JSON.stringify({ name: `h_${name}`, description: name, effects: ['read'], input, module: `./${name}.js` })]])
+    const plugins = Object.entries(sources).flatMap(([name, body]) => [
+      [`../home/plugins/${name}.js`, body],
+      [
+        `../home/plugins/${name}.yaml`,
+        JSON.stringify({ name: `h_${name}`, description: name, effects: ['read'], input, module: `./${name}.js` }),
+      ],
+    ])
     outside = await tempWorkspace({ 'outside.txt': 'SECRET' })
-    vt = await tempWorkspace({ ...Object.fromEntries(plugins), 'a.txt': 'one\n', '.env': 'SECRET', '.git/hooks/sample': '', 'sub/x': '' })
-    await vt.write('../home/.vtcode/vtcode.config.json', JSON.stringify({ manifests: ['builtin', join(vt.home, 'plugins')], plugins: { isolate: 'auto', quarantine_after: 1000 }, policy: { deny: ['Read(.env)'] }, tools: { max_repeated_tool_calls: 0 } }))
+    vt = await tempWorkspace({
+      ...Object.fromEntries(plugins),
+      'a.txt': 'one\n',
+      '.env': 'SECRET',
+      '.git/hooks/sample': '',
+      'sub/x': '',
+    })
+    await vt.write(
+      '../home/.vtcode/vtcode.config.json',
+      JSON.stringify({
+        manifests: ['builtin', join(vt.home, 'plugins')],
+        plugins: { isolate: 'auto', quarantine_after: 1000 },
+        policy: { deny: ['Read(.env)'] },
+        tools: { max_repeated_tool_calls: 0 },
+      }),
+    )
     symlinkSync(join(outside.root, 'outside.txt'), join(vt.root, 'out'))
     symlinkSync('.env', join(vt.root, 'link'))
     face = await faces[name]!({ home: vt, root: vt.root, env: { VTCODE_TEST_CANARY: 'canary' } })
@@ -159,11 +314,15 @@ describe.each(Object.keys(faces))('a plugin that declared to read, through %s,',
   /** Nothing is changed, nobody else is harmed, and the next plugin is served. */
   async function isWhole(): Promise<void> {
     expect(readFileSync(join(vt.root, 'a.txt'), 'utf8')).toBe('one\n')
-    expect([existsSync(join(vt.root, 'reached')), readdirSync(join(vt.root, '.git/hooks'))]).toEqual([false, ['sample']])
+    expect([existsSync(join(vt.root, 'reached')), readdirSync(join(vt.root, '.git/hooks'))]).toEqual([
+      false,
+      ['sample'],
+    ])
     expect(({} as { polluted?: unknown }).polluted).toBe(undefined)
     expect(await face.call('h_good', {})).toMatchObject({ ok: true, output: { slot: 'h_good' } })
     // Where each call is a process, the next one is another.
-    if (name !== 'the command line') expect(await face.call('unified_file', { action: 'read', path: 'a.txt' })).toMatchObject({ ok: true })
+    if (name !== 'the command line')
+      expect(await face.call('unified_file', { action: 'read', path: 'a.txt' })).toMatchObject({ ok: true })
   }
 
   it('gets to no file that its user hides or that lies elsewhere, by no way of asking', async () => {
@@ -184,20 +343,35 @@ describe.each(Object.keys(faces))('a plugin that declared to read, through %s,',
     await isWhole()
   })
   it('is answered by no method that is none of a context', async () => {
-    const asked = methods.flatMap((method, at) => [JSON.stringify({ t: 'ask', n: 'N', k: 100 + at, method, args: ['a.txt', 'changed', 'anything'] })])
+    const asked = methods.flatMap((method, at) => [
+      JSON.stringify({ t: 'ask', n: 'N', k: 100 + at, method, args: ['a.txt', 'changed', 'anything'] }),
+    ])
     await face.call('h_wire', { lines: asked.slice(0, 30) })
     await face.call('h_wire', { lines: asked.slice(30) })
     await isWhole()
   })
-  it.each(sampleOf(name, Object.entries(lines), 8))('may send %s on its pipe: that fails its own call at most', async (_, sent) => {
-    const result = await face.call('h_wire', { lines: sent })
-    if (!result.ok) expect(result.error!.code).toMatch(/^VT_(PLUGIN_CRASHED|CALL_\w+|X)$/)
-    await isWhole()
-  })
-  it.each(sampleOf(name, Object.keys(answers).map((kind, at) => [kind, at] as const), 8))('may answer with %s: that fails its own call at most', async (_, at) => {
+  it.each(sampleOf(name, Object.entries(lines), 8))(
+    'may send %s on its pipe: that fails its own call at most',
+    async (_, sent) => {
+      const result = await face.call('h_wire', { lines: sent })
+      if (!result.ok) expect(result.error!.code).toMatch(/^VT_(PLUGIN_CRASHED|CALL_\w+|X)$/)
+      await isWhole()
+    },
+  )
+  it.each(
+    sampleOf(
+      name,
+      Object.keys(answers).map((kind, at) => [kind, at] as const),
+      8,
+    ),
+  )('may answer with %s: that fails its own call at most', async (_, at) => {
     const result = await face.call('h_answers', { at })
     expect(result.error?.code).not.toBe('VT_PLUGIN_CRASHED')
-    expect(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/.test(result.ok ? (result.text ?? '') : `${result.error!.message}${result.error!.hint}${result.error!.code}`)).toBe(false)
+    expect(
+      /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/.test(
+        result.ok ? (result.text ?? '') : `${result.error!.message}${result.error!.hint}${result.error!.code}`,
+      ),
+    ).toBe(false)
     await isWhole()
   })
 })

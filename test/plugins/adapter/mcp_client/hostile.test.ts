@@ -14,14 +14,30 @@ type Opened = Kernel & AsyncDisposable
 /** The program as a library of the user of a workspace. */
 async function opened({ root, home }: TempWorkspace): Promise<Opened> {
   const env = { PATH: process.env['PATH'], HOME: home, VTCODE_HOME: `${home}/.vtcode` }
-  const kernel = await createKernel({ workspace: root, home, env, mode: 'full-auto', surface: 'test', waits: { restart: 20 } })
+  const kernel = await createKernel({
+    workspace: root,
+    home,
+    env,
+    mode: 'full-auto',
+    surface: 'test',
+    waits: { restart: 20 },
+  })
   return Object.assign(Object.create(kernel) as Kernel, { [Symbol.asyncDispose]: () => kernel.close() })
 }
 
 /** A user with one such server, and the program as a library of that user. */
-async function place(how: string, at = ''): Promise<TempWorkspace & { boot: () => Promise<Opened>; doctor: () => Promise<string>; asked: () => Promise<string[]> }> {
+async function place(
+  how: string,
+  at = '',
+): Promise<
+  TempWorkspace & { boot: () => Promise<Opened>; doctor: () => Promise<string>; asked: () => Promise<string[]> }
+> {
   const made = await tempWorkspace({ 'a.txt': 'one\n' })
-  const config = { automation, tools: { max_repeated_tool_calls: 0 }, mcp: { servers: { s: { command: process.execPath, args: [fixture, made.home, how, at] } } } }
+  const config = {
+    automation,
+    tools: { max_repeated_tool_calls: 0 },
+    mcp: { servers: { s: { command: process.execPath, args: [fixture, made.home, how, at] } } },
+  }
   await made.write('../home/.vtcode/vtcode.config.json', JSON.stringify(config))
   return Object.assign(made, {
     boot: () => opened(made),
@@ -30,15 +46,24 @@ async function place(how: string, at = ''): Promise<TempWorkspace & { boot: () =
   })
 }
 const echo = (vt: Kernel, text = 'x') => vt.call('mcp__s__echo', { text })
-const goesOn = async (vt: Kernel): Promise<void> => expect(await vt.call('unified_file', { action: 'read', path: 'a.txt' })).toMatchObject({ ok: true, text: 'one\n' })
-const isNamed = async ({ doctor }: { doctor: () => Promise<string> }, what: RegExp): Promise<void> => expect(await doctor()).toMatch(what)
+const goesOn = async (vt: Kernel): Promise<void> =>
+  expect(await vt.call('unified_file', { action: 'read', path: 'a.txt' })).toMatchObject({ ok: true, text: 'one\n' })
+const isNamed = async ({ doctor }: { doctor: () => Promise<string> }, what: RegExp): Promise<void> =>
+  expect(await doctor()).toMatch(what)
 
 describe('a server', () => {
   it('that changes its tools while it is called ends that call as it began, and is obeyed no further', async () => {
     await using made = await place('changing')
     await using vt = await made.boot()
     expect(await echo(vt)).toMatchObject({ ok: true, text: 'again x' })
-    await expect.poll(() => vt.diagnostics().map(({ message }) => message).join()).toContain('is not what it was')
+    await expect
+      .poll(() =>
+        vt
+          .diagnostics()
+          .map(({ message }) => message)
+          .join(),
+      )
+      .toContain('is not what it was')
     expect(await echo(vt)).toMatchObject({ ok: false, error: { code: 'VT_MCP_TOOL_CHANGED' } })
     await goesOn(vt)
     await isNamed(made, /VT_MCP_TOOL_CHANGED.* echo of the MCP server s is not what it was/)
@@ -80,7 +105,11 @@ describe('a server', () => {
   it('that closes its pipe in the middle of a message fails that call, and is started again by the next', async () => {
     await using made = await place('halfway')
     await using vt = await made.boot()
-    for (let n = 0; n < 2; n++) expect(await echo(vt)).toMatchObject({ ok: false, error: { code: 'VT_MCP_DISCONNECTED', message: expect.stringContaining('in the middle of a message') } })
+    for (let n = 0; n < 2; n++)
+      expect(await echo(vt)).toMatchObject({
+        ok: false,
+        error: { code: 'VT_MCP_DISCONNECTED', message: expect.stringContaining('in the middle of a message') },
+      })
     await goesOn(vt)
     await isNamed(made, /VT_MCP_NOTED.*it closed its pipe in the middle of a message/)
   })
@@ -88,7 +117,10 @@ describe('a server', () => {
   it('that sends 64 MB is cut off', async () => {
     await using made = await place('large')
     await using vt = await made.boot()
-    expect(await echo(vt)).toMatchObject({ ok: false, error: { code: 'VT_MCP_DISCONNECTED', message: expect.stringContaining('more than 32 MiB') } })
+    expect(await echo(vt)).toMatchObject({
+      ok: false,
+      error: { code: 'VT_MCP_DISCONNECTED', message: expect.stringContaining('more than 32 MiB') },
+    })
     await goesOn(vt)
     await isNamed(made, /VT_MCP_NOTED.*it sent a message of more than 32 MiB/)
   })
@@ -117,7 +149,10 @@ describe('a server', () => {
   ])('that dies at %s fails that call, is named, and is started again by the next', async (at, slot, input) => {
     await using made = await place('dies', at)
     await using vt = await made.boot()
-    expect(await vt.call(slot, input)).toMatchObject({ ok: false, error: { code: 'VT_MCP_DISCONNECTED', retryable: true } })
+    expect(await vt.call(slot, input)).toMatchObject({
+      ok: false,
+      error: { code: 'VT_MCP_DISCONNECTED', retryable: true },
+    })
     await goesOn(vt)
     await isNamed(made, /VT_MCP_NOTED.*it ended in the middle of a call/)
     await made.write('../home/healed', '')
@@ -128,7 +163,10 @@ describe('a server', () => {
     await using made = await place('faulty')
     await using vt = await made.boot()
     expect(await echo(vt)).toMatchObject({ ok: true })
-    const said = vt.diagnostics().filter(({ code }) => code === 'VT_MCP_NOTED').map(({ message }) => message)
+    const said = vt
+      .diagnostics()
+      .filter(({ code }) => code === 'VT_MCP_NOTED')
+      .map(({ message }) => message)
     expect(said).toEqual([
       'The MCP server s lists what cannot be used: tools[1] (broken): inputSchema.type is "string", "object" is needed.',
       'The MCP server s lists what cannot be used: tools[2]: name is a number, text is needed.',
@@ -141,11 +179,19 @@ describe('a server', () => {
 
   it('of the newest revision that lists what is no tool offers the rest too, and what is beside the point costs nothing', async () => {
     await using made = await tempWorkspace()
-    await made.write('../home/.vtcode/vtcode.config.json', JSON.stringify({ automation, mcp: { servers: { s: { command: process.execPath, args: [modern, 'faulty'] } } } }))
+    await made.write(
+      '../home/.vtcode/vtcode.config.json',
+      JSON.stringify({ automation, mcp: { servers: { s: { command: process.execPath, args: [modern, 'faulty'] } } } }),
+    )
     await using vt = await opened(made)
     expect(await vt.call('mcp__s__slow', {})).toMatchObject({ ok: true, text: 'done after 3' })
     expect(await vt.call('mcp__s__odd', {})).toMatchObject({ ok: true, output: { odd: true } })
-    expect(vt.diagnostics().filter(({ code }) => code.startsWith('VT_MCP')).map(({ message }) => message)).toEqual([
+    expect(
+      vt
+        .diagnostics()
+        .filter(({ code }) => code.startsWith('VT_MCP'))
+        .map(({ message }) => message),
+    ).toEqual([
       'The MCP server s lists what cannot be used: tools[1] (bad): inputSchema.type is "string", "object" is needed.',
       'The MCP server s lists what cannot be used: tools[2]: it is a string, an object is needed.',
       'The MCP server s lists what cannot be used: tools[3] (nameless): inputSchema is null, an object is needed.',
@@ -157,26 +203,51 @@ describe('a server', () => {
     const given = (properties: object) => ({ type: 'object', properties })
     const place = { type: 'string', 'x-mcp-header': 'Place' }
     const tools = [
-      { name: 'good', inputSchema: given({ place, more: given({ rows: { type: 'integer', 'x-mcp-header': 'Rows' }, 'x-mcp-header': { type: 'string' } }) }) },
+      {
+        name: 'good',
+        inputSchema: given({
+          place,
+          more: given({ rows: { type: 'integer', 'x-mcp-header': 'Rows' }, 'x-mcp-header': { type: 'string' } }),
+        }),
+      },
       { name: 'spaced', inputSchema: given({ place: { ...place, 'x-mcp-header': 'a b\r\nc' } }) },
       { name: 'twice', inputSchema: given({ place, other: { ...place, 'x-mcp-header': 'PLACE' } }) },
       { name: 'list', inputSchema: given({ places: { type: 'array', items: place } }) },
       { name: 'number', inputSchema: given({ place: { ...place, type: 'number' } }) },
     ]
     const cached = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' }
-    const answers: Record<string, object> = { 'server/discover': { ...cached, supportedVersions: ['2026-07-28'], capabilities: { tools: {} } }, 'tools/list': { ...cached, tools }, 'tools/call': { resultType: 'complete', content: [{ type: 'text', text: 'done' }] } }
+    const answers: Record<string, object> = {
+      'server/discover': { ...cached, supportedVersions: ['2026-07-28'], capabilities: { tools: {} } },
+      'tools/list': { ...cached, tools },
+      'tools/call': { resultType: 'complete', content: [{ type: 'text', text: 'done' }] },
+    }
     await using web = await serve((request, response, { body }) => {
       const { id, method } = JSON.parse(body || '{}') as { id?: number; method?: string }
       const result = answers[method!]
       if (request.method !== 'POST' || !result) return response.writeHead(405).end()
-      return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+      return response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ jsonrpc: '2.0', id, result }))
     })
     await using made = await tempWorkspace()
-    await made.write('../home/.vtcode/vtcode.config.json', JSON.stringify({ automation, mcp: { servers: { s: { type: 'streamable-http', url: `${web.url}/mcp` } } } }))
+    await made.write(
+      '../home/.vtcode/vtcode.config.json',
+      JSON.stringify({ automation, mcp: { servers: { s: { type: 'streamable-http', url: `${web.url}/mcp` } } } }),
+    )
     await using vt = await opened(made)
-    expect(await vt.call('mcp__s__good', { place: 'Oslo', more: { rows: 3 } })).toMatchObject({ ok: true, text: 'done' })
-    expect(web.seen.filter(({ headers }) => headers['mcp-method'] === 'tools/call').map(({ headers }) => [headers['mcp-param-place'], headers['mcp-param-rows']])).toEqual([['Oslo', '3']])
-    const named = vt.diagnostics().filter(({ code }) => code === 'VT_MCP_NOTED').map(({ message }) => /cannot be used: (.*)\.$/.exec(message)?.[1])
+    expect(await vt.call('mcp__s__good', { place: 'Oslo', more: { rows: 3 } })).toMatchObject({
+      ok: true,
+      text: 'done',
+    })
+    expect(
+      web.seen
+        .filter(({ headers }) => headers['mcp-method'] === 'tools/call')
+        .map(({ headers }) => [headers['mcp-param-place'], headers['mcp-param-rows']]),
+    ).toEqual([['Oslo', '3']])
+    const named = vt
+      .diagnostics()
+      .filter(({ code }) => code === 'VT_MCP_NOTED')
+      .map(({ message }) => /cannot be used: (.*)\.$/.exec(message)?.[1])
     expect(named).toEqual([
       'tools[1] (spaced): inputSchema.properties.place.x-mcp-header: "a b\\r\\nc" is no name of a header',
       'tools[2] (twice): inputSchema.properties.other.x-mcp-header: PLACE is the header of an earlier property',
@@ -196,7 +267,17 @@ it('where more servers are configured than may be connected, those that were onl
   const call = (name: string) => vt.call(`mcp__${name}__echo`, { text: name })
   expect(await call('a')).toMatchObject({ ok: true })
   expect(await call('b')).toMatchObject({ ok: true })
-  expect(await call('c')).toMatchObject({ ok: false, error: { code: 'VT_MCP_START', message: expect.stringContaining('2 servers are connected already, which is the most that mcp.max_connections allows') } })
+  expect(await call('c')).toMatchObject({
+    ok: false,
+    error: {
+      code: 'VT_MCP_START',
+      message: expect.stringContaining(
+        '2 servers are connected already, which is the most that mcp.max_connections allows',
+      ),
+    },
+  })
   expect(await call('a')).toMatchObject({ ok: true })
-  expect((await vtcode(made, ['doctor'])).stdout).toMatch(/MCP server c .*it could not be connected: 2 servers are connected already/)
+  expect((await vtcode(made, ['doctor'])).stdout).toMatch(
+    /MCP server c .*it could not be connected: 2 servers are connected already/,
+  )
 })

@@ -6,7 +6,8 @@ import { bootKernel, tempWorkspace, type Booted } from 'vtcode/test'
 import { serve } from '../../../support/server.js'
 
 const automation = { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net', 'mcp__*'] } }
-const boot = (server: object): Promise<Booted> => bootKernel({ config: { automation, mcp: { servers: { s: server } } } as Config })
+const boot = (server: object): Promise<Booted> =>
+  bootKernel({ config: { automation, mcp: { servers: { s: server } } } as Config })
 const deep = '['.repeat(100_000) + ']'.repeat(100_000)
 const echo = { name: 'echo', inputSchema: { type: 'object' } }
 
@@ -29,12 +30,18 @@ const onPipes = async (calls: string, tools?: string) => {
 
 it.each([
   ['no message and nested without end', 'say(deep)'],
-  ['a message whose kind nobody knows, nested without end', `say('{"jsonrpc":"2.0","id":' + id + ',"result":' + deep + '}')`],
+  [
+    'a message whose kind nobody knows, nested without end',
+    `say('{"jsonrpc":"2.0","id":' + id + ',"result":' + deep + '}')`,
+  ],
 ])('a server on pipes that sends %s loses its connection, and the program goes on', async (_, calls) => {
   const { place, server } = await onPipes(calls)
   await using _place = place
   await using vt = await boot(server)
-  expect(await vt.call('mcp__s__echo', {})).toMatchObject({ ok: false, error: { code: 'VT_MCP_DISCONNECTED', message: expect.stringContaining('cannot be read') } })
+  expect(await vt.call('mcp__s__echo', {})).toMatchObject({
+    ok: false,
+    error: { code: 'VT_MCP_DISCONNECTED', message: expect.stringContaining('cannot be read') },
+  })
   expect(await vt.call('unified_search', { action: 'list' })).toMatchObject({ ok: true })
 })
 
@@ -48,54 +55,92 @@ it('a server of the transport of 2024 that sends what is nested without end lose
     let body = ''
     for await (const chunk of request) body += String(chunk)
     response.writeHead(202).end()
-    const { id, method, params } = JSON.parse(body) as { id?: number; method: string; params: { protocolVersion: string } }
-    const ok = (result: string) => void stream!.write(`event: message\ndata: {"jsonrpc":"2.0","id":${id},"result":${result}}\n\n`)
-    if (method === 'initialize') ok(JSON.stringify({ protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } }))
+    const { id, method, params } = JSON.parse(body) as {
+      id?: number
+      method: string
+      params: { protocolVersion: string }
+    }
+    const ok = (result: string) =>
+      void stream!.write(`event: message\ndata: {"jsonrpc":"2.0","id":${id},"result":${result}}\n\n`)
+    if (method === 'initialize')
+      ok(
+        JSON.stringify({
+          protocolVersion: params.protocolVersion,
+          capabilities: { tools: {} },
+          serverInfo: { name: 's', version: '1' },
+        }),
+      )
     if (method === 'tools/list') ok(JSON.stringify({ tools: [echo] }))
     if (method === 'tools/call') ok(`{"content":[],"structuredContent":{"a":${deep}}}`)
   })
   await new Promise<void>((resolve) => web.listen(0, '127.0.0.1', resolve))
-  await using vt = await boot({ type: 'sse', url: `http://127.0.0.1:${(web.address() as AddressInfo).port}/sse`, tool_timeout_secs: 4 })
+  await using vt = await boot({
+    type: 'sse',
+    url: `http://127.0.0.1:${(web.address() as AddressInfo).port}/sse`,
+    tool_timeout_secs: 4,
+  })
   expect(await vt.call('mcp__s__echo', {})).toMatchObject({ ok: false })
   expect(await vt.call('unified_search', { action: 'list' })).toMatchObject({ ok: true })
   web.closeAllConnections()
   web.close()
 })
 
-it.each([['sse'], ['streamable-http']])('a server by %s that redirects to another origin gets nothing sent there: no header of the settings, no request', async (type) => {
-  const asked: unknown[] = []
-  const listen = async (server: ReturnType<typeof createServer>) => {
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  }
-  const other = createServer(({ headers }, response) => {
-    asked.push(headers['x-api-key'])
-    response.writeHead(404).end()
-  })
-  const away = await listen(other)
-  const web = createServer((_, response) => void response.writeHead(307, { location: `${away}/sse` }).end())
-  await using vt = await boot({ type, url: `${await listen(web)}/sse`, headers: { 'x-api-key': 'k-12345678' }, startup_timeout_secs: 5 })
-  expect(await vt.call('mcp__s__echo', {})).toMatchObject({ ok: false })
-  expect(asked).toEqual([])
-  for (const server of [web, other]) server.close()
-})
+it.each([['sse'], ['streamable-http']])(
+  'a server by %s that redirects to another origin gets nothing sent there: no header of the settings, no request',
+  async (type) => {
+    const asked: unknown[] = []
+    const listen = async (server: ReturnType<typeof createServer>) => {
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+      return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    }
+    const other = createServer(({ headers }, response) => {
+      asked.push(headers['x-api-key'])
+      response.writeHead(404).end()
+    })
+    const away = await listen(other)
+    const web = createServer((_, response) => void response.writeHead(307, { location: `${away}/sse` }).end())
+    await using vt = await boot({
+      type,
+      url: `${await listen(web)}/sse`,
+      headers: { 'x-api-key': 'k-12345678' },
+      startup_timeout_secs: 5,
+    })
+    expect(await vt.call('mcp__s__echo', {})).toMatchObject({ ok: false })
+    expect(asked).toEqual([])
+    for (const server of [web, other]) server.close()
+  },
+)
 
-it.each([['sse'], ['streamable-http']])('a server by %s whose stream ends again and again, and is to be opened anew at once, is asked for it once a second', async (type) => {
-  await using server = await serve((request, response, { body }) => {
-    if (request.method === 'GET') return response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`retry: 0\n\n${type === 'sse' ? 'event: endpoint\ndata: /mcp\n\n' : ''}`)
-    const { id, method } = JSON.parse(body) as { id?: number; method: string }
-    if (id === undefined) return response.writeHead(202).end()
-    const result = method === 'initialize' ? { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } } : method === 'tools/list' ? { tools: [echo] } : { content: [] }
-    return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result }))
-  })
-  const began = performance.now()
-  await using vt = await boot({ type, url: `${server.url}/mcp`, lazy: false, startup_timeout_secs: 2 })
-  expect(await vt.call('mcp__s__echo', {})).toMatchObject({ ok: type !== 'sse' })
-  const opened = () => server.seen.filter(({ method }) => method === 'GET').length
-  while (performance.now() - began < 2_000 || (opened() < 3 && performance.now() - began < 30_000)) expect(await vt.call('unified_search', { action: 'list' })).toMatchObject({ ok: true })
-  expect(opened()).toBeGreaterThan(2)
-  expect(opened()).toBeLessThanOrEqual(8 + Math.ceil((performance.now() - began) / 1000) + 1)
-})
+it.each([['sse'], ['streamable-http']])(
+  'a server by %s whose stream ends again and again, and is to be opened anew at once, is asked for it once a second',
+  async (type) => {
+    await using server = await serve((request, response, { body }) => {
+      if (request.method === 'GET')
+        return response
+          .writeHead(200, { 'content-type': 'text/event-stream' })
+          .end(`retry: 0\n\n${type === 'sse' ? 'event: endpoint\ndata: /mcp\n\n' : ''}`)
+      const { id, method } = JSON.parse(body) as { id?: number; method: string }
+      if (id === undefined) return response.writeHead(202).end()
+      const result =
+        method === 'initialize'
+          ? { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } }
+          : method === 'tools/list'
+            ? { tools: [echo] }
+            : { content: [] }
+      return response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+    })
+    const began = performance.now()
+    await using vt = await boot({ type, url: `${server.url}/mcp`, lazy: false, startup_timeout_secs: 2 })
+    expect(await vt.call('mcp__s__echo', {})).toMatchObject({ ok: type !== 'sse' })
+    const opened = () => server.seen.filter(({ method }) => method === 'GET').length
+    while (performance.now() - began < 2_000 || (opened() < 3 && performance.now() - began < 30_000))
+      expect(await vt.call('unified_search', { action: 'list' })).toMatchObject({ ok: true })
+    expect(opened()).toBeGreaterThan(2)
+    expect(opened()).toBeLessThanOrEqual(8 + Math.ceil((performance.now() - began) / 1000) + 1)
+  },
+)
 
 it('a server on pipes that asks and does not read is not answered into memory', async () => {
   // It says how many of its questions were taken from it before it was ended.
@@ -116,12 +161,15 @@ it('a server on pipes that asks and does not read is not answered into memory', 
 })
 
 it('a server that offers more tools than anybody can be told of offers none, and one with as many as may be is listed', async () => {
-  const list = (count: number) => `Array.from({ length: ${count} }, (_, n) => ({ name: 't' + n, inputSchema: { type: 'object' } }))`
+  const list = (count: number) =>
+    `Array.from({ length: ${count} }, (_, n) => ({ name: 't' + n, inputSchema: { type: 'object' } }))`
   const many = await onPipes('ok({ content: [] })', list(2_001))
   const most = await onPipes('ok({ content: [] })', list(2_000))
   await using _many = many.place
   await using _most = most.place
-  await using vt = await bootKernel({ config: { automation, mcp: { servers: { many: many.server, most: most.server } } } as Config })
+  await using vt = await bootKernel({
+    config: { automation, mcp: { servers: { many: many.server, most: most.server } } } as Config,
+  })
   expect(vt.kernel.diagnostics().find(({ code }) => code === 'VT_MCP_START')?.message).toMatch(/many.*2001 tools.*2000/)
   // A glob in full-auto's list is told of none of them.
   expect(vt.kernel.diagnostics().map(({ code }) => code)).not.toContain('VT_POLICY_ONE_SPELLING')

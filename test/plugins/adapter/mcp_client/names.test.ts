@@ -6,14 +6,27 @@ import { bootKernel, tempWorkspace, type Booted, type TempWorkspace } from 'vtco
 
 const fixture = fileURLToPath(new URL('../../../fixtures/mcp/server.mjs', import.meta.url))
 const automation = { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net'] } }
-const tool = (name: string, description = `The tool ${name}.`): object => ({ name, description, inputSchema: { type: 'object', properties: { text: { type: 'string' } } } })
-const slots = ({ kernel }: Booted): string[] => kernel.list().map(({ slot }) => slot).filter((slot) => slot.startsWith('mcp__'))
+const tool = (name: string, description = `The tool ${name}.`): object => ({
+  name,
+  description,
+  inputSchema: { type: 'object', properties: { text: { type: 'string' } } },
+})
+const slots = ({ kernel }: Booted): string[] =>
+  kernel
+    .list()
+    .map(({ slot }) => slot)
+    .filter((slot) => slot.startsWith('mcp__'))
 
 /** A package with one server, and the program with it. */
-async function packaged(names: string[], more: Config = {}): Promise<{ vt: Booted; place: TempWorkspace } & AsyncDisposable> {
+async function packaged(
+  names: string[],
+  more: Config = {},
+): Promise<{ vt: Booted; place: TempWorkspace } & AsyncDisposable> {
   const place = await tempWorkspace({
     'codex-security/.codex-plugin/plugin.json': JSON.stringify({ name: 'codex-security' }),
-    'codex-security/.mcp.json': JSON.stringify({ mcpServers: { 'codex-security': { command: 'node', args: [fixture, '${PLUGIN_ROOT}'] } } }),
+    'codex-security/.mcp.json': JSON.stringify({
+      mcpServers: { 'codex-security': { command: 'node', args: [fixture, '${PLUGIN_ROOT}'] } },
+    }),
     'codex-security/tools.json': JSON.stringify(names.map((name) => tool(name))),
   })
   const vt = await bootKernel({ manifests: [join(place.root, 'codex-security')], config: { automation, ...more } })
@@ -29,16 +42,25 @@ describe('a name that is too long for wires', () => {
     expect(names).toContain('mcp__plugin_codex-security_codex-security__scan')
     expect(names.find((name) => name.endsWith(`__${long}`))).toMatch(/^mcp__codex-security_[0-9a-f]{8}__set_/)
     // Where what is left of the server would be less than its hash, the tool is cut as well.
-    expect(names.find((name) => name.includes('xxxx'))).toMatch(/^mcp__plugin_codex-security_codex-security__x+_[0-9a-f]{8}$/)
+    expect(names.find((name) => name.includes('xxxx'))).toMatch(
+      /^mcp__plugin_codex-security_codex-security__x+_[0-9a-f]{8}$/,
+    )
     for (const name of names) expect(await made.vt.call(name, { text: 'a' })).toMatchObject({ ok: true })
   })
 
   it('is known whole to rules: what they say of the server holds for it, and for no other of a like name', async () => {
     const whole = `mcp__plugin_codex-security_codex-security__${long}`
-    for (const rule of [whole, 'mcp__plugin_codex-security_codex-security', 'mcp__plugin_codex-security_codex-security__*']) {
+    for (const rule of [
+      whole,
+      'mcp__plugin_codex-security_codex-security',
+      'mcp__plugin_codex-security_codex-security__*',
+    ]) {
       await using made = await packaged([long, 'scan'], { policy: { deny: [rule] } } as Config)
       const name = slots(made.vt).find((one) => one.endsWith(long))!
-      expect([rule, await made.vt.call(name, { text: 'a' })]).toMatchObject([rule, { ok: false, error: { code: 'VT_POLICY_DENIED' } }])
+      expect([rule, await made.vt.call(name, { text: 'a' })]).toMatchObject([
+        rule,
+        { ok: false, error: { code: 'VT_POLICY_DENIED' } },
+      ])
       expect(made.vt.kernel.diagnostics().filter(({ code }) => code === 'VT_POLICY_UNKNOWN_TOOL')).toEqual([])
     }
     const verdict = async (rule: string) => {
@@ -52,19 +74,29 @@ describe('a name that is too long for wires', () => {
 
   it('can be called whole', async () => {
     await using made = await packaged([long])
-    expect(await made.vt.call(`mcp__plugin_codex-security_codex-security__${long}`, { text: 'a' })).toMatchObject({ ok: true })
+    expect(await made.vt.call(`mcp__plugin_codex-security_codex-security__${long}`, { text: 'a' })).toMatchObject({
+      ok: true,
+    })
   })
 })
 
 it('a long description is told whole up to 4 KB where it is looked for, and its beginning in lists, which say so', async () => {
   const texts = (length: number) => `Begins here. ${'word '.repeat(length / 5)}ends here.`
-  await using place = await tempWorkspace({ 'tools.json': JSON.stringify([tool('long', texts(3_900)), tool('longer', texts(9_000)), tool('short', texts(200))]) })
-  await using vt = await bootKernel({ config: { automation, mcp: { servers: { s: { command: process.execPath, args: [fixture, place.root] } } } } as Config })
+  await using place = await tempWorkspace({
+    'tools.json': JSON.stringify([tool('long', texts(3_900)), tool('longer', texts(9_000)), tool('short', texts(200))]),
+  })
+  await using vt = await bootKernel({
+    config: {
+      automation,
+      mcp: { servers: { s: { command: process.execPath, args: [fixture, place.root] } } },
+    } as Config,
+  })
   const listed = (name: string) => vt.kernel.tools().find((one) => one.name === `mcp__s__${name}`)!.description
   expect(listed('short')).toBe(texts(200))
   expect(listed('long')).toMatch(/^Begins here\. [\s\S]*… \(cut, of 39\d\d characters\)$/)
   expect(listed('long').length).toBeLessThanOrEqual(1_024)
-  const found = async (name: string) => ((await vt.call('unified_search', { action: 'tools', keyword: `mcp__s__${name}` })) as { text: string }).text
+  const found = async (name: string) =>
+    ((await vt.call('unified_search', { action: 'tools', keyword: `mcp__s__${name}` })) as { text: string }).text
   expect(await found('long')).toContain('word ends here.')
   expect(await found('longer')).toMatch(/… \(cut, of 90\d\d characters\)/)
   expect(await found('longer')).not.toContain('ends here.')

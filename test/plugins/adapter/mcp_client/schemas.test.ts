@@ -8,13 +8,20 @@ import { call, home, startPeer, vtcode as agent } from '../../../support/peer.js
 import { bin, surroundings, vtcode } from '../../../support/program.js'
 
 const fixture = fileURLToPath(new URL('../../../fixtures/mcp/schemas.mjs', import.meta.url))
-const config = { automation: { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net'] } }, mcp: { servers: { s: { command: process.execPath, args: [fixture] } } } } as Config
+const config = {
+  automation: { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net'] } },
+  mcp: { servers: { s: { command: process.execPath, args: [fixture] } } },
+} as Config
 
 /** A tool, what a caller gives it, and what has to reach the server; without the third the same. */
 const reaches: [string, object, object?][] = [
   ['unassign', { issue: 7, assignee: null }],
   ['unassign', { issue: 7, assignee: 'ada' }],
-  ['nullable', { any_of: null, referred: null, choice: null, untyped: null, open_api: null, never: null }, { any_of: null, referred: null, choice: null, untyped: null, open_api: null }],
+  [
+    'nullable',
+    { any_of: null, referred: null, choice: null, untyped: null, open_api: null, never: null },
+    { any_of: null, referred: null, choice: null, untyped: null, open_api: null },
+  ],
   ['anything', { a: 1, input: { deep: [null] }, 'x.0': '', response_formats: null }],
   ['anything', { params: { a: 1 } }],
   ['set_env', { PATH: '/bin', path: '/sbin', EMPTY: '' }],
@@ -50,7 +57,8 @@ describe('what a foreign schema allows reaches the server', () => {
       const result = await vt.call(`mcp__s__${tool}`, input)
       expect([tool, result.ok ? JSON.parse(result.text!) : result.error]).toEqual([tool, arrives])
     }
-    for (const [tool, input, code] of refused) expect([tool, await vt.call(`mcp__s__${tool}`, input)]).toMatchObject([tool, { ok: false, error: { code } }])
+    for (const [tool, input, code] of refused)
+      expect([tool, await vt.call(`mcp__s__${tool}`, input)]).toMatchObject([tool, { ok: false, error: { code } }])
     expect(vt.kernel.diagnostics().filter(({ message }) => message.includes('mcp__s__'))).toEqual([])
   })
 
@@ -68,7 +76,10 @@ describe('what a foreign schema allows reaches the server', () => {
       expect(stderr).toBe('')
       return JSON.parse(JSON.parse(stdout).text)
     }
-    expect(await said('mcp__s__unassign', '--input', '{"issue":7,"assignee":null}')).toEqual({ issue: 7, assignee: null })
+    expect(await said('mcp__s__unassign', '--input', '{"issue":7,"assignee":null}')).toEqual({
+      issue: 7,
+      assignee: null,
+    })
     expect(await said('mcp__s__set_env', '--PATH', '/bin', '--path', '/sbin')).toEqual({ PATH: '/bin', path: '/sbin' })
     expect(await said('mcp__s__either', '--id', '1')).toEqual({ id: 1 })
   })
@@ -76,11 +87,25 @@ describe('what a foreign schema allows reaches the server', () => {
   it('over MCP', async () => {
     await using place = await withServer()
     const client = new Client({ name: 'test', version: '1' })
-    await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, '--mode', 'full-auto', 'mcp'], cwd: place.root, env: surroundings(place), stderr: 'ignore' }))
+    await client.connect(
+      new StdioClientTransport({
+        command: process.execPath,
+        args: [bin, '--mode', 'full-auto', 'mcp'],
+        cwd: place.root,
+        env: surroundings(place),
+        stderr: 'ignore',
+      }),
+    )
     const { tools } = await client.listTools()
-    expect(tools.find(({ name }) => name === 'mcp__s__either')?.inputSchema.properties).toMatchObject({ id: { type: 'integer' }, name: { type: 'string' } })
+    expect(tools.find(({ name }) => name === 'mcp__s__either')?.inputSchema.properties).toMatchObject({
+      id: { type: 'integer' },
+      name: { type: 'string' },
+    })
     for (const [tool, input, arrives = input] of reaches) {
-      const { content } = await client.callTool({ name: `mcp__s__${tool}`, arguments: input as Record<string, unknown> })
+      const { content } = await client.callTool({
+        name: `mcp__s__${tool}`,
+        arguments: input as Record<string, unknown>,
+      })
       expect([tool, JSON.parse((content as { text: string }[])[0]!.text)]).toEqual([tool, arrives])
     }
     await client.close()
@@ -92,7 +117,9 @@ describe('what a foreign schema allows reaches the server', () => {
     await using place = await home(peer, {}, { settings: config })
     const { code, err } = await agent(place, ['--mode', 'full-auto', 'exec', 'call them'])
     expect([code, err]).toEqual([0, expect.stringContaining('success')])
-    const answers = peer.bodies[1].messages.filter(({ role }: { role: string }) => role === 'tool').map(({ content }: { content: string }) => JSON.parse(content))
+    const answers = peer.bodies[1].messages
+      .filter(({ role }: { role: string }) => role === 'tool')
+      .map(({ content }: { content: string }) => JSON.parse(content))
     expect(answers).toEqual(reaches.map(([, input, arrives = input]) => arrives))
   })
 })

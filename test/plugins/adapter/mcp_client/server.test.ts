@@ -8,24 +8,45 @@ import { remote } from '../../../support/remote.js'
 
 const fixture = fileURLToPath(new URL('../../../fixtures/mcp/server.mjs', import.meta.url))
 const automation = { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net', 'mcp__*'] } }
-const tools = (...names: string[]): string => JSON.stringify(names.map((name) => ({ name, description: `The tool ${name}.`, inputSchema: { type: 'object', properties: { n: { type: 'integer' } } } })))
-const boot = (server: object, waits: Partial<Waits> = {}): Promise<Booted> => bootKernel({ waits, config: { automation, mcp: { servers: { s: server } } } as Config })
+const tools = (...names: string[]): string =>
+  JSON.stringify(
+    names.map((name) => ({
+      name,
+      description: `The tool ${name}.`,
+      inputSchema: { type: 'object', properties: { n: { type: 'integer' } } },
+    })),
+  )
+const boot = (server: object, waits: Partial<Waits> = {}): Promise<Booted> =>
+  bootKernel({ waits, config: { automation, mcp: { servers: { s: server } } } as Config })
 
 it('a server that fails six times in a row is left alone until somebody reloads; everything else works', async () => {
   await using place = await tempWorkspace({ 'tools.json': tools('die', 'echo') })
-  await using vt = await boot({ command: process.execPath, args: [fixture, place.root], startup_timeout_secs: 20 }, { restart: 20 })
+  await using vt = await boot(
+    { command: process.execPath, args: [fixture, place.root], startup_timeout_secs: 20 },
+    { restart: 20 },
+  )
   const starts = async (): Promise<number> => (await place.read('starts'))!.split('\n').length - 1
   matches(await vt.call('mcp__s__die', {}), { ok: false, error: { code: 'VT_MCP_DISCONNECTED' } })
   await writeFile(join(place.root, 'dead'), 'true')
   // Each start waits longer than the one before: 1, 2, 4, 8, 16 times the shortest pause.
   const began = Date.now()
-  for (let n = 0; n < 5; n++) matches(await vt.call('mcp__s__echo', { n }), { ok: false, error: { code: 'VT_MCP_START', details: { stderr_tail: 're:.*no licence.*' } } })
+  for (let n = 0; n < 5; n++)
+    matches(await vt.call('mcp__s__echo', { n }), {
+      ok: false,
+      error: { code: 'VT_MCP_START', details: { stderr_tail: 're:.*no licence.*' } },
+    })
   expect(Date.now() - began).toBeGreaterThan(600)
   const before = await starts()
   expect(before).toBeGreaterThanOrEqual(6)
-  matches(await vt.call('mcp__s__echo', {}), { ok: false, error: { code: 'VT_MCP_START', message: 're:.*6 times in a row.*not started again.*' } })
+  matches(await vt.call('mcp__s__echo', {}), {
+    ok: false,
+    error: { code: 'VT_MCP_START', message: 're:.*6 times in a row.*not started again.*' },
+  })
   expect(await starts()).toBe(before)
-  matches(vt.kernel.inspection.contributions().find(({ id }) => id === 'call:s'), { state: 'quarantined', reason: 're:.*6 times.*' })
+  matches(
+    vt.kernel.inspection.contributions().find(({ id }) => id === 'call:s'),
+    { state: 'quarantined', reason: 're:.*6 times.*' },
+  )
   matches(await vt.call('unified_search', { action: 'list' }), { ok: true })
   await rm(join(place.root, 'dead'))
   await vt.kernel.reload()
@@ -36,43 +57,73 @@ it('what a server asks its user goes to whoever can be asked, and is declined wi
   await using place = await tempWorkspace({ 'tools.json': tools('elicit', 'sample', 'roots') })
   await using vt = await boot({ command: process.execPath, args: [fixture, place.root] })
   const seen: string[] = []
-  const asker = (answers: Awaited<ReturnType<Asker>>): Asker => async (questions) => {
-    seen.push(...questions.map(({ id, header, question, options }) => `${id}: ${header}: ${question.split('\n').join('|')} ${(options ?? []).map(({ label }) => label).join('/')}`))
-    return answers
-  }
+  const asker =
+    (answers: Awaited<ReturnType<Asker>>): Asker =>
+    async (questions) => {
+      seen.push(
+        ...questions.map(
+          ({ id, header, question, options }) =>
+            `${id}: ${header}: ${question.split('\n').join('|')} ${(options ?? []).map(({ label }) => label).join('/')}`,
+        ),
+      )
+      return answers
+    }
   const elicited = (ask?: Asker) => vt.call('mcp__s__elicit', {}, ask && { ask })
-  matches(await elicited(asker({ colour: { selected: ['blue'] }, count: { selected: [], other: '3' } })), { ok: true, output: { result: { action: 'accept', content: { colour: 'blue', count: 3 } } } })
-  expect(seen).toEqual(['colour: call:s: The MCP server call:s asks: > Which one? > colour red/blue', 'count: call:s: The MCP server call:s asks: > count '])
+  matches(await elicited(asker({ colour: { selected: ['blue'] }, count: { selected: [], other: '3' } })), {
+    ok: true,
+    output: { result: { action: 'accept', content: { colour: 'blue', count: 3 } } },
+  })
+  expect(seen).toEqual([
+    'colour: call:s: The MCP server call:s asks: > Which one? > colour red/blue',
+    'count: call:s: The MCP server call:s asks: > count ',
+  ])
   matches(await elicited(asker(undefined)), { ok: true, output: { result: { action: 'decline' } } })
-  matches(await elicited(asker({ count: { selected: [], other: '3' } })), { ok: true, output: { result: { action: 'decline' } } })
+  matches(await elicited(asker({ count: { selected: [], other: '3' } })), {
+    ok: true,
+    output: { result: { action: 'decline' } },
+  })
   matches(await elicited(), { ok: true, output: { result: { action: 'decline' } } })
   matches(await vt.call('mcp__s__sample', {}), { ok: true, output: { error: { code: -32601 } } })
-  matches(await vt.call('mcp__s__roots', {}), { ok: true, output: { result: { roots: [{ uri: `file://${vt.root}` }] } } })
+  matches(await vt.call('mcp__s__roots', {}), {
+    ok: true,
+    output: { result: { roots: [{ uri: `file://${vt.root}` }] } },
+  })
 })
 
 it('what a server asks goes to the caller of the calls under way, and among several callers to nobody', async () => {
   await using place = await tempWorkspace({ 'tools.json': tools('elicit', 'hang') })
   await using vt = await boot({ command: process.execPath, args: [fixture, place.root] })
   const asked: string[] = []
-  const asker = (name: string): Asker => async (questions) => {
-    asked.push(name)
-    return { [questions[0]!.id]: { selected: ['red'] } }
-  }
+  const asker =
+    (name: string): Asker =>
+    async (questions) => {
+      asked.push(name)
+      return { [questions[0]!.id]: { selected: ['red'] } }
+    }
   const stop = new AbortController()
   const other = vt.kernel.call('mcp__s__hang', {}, { session: 'other', signal: stop.signal, ask: asker('other') })
   await expect.poll(() => place.read('hanging')).toBe('.')
   asked.length = 0
-  matches(await vt.kernel.call('mcp__s__elicit', {}, { session: 'mine', ask: asker('mine') }), { ok: true, output: { result: { action: 'decline' } } })
+  matches(await vt.kernel.call('mcp__s__elicit', {}, { session: 'mine', ask: asker('mine') }), {
+    ok: true,
+    output: { result: { action: 'decline' } },
+  })
   expect(asked).toEqual([])
   stop.abort()
   await other
-  matches(await vt.kernel.call('mcp__s__elicit', {}, { session: 'mine', ask: asker('mine') }), { ok: true, output: { result: { action: 'accept', content: { colour: 'red' } } } })
+  matches(await vt.kernel.call('mcp__s__elicit', {}, { session: 'mine', ask: asker('mine') }), {
+    ok: true,
+    output: { result: { action: 'accept', content: { colour: 'red' } } },
+  })
   expect(asked).toEqual(['mine'])
   // Several calls of one session have one person behind them.
   const again = new AbortController()
   const own = vt.kernel.call('mcp__s__hang', {}, { session: 'mine', signal: again.signal, ask: asker('mine') })
   await expect.poll(() => place.read('hanging')).toBe('..')
-  matches(await vt.kernel.call('mcp__s__elicit', {}, { session: 'mine', ask: asker('mine') }), { ok: true, output: { result: { action: 'accept' } } })
+  matches(await vt.kernel.call('mcp__s__elicit', {}, { session: 'mine', ask: asker('mine') }), {
+    ok: true,
+    output: { result: { action: 'accept' } },
+  })
   again.abort()
   await own
 })

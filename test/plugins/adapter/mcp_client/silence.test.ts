@@ -13,16 +13,37 @@ const server = fileURLToPath(new URL('../../../fixtures/mcp/endless.mjs', import
 const far_too_long_ms = 25_000
 
 /** Its command. A shell notes the process before Node has even begun. */
-const noted = (...args: string[]) => ({ command: '/bin/sh', args: ['-c', 'echo $$ >> "$1/pids"; exec "$0" "$2" "$1" "$3" "$4"', process.execPath, args[0]!, server, args[1]!, args[2] ?? '500'] })
+const noted = (...args: string[]) => ({
+  command: '/bin/sh',
+  args: [
+    '-c',
+    'echo $$ >> "$1/pids"; exec "$0" "$2" "$1" "$3" "$4"',
+    process.execPath,
+    args[0]!,
+    server,
+    args[1]!,
+    args[2] ?? '500',
+  ],
+})
 
 /** A workspace whose user has configured such servers: one named `s`, or several named after what they do. */
-async function place(how: string | readonly string[], more: object = {}): Promise<TempWorkspace & { pids: () => Promise<number[]>; starts: () => Promise<number> }> {
+async function place(
+  how: string | readonly string[],
+  more: object = {},
+): Promise<TempWorkspace & { pids: () => Promise<number[]>; starts: () => Promise<number> }> {
   const made = await tempWorkspace({ 'a.txt': 'one\n' })
-  const named: (readonly [name: string, how: string])[] = typeof how === 'string' ? [['s', how]] : how.map((one) => [one, one])
-  const servers = Object.fromEntries(named.map(([name, one]) => [name, { ...noted(made.home, one), startup_timeout_secs: 60, ...more }]))
+  const named: (readonly [name: string, how: string])[] =
+    typeof how === 'string' ? [['s', how]] : how.map((one) => [one, one])
+  const servers = Object.fromEntries(
+    named.map(([name, one]) => [name, { ...noted(made.home, one), startup_timeout_secs: 60, ...more }]),
+  )
   await mkdir(join(made.home, '.vtcode'), { recursive: true })
-  await writeFile(join(made.home, '.vtcode/vtcode.config.json'), JSON.stringify({ mcp: { servers }, ...(how === 'late' && { policy: { allow: ['mcp__s__echo'] } }) }))
-  const pids = async (): Promise<number[]> => (await readFile(join(made.home, 'pids'), 'utf8').catch(() => '')).split('\n').filter(Boolean).map(Number)
+  await writeFile(
+    join(made.home, '.vtcode/vtcode.config.json'),
+    JSON.stringify({ mcp: { servers }, ...(how === 'late' && { policy: { allow: ['mcp__s__echo'] } }) }),
+  )
+  const pids = async (): Promise<number[]> =>
+    (await readFile(join(made.home, 'pids'), 'utf8').catch(() => '')).split('\n').filter(Boolean).map(Number)
   return Object.assign(made, { pids, starts: async () => (await pids()).length })
 }
 const lives = (pid: number): boolean => {
@@ -37,7 +58,11 @@ afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL')
 })
 function served(workspace: TempWorkspace): ChildProcess & { over: Promise<unknown[]> } {
-  const child = spawn(process.execPath, [bin, 'mcp'], { cwd: workspace.root, env: surroundings(workspace), stdio: ['pipe', 'pipe', 'ignore'] })
+  const child = spawn(process.execPath, [bin, 'mcp'], {
+    cwd: workspace.root,
+    env: surroundings(workspace),
+    stdio: ['pipe', 'pipe', 'ignore'],
+  })
   children.push(child)
   return Object.assign(child, { over: once(child, 'close') })
 }
@@ -63,7 +88,10 @@ describe(`servers that are ${kinds.join(', ')}`, () => {
     await using made = await place(kinds)
     const servers = Object.fromEntries(kinds.map((how) => [how, { ...noted(made.home, how), startup_timeout_secs: 1 }]))
     await using vt = await bootKernel({ config: { mcp: { servers } } as Config })
-    const given = vt.kernel.diagnostics().filter(({ code }) => code === 'VT_MCP_START').map(({ message }) => message)
+    const given = vt.kernel
+      .diagnostics()
+      .filter(({ code }) => code === 'VT_MCP_START')
+      .map(({ message }) => message)
     expect(given).toHaveLength(kinds.length)
     for (const how of kinds) expect(given).toContainEqual(expect.stringMatching(new RegExp(`${how}.*within 1 s`)))
     for (const pid of await made.pids()) expect(lives(pid)).toBe(false)
@@ -91,13 +119,23 @@ describe('a server that does not start', () => {
   it('is told once, remembered for a while and named by `vtcode doctor`', async () => {
     await using made = await place('silent', { startup_timeout_secs: 1 })
     const first = await vtcode(made, ['call', 'mcp__s__echo'])
-    expect(first).toMatchObject({ code: 1, stdout: expect.stringContaining('VT_TOOL_UNKNOWN'), stderr: expect.stringContaining('within 1 s') })
+    expect(first).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('VT_TOOL_UNKNOWN'),
+      stderr: expect.stringContaining('within 1 s'),
+    })
     expect(await made.starts()).toBe(1)
     expect(await vtcode(made, ['call', 'unified_search', 'list'])).toMatchObject({ code: 0, stderr: '' })
     // Whoever asks for one of its tools hears why there is none; the server is not tried again so soon.
-    expect(await vtcode(made, ['call', 'mcp__s__echo'])).toMatchObject({ code: 1, stderr: expect.stringContaining('within 1 s') })
+    expect(await vtcode(made, ['call', 'mcp__s__echo'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('within 1 s'),
+    })
     expect(await made.starts()).toBe(1)
-    expect(await vtcode(made, ['doctor'])).toMatchObject({ code: 1, stdout: expect.stringMatching(/VT_MCP_START.*user:s.*within 1 s/) })
+    expect(await vtcode(made, ['doctor'])).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/VT_MCP_START.*user:s.*within 1 s/),
+    })
     // Who lists the tools wants to know them now.
     await vtcode(made, ['tools'])
     expect(await made.starts()).toBe(2)
@@ -106,10 +144,15 @@ describe('a server that does not start', () => {
     await using made = await place('silent', { startup_timeout_secs: 1 })
     const child = served(made)
     child.stdin!.write(hello)
-    await expect.poll(async () => (await vtcode(made, ['doctor'])).code, { timeout: far_too_long_ms, interval: 500 }).toBe(1)
+    await expect
+      .poll(async () => (await vtcode(made, ['doctor'])).code, { timeout: far_too_long_ms, interval: 500 })
+      .toBe(1)
     child.stdin!.end()
     await child.over
-    const said = [await vtcode(made, ['call', 'unified_search', 'list']), await vtcode(made, ['call', 'unified_search', 'list'])].map(({ stderr }) => stderr.includes('within 1 s'))
+    const said = [
+      await vtcode(made, ['call', 'unified_search', 'list']),
+      await vtcode(made, ['call', 'unified_search', 'list']),
+    ].map(({ stderr }) => stderr.includes('within 1 s'))
     expect(said.filter(Boolean).length).toBeLessThanOrEqual(1)
     expect(said[1]).toBe(false)
   })
@@ -121,7 +164,10 @@ it('a server that answers after its deadline changes nothing any more', async ()
   await using vt = await bootKernel({ config: { mcp: { servers: { s } } } as Config })
   await new Promise((resolve) => setTimeout(resolve, 1_500))
   expect(vt.kernel.list().filter(({ slot }) => slot.startsWith('mcp__'))).toEqual([])
-  matches(vt.kernel.inspection.contributions().find(({ id }) => id === 'call:s'), { state: 'invalid' })
+  matches(
+    vt.kernel.inspection.contributions().find(({ id }) => id === 'call:s'),
+    { state: 'invalid' },
+  )
 })
 
 it('a server that starts slowly is waited for by a call of its tool and by the list of `vtcode mcp`', async () => {

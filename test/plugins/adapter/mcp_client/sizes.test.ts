@@ -8,49 +8,86 @@ import { bootKernel, tempWorkspace, type Booted } from 'vtcode/test'
 import { mcpServer } from '../../../support/mcp_http.js'
 
 const automation = { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net', 'mcp__*'] } }
-const boot = (server: object): Promise<Booted> => bootKernel({ config: { automation, mcp: { servers: { s: server } } } as Config })
+const boot = (server: object): Promise<Booted> =>
+  bootKernel({ config: { automation, mcp: { servers: { s: server } } } as Config })
 const mebi = 1_048_576
 const block = Buffer.alloc(mebi, 'a')
 
 /** Writes as many MiB as are asked for, as fast as they are read, until nobody reads them. */
-async function pour(response: ServerResponse, mebibytes: number, sent: { bytes: number }, head: string, foot: string): Promise<void> {
+async function pour(
+  response: ServerResponse,
+  mebibytes: number,
+  sent: { bytes: number },
+  head: string,
+  foot: string,
+): Promise<void> {
   response.on('error', () => {}).setMaxListeners(0)
   response.write(head)
   for (let n = 0; n < mebibytes && !response.destroyed; n++) {
     sent.bytes += mebi
-    if (!response.write(block)) await new Promise<void>((resolve) => (response.once('drain', resolve), response.once('close', resolve)))
+    if (!response.write(block))
+      await new Promise<void>((resolve) => (response.once('drain', resolve), response.once('close', resolve)))
   }
   if (!response.destroyed) response.end(foot)
 }
 
-it.each(['json', 'sse', 'gzip', 'list', 'pages'] as const)('a server over HTTP that sends without end by %s is cut off at 32 MiB', async (how) => {
-  const sent = { bytes: 0 }
-  let listed = 0
-  await using server = await mcpServer(({ id, method, response, json }) => {
-    const head = `{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","text":"`
-    if (method === 'tools/list' && how === 'pages') {
-      listed++
-      sent.bytes += 4 * mebi
-      return json({ tools: [{ name: `t${listed}`, description: 'a'.repeat(4 * mebi), inputSchema: { type: 'object' } }], nextCursor: `c${listed}` })
-    }
-    if (method === 'tools/list' && how === 'list') return pour(response.writeHead(200, { 'content-type': 'application/json' }), 400, sent, `{"jsonrpc":"2.0","id":${id},"result":{"tools":[{"name":"echo","description":"`, '"}]}}')
-    if (method === 'tools/list') return json({ tools: [{ name: 'echo', inputSchema: { type: 'object' } }] })
-    if (method !== 'tools/call') return void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32601, message: 'unknown' } }))
-    if (how === 'gzip') {
-      sent.bytes = 400 * mebi
-      const text = Buffer.concat([Buffer.from(head), Buffer.alloc(400 * mebi, 'a'), Buffer.from('"}]}}')])
-      return void response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end(gzipSync(text, { level: 1 }))
-    }
-    const type = how === 'sse' ? 'text/event-stream' : 'application/json'
-    return pour(response.writeHead(200, { 'content-type': type }), 400, sent, how === 'sse' ? `event: message\ndata: ${head}` : head, `"}]}}${how === 'sse' ? '\n\n' : ''}`)
-  })
-  await using vt = await boot({ url: `${server.url}/mcp` })
-  if (how === 'list' || how === 'pages') expect(vt.kernel.diagnostics().find(({ code }) => code === 'VT_MCP_START')?.message).toMatch(/32 MiB/)
-  else expect(await vt.call('mcp__s__echo', {})).toMatchObject({ ok: false, error: { message: expect.stringContaining('32 MiB') } })
-  // What lies in the buffers between the two comes on top.
-  if (how !== 'gzip') expect(sent.bytes).toBeLessThan(96 * mebi)
-  expect(await vt.call('unified_search', { action: 'list' })).toMatchObject({ ok: true })
-})
+it.each(['json', 'sse', 'gzip', 'list', 'pages'] as const)(
+  'a server over HTTP that sends without end by %s is cut off at 32 MiB',
+  async (how) => {
+    const sent = { bytes: 0 }
+    let listed = 0
+    await using server = await mcpServer(({ id, method, response, json }) => {
+      const head = `{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","text":"`
+      if (method === 'tools/list' && how === 'pages') {
+        listed++
+        sent.bytes += 4 * mebi
+        return json({
+          tools: [{ name: `t${listed}`, description: 'a'.repeat(4 * mebi), inputSchema: { type: 'object' } }],
+          nextCursor: `c${listed}`,
+        })
+      }
+      if (method === 'tools/list' && how === 'list')
+        return pour(
+          response.writeHead(200, { 'content-type': 'application/json' }),
+          400,
+          sent,
+          `{"jsonrpc":"2.0","id":${id},"result":{"tools":[{"name":"echo","description":"`,
+          '"}]}}',
+        )
+      if (method === 'tools/list') return json({ tools: [{ name: 'echo', inputSchema: { type: 'object' } }] })
+      if (method !== 'tools/call')
+        return void response
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end(JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32601, message: 'unknown' } }))
+      if (how === 'gzip') {
+        sent.bytes = 400 * mebi
+        const text = Buffer.concat([Buffer.from(head), Buffer.alloc(400 * mebi, 'a'), Buffer.from('"}]}}')])
+        return void response
+          .writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
+          .end(gzipSync(text, { level: 1 }))
+      }
+      const type = how === 'sse' ? 'text/event-stream' : 'application/json'
+      return pour(
+        response.writeHead(200, { 'content-type': type }),
+        400,
+        sent,
+        how === 'sse' ? `event: message\ndata: ${head}` : head,
+        `"}]}}${how === 'sse' ? '\n\n' : ''}`,
+      )
+    })
+    await using vt = await boot({ url: `${server.url}/mcp` })
+    if (how === 'list' || how === 'pages')
+      expect(vt.kernel.diagnostics().find(({ code }) => code === 'VT_MCP_START')?.message).toMatch(/32 MiB/)
+    else
+      expect(await vt.call('mcp__s__echo', {})).toMatchObject({
+        ok: false,
+        error: { message: expect.stringContaining('32 MiB') },
+      })
+    // What lies in the buffers between the two comes on top.
+    if (how !== 'gzip') expect(sent.bytes).toBeLessThan(96 * mebi)
+    expect(await vt.call('unified_search', { action: 'list' })).toMatchObject({ ok: true })
+  },
+)
 
 it('a long stream of small events is no answer that is too long', async () => {
   await using server = await mcpServer(async ({ id, method, response, json }) => {
@@ -60,7 +97,9 @@ it('a long stream of small events is no answer that is too long', async () => {
       const event = `event: message\r\ndata: ${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 'a'.repeat(mebi) } })}\r\n\r\n`
       if (!response.write(event)) await new Promise((resolve) => response.once('drain', resolve))
     }
-    response.end(`event: message\r\ndata: ${JSON.stringify({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'done' }] } })}\r\n\r\n`)
+    response.end(
+      `event: message\r\ndata: ${JSON.stringify({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'done' }] } })}\r\n\r\n`,
+    )
   })
   await using vt = await boot({ url: `${server.url}/mcp` })
   expect(await vt.call('mcp__s__echo', {})).toMatchObject({ ok: true, text: 'done' })
@@ -71,7 +110,8 @@ const hostile = fileURLToPath(new URL('../../../fixtures/mcp/storm.mjs', import.
 it('a server on pipes that sends a line, or pages of a list, without end is cut off', async () => {
   for (const how of ['line', 'pages']) {
     await using vt = await boot({ command: process.execPath, args: [hostile, how], startup_timeout_secs: 60 })
-    if (how === 'pages') expect(vt.kernel.diagnostics().find(({ code }) => code === 'VT_MCP_START')?.message).toMatch(/32 MiB/)
+    if (how === 'pages')
+      expect(vt.kernel.diagnostics().find(({ code }) => code === 'VT_MCP_START')?.message).toMatch(/32 MiB/)
     else expect(await vt.call('mcp__s__echo', {})).toMatchObject({ ok: false })
     expect(await vt.call('unified_search', { action: 'list' })).toMatchObject({ ok: true })
   }
@@ -84,7 +124,8 @@ it('a storm of changed lists is a few lists, and other calls go on meanwhile', a
   vt.kernel.inspection.onReload(() => void generations++)
   await vt.call('mcp__s__echo', {})
   const began = performance.now()
-  for (let n = 0; n < 20; n++) expect(await vt.call('unified_search', { action: 'list', page: n + 1 })).toMatchObject({ ok: true })
+  for (let n = 0; n < 20; n++)
+    expect(await vt.call('unified_search', { action: 'list', page: n + 1 })).toMatchObject({ ok: true })
   const asked = (await place.read('lists'))?.split('\n').length ?? 0
   // One list at once, and one for all changes of each second after it.
   const seconds = Math.ceil((performance.now() - began) / 1000) + 2
@@ -95,6 +136,10 @@ it('a storm of changed lists is a few lists, and other calls go on meanwhile', a
 it('a link to a file is not passed on, neither as a link nor within what is embedded', async () => {
   await using vt = await boot({ command: process.execPath, args: [hostile, 'links'] })
   const answer = await vt.call('mcp__s__echo', {})
-  expect(answer).toMatchObject({ ok: true, text: expect.stringContaining('embedded text'), content: [{ type: 'resource_link', uri: 'https://example.org/page' }] })
+  expect(answer).toMatchObject({
+    ok: true,
+    text: expect.stringContaining('embedded text'),
+    content: [{ type: 'resource_link', uri: 'https://example.org/page' }],
+  })
   expect(JSON.stringify(answer)).not.toMatch(/file:|\/etc\//i)
 })

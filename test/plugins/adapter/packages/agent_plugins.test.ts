@@ -11,11 +11,20 @@ import { remote, type Remote } from '../../../support/remote.js'
 const fixture = fileURLToPath(new URL('../../../fixtures/mcp/server.mjs', import.meta.url))
 const json = JSON.stringify
 const schema = (name: string): string => `https://agent-plugins.org/schemas/1.0.0/${name}.schema.json`
-const plugin = (name: string, more: object = {}): string => json({ $schema: schema('plugin'), name, version: '0.1.0', ...more })
+const plugin = (name: string, more: object = {}): string =>
+  json({ $schema: schema('plugin'), name, version: '0.1.0', ...more })
 const mcp = (mcpServers: object): string => json({ $schema: schema('mcp'), mcpServers })
-const skill = (name: string): string => `---\nname: ${name}\ndescription: Fixture ${name}.\n---\nThe marker of ${name}.\n`
-const tools = json(['environment', 'keep'].map((name) => ({ name, description: `The tool ${name}.`, inputSchema: { type: 'object' } })))
-const probe = (name: string, more: object = {}): object => ({ type: 'stdio', command: 'node', args: [fixture, '${PLUGIN_ROOT}', name], ...more })
+const skill = (name: string): string =>
+  `---\nname: ${name}\ndescription: Fixture ${name}.\n---\nThe marker of ${name}.\n`
+const tools = json(
+  ['environment', 'keep'].map((name) => ({ name, description: `The tool ${name}.`, inputSchema: { type: 'object' } })),
+)
+const probe = (name: string, more: object = {}): object => ({
+  type: 'stdio',
+  command: 'node',
+  args: [fixture, '${PLUGIN_ROOT}', name],
+  ...more,
+})
 
 /** By the end of its id in the suite, for both transports. */
 const wrongAddresses = (origin: string): Record<string, object> => ({
@@ -23,7 +32,10 @@ const wrongAddresses = (origin: string): Record<string, object> => ({
   'url.userinfo': { url: origin.replace('//', '//me:word@') },
   'url.relative': { url: '/mcp' },
   'url.non-loopback-http': { url: 'http://example.org/mcp' },
-  'headers.duplicate-names': { url: `${origin}/mcp`, headers: { 'X-Apc-Duplicate': 'first', 'x-apc-duplicate': 'second' } },
+  'headers.duplicate-names': {
+    url: `${origin}/mcp`,
+    headers: { 'X-Apc-Duplicate': 'first', 'x-apc-duplicate': 'second' },
+  },
   'headers.invalid-name': { url: `${origin}/mcp`, headers: { 'no name': 'x' } },
   'headers.invalid-value': { url: `${origin}/mcp`, headers: { 'x-a': 'x\r\ny' } },
 })
@@ -41,18 +53,55 @@ beforeAll(async () => {
   const core = {
     default: {
       ...probe('default'),
-      args: [fixture, '${PLUGIN_ROOT}', 'default', 'arg with spaces', '', '${PLUGIN_ROOT}', '${PLUGIN_DATA}', '${APC_UNKNOWN}', '$APC_VALUE', '${PLUGIN_ROOT_SUFFIX}'],
-      env: { APC_VALUE: 'fixture value with spaces', LANG: 'configured', APC_EXPANSION: '${PLUGIN_ROOT}|${PLUGIN_DATA}|${PLUGIN_ROOT}', APC_LITERAL: '${APC_UNKNOWN}|$APC_VALUE|${PLUGIN_ROOT_SUFFIX}' },
+      args: [
+        fixture,
+        '${PLUGIN_ROOT}',
+        'default',
+        'arg with spaces',
+        '',
+        '${PLUGIN_ROOT}',
+        '${PLUGIN_DATA}',
+        '${APC_UNKNOWN}',
+        '$APC_VALUE',
+        '${PLUGIN_ROOT_SUFFIX}',
+      ],
+      env: {
+        APC_VALUE: 'fixture value with spaces',
+        LANG: 'configured',
+        APC_EXPANSION: '${PLUGIN_ROOT}|${PLUGIN_DATA}|${PLUGIN_ROOT}',
+        APC_LITERAL: '${APC_UNKNOWN}|$APC_VALUE|${PLUGIN_ROOT_SUFFIX}',
+      },
     },
     relative: probe('relative', { cwd: './probe-workdir' }),
     root: probe('root', { cwd: '${PLUGIN_ROOT}/probe-workdir' }),
     data: probe('data', { cwd: '${PLUGIN_DATA}' }),
-    token: { type: 'stdio', command: './bin/probe token.sh', args: ['arg with spaces', '', 'literal-value'], cwd: './probe-workdir' },
-    http: { type: 'streamable-http', url: `${far.origin}/mcp?value=$APC_HTTP_VALUE`, headers: { AcCePt: 'text/plain', 'x-apc-fixture': '${PLUGIN_ROOT}|fixture value with spaces' } },
-    'http-redirect': { type: 'streamable-http', url: `${far.origin}/away`, headers: { 'x-apc-fixture': 'of the first origin' } },
-    sse: { type: 'sse', url: `${far.origin}/sse?value=$APC_SSE_VALUE`, headers: { AcCePt: 'application/x-configured', 'x-apc-fixture': '${PLUGIN_ROOT}|fixture value with spaces' } },
+    token: {
+      type: 'stdio',
+      command: './bin/probe token.sh',
+      args: ['arg with spaces', '', 'literal-value'],
+      cwd: './probe-workdir',
+    },
+    http: {
+      type: 'streamable-http',
+      url: `${far.origin}/mcp?value=$APC_HTTP_VALUE`,
+      headers: { AcCePt: 'text/plain', 'x-apc-fixture': '${PLUGIN_ROOT}|fixture value with spaces' },
+    },
+    'http-redirect': {
+      type: 'streamable-http',
+      url: `${far.origin}/away`,
+      headers: { 'x-apc-fixture': 'of the first origin' },
+    },
+    sse: {
+      type: 'sse',
+      url: `${far.origin}/sse?value=$APC_SSE_VALUE`,
+      headers: { AcCePt: 'application/x-configured', 'x-apc-fixture': '${PLUGIN_ROOT}|fixture value with spaces' },
+    },
     'sse-redirect': { type: 'sse', url: `${far.origin}/sse-away`, headers: { 'x-apc-fixture': 'of the first origin' } },
-    'sse-endpoint-origin': { type: 'sse', url: `${far.origin}/sse-endpoint`, headers: { 'x-apc-fixture': 'of the first origin' } },
+    'sse-endpoint-origin': {
+      type: 'sse',
+      url: `${far.origin}/sse-endpoint`,
+      headers: { 'x-apc-fixture': 'of the first origin' },
+    },
   }
   const recovery = {
     'recovery-invalid': { type: 'stdio' },
@@ -67,7 +116,14 @@ beforeAll(async () => {
     'recovery-http-type': { type: 'http', url: `${far.origin}/mcp` },
     'recovery-cwd-form': probe('x', { cwd: 'probe-workdir' }),
     'recovery-no-type': { command: 'node' },
-    ...Object.fromEntries(['streamable-http', 'sse'].flatMap((type) => Object.entries(wrongAddresses(far.origin)).map(([id, server]) => [`recovery-${type}-${id}`, { type, ...server }]))),
+    ...Object.fromEntries(
+      ['streamable-http', 'sse'].flatMap((type) =>
+        Object.entries(wrongAddresses(far.origin)).map(([id, server]) => [
+          `recovery-${type}-${id}`,
+          { type, ...server },
+        ]),
+      ),
+    ),
   }
   place = await tempWorkspace({
     'outside/tools.json': tools,
@@ -86,7 +142,8 @@ beforeAll(async () => {
     'recovery/skills/recovery-valid/SKILL.md': skill('recovery-valid'),
     'recovery/skills/recovery-invalid/SKILL.md': '---\nname: recovery-invalid\n- description: Not a map.\n---\n',
     'recovery/skills/recovery-misnamed/SKILL.md': skill('another-name'),
-    'recovery/skills/recovery-key/SKILL.md': '---\nname: recovery-key\ndescription: With a key that nobody knows.\nunknown: x\n---\nFine.\n',
+    'recovery/skills/recovery-key/SKILL.md':
+      '---\nname: recovery-key\ndescription: With a key that nobody knows.\nunknown: x\n---\nFine.\n',
     'invalid/plugin.json': plugin('invalid'),
     'invalid/mcp.json': '{ "$schema": "x",\n "mcpServers":\n}\n',
     'invalid/skills/invalid-mcp-valid/SKILL.md': skill('invalid-mcp-valid'),
@@ -95,7 +152,9 @@ beforeAll(async () => {
   await symlink('../outside', join(place.root, 'recovery/escape-link'))
   await symlink('step', join(place.root, 'recovery/escape-command'))
   await symlink('/bin/sh', join(place.root, 'recovery/step'))
-  const config = { automation: { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net', 'mcp__*'] } } } as Config
+  const config = {
+    automation: { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net', 'mcp__*'] } },
+  } as Config
   vt = await bootKernel({ manifests: ['core', 'recovery', 'invalid'].map((name) => join(place.root, name)), config })
 })
 afterAll(async () => {
@@ -107,13 +166,22 @@ const observe = async (server: string, from = 'core'): Promise<Told> => {
   matches(result, { ok: true })
   return (result as unknown as { output: Told }).output
 }
-const servers = (): string[] => [...new Set(vt.kernel.list().flatMap(({ slot }) => /^mcp__plugin_\w+?_(.+)__/.exec(slot)?.[1] ?? []))]
+const servers = (): string[] => [
+  ...new Set(vt.kernel.list().flatMap(({ slot }) => /^mcp__plugin_\w+?_(.+)__/.exec(slot)?.[1] ?? [])),
+]
 const skills = (): string[] => vt.kernel.inspection.skills().all.map(({ id }) => id)
 
 describe('core', () => {
   it('skills.discovery.immediate-children', async () => {
-    expect(skills().filter((id) => id.startsWith('core:')).sort()).toEqual(['core:conformance-alpha', 'core:conformance-beta'])
-    matches(await vt.call('load_skill', { name: 'conformance-alpha' }), { ok: true, output: { instructions: 'The marker of conformance-alpha.\n' } })
+    expect(
+      skills()
+        .filter((id) => id.startsWith('core:'))
+        .sort(),
+    ).toEqual(['core:conformance-alpha', 'core:conformance-beta'])
+    matches(await vt.call('load_skill', { name: 'conformance-alpha' }), {
+      ok: true,
+      output: { instructions: 'The marker of conformance-alpha.\n' },
+    })
   })
   it.each([
     ['omitted', 'default', (root: string) => root],
@@ -127,26 +195,55 @@ describe('core', () => {
   it('mcp.stdio.env.plugin-root, .plugin-data-absolute, .configured-value, .configured-precedence, .expansion', async () => {
     const { env } = await observe('default')
     const root = join(place.root, 'core')
-    matches(env, { PLUGIN_ROOT: root, APC_VALUE: 'fixture value with spaces', LANG: 'configured', APC_EXPANSION: `${root}|${env['PLUGIN_DATA']}|${root}`, APC_LITERAL: '${APC_UNKNOWN}|$APC_VALUE|${PLUGIN_ROOT_SUFFIX}' })
+    matches(env, {
+      PLUGIN_ROOT: root,
+      APC_VALUE: 'fixture value with spaces',
+      LANG: 'configured',
+      APC_EXPANSION: `${root}|${env['PLUGIN_DATA']}|${root}`,
+      APC_LITERAL: '${APC_UNKNOWN}|$APC_VALUE|${PLUGIN_ROOT_SUFFIX}',
+    })
     expect(env['PLUGIN_DATA']).toMatch(/^\//)
   })
   it('mcp.stdio.args.preservation-and-expansion', async () => {
     const { argv, env } = await observe('default')
-    expect(argv).toEqual(['default', 'arg with spaces', '', join(place.root, 'core'), env['PLUGIN_DATA'], '${APC_UNKNOWN}', '$APC_VALUE', '${PLUGIN_ROOT_SUFFIX}'])
+    expect(argv).toEqual([
+      'default',
+      'arg with spaces',
+      '',
+      join(place.root, 'core'),
+      env['PLUGIN_DATA'],
+      '${APC_UNKNOWN}',
+      '$APC_VALUE',
+      '${PLUGIN_ROOT_SUFFIX}',
+    ])
   })
   it('mcp.stdio.command.single-token, mcp.stdio.command.plugin-relative-resolution', async () => {
-    matches(await observe('token'), { argv: ['arg with spaces', '', 'literal-value'], cwd: join(place.root, 'core/probe-workdir') })
+    matches(await observe('token'), {
+      argv: ['arg with spaces', '', 'literal-value'],
+      cwd: join(place.root, 'core/probe-workdir'),
+    })
   })
   it('filesystem.data.writable, .consistent-within-plugin, .distinct-across-plugins', async () => {
     matches(await vt.call('mcp__plugin_core_default__keep', {}), { ok: true })
-    const [one, two, other] = [await observe('default'), await observe('data'), await observe('recovery-valid', 'recovery')].map(({ env }) => env['PLUGIN_DATA'])
+    const [one, two, other] = [
+      await observe('default'),
+      await observe('data'),
+      await observe('recovery-valid', 'recovery'),
+    ].map(({ env }) => env['PLUGIN_DATA'])
     expect(one).toBe(two)
     expect(other).not.toBe(one)
   })
   it('mcp.streamable-http.tool-availability, .url.literal-route-and-query, .headers.literal-value', async () => {
     matches(await vt.call('mcp__plugin_core_http__echo', { text: 'x' }), { ok: true, text: '{"text":"x"}' })
     const asked = far.seen.filter(({ url, method }) => url.startsWith('/mcp') && method === 'POST')
-    for (const { url, headers } of asked) matches({ url, headers }, { url: '/mcp?value=$APC_HTTP_VALUE', headers: { 'x-apc-fixture': '${PLUGIN_ROOT}|fixture value with spaces', accept: 're:.*application/json.*' } })
+    for (const { url, headers } of asked)
+      matches(
+        { url, headers },
+        {
+          url: '/mcp?value=$APC_HTTP_VALUE',
+          headers: { 'x-apc-fixture': '${PLUGIN_ROOT}|fixture value with spaces', accept: 're:.*application/json.*' },
+        },
+      )
     expect(asked.length).toBeGreaterThan(2)
   })
   it('mcp.sse.tool-availability, .url.literal-route-and-query, .headers.literal-value, .headers.literal-post-value, .headers.generated-precedence', async () => {
@@ -159,8 +256,13 @@ describe('core', () => {
   it('mcp.streamable-http.headers.cross-origin-redirect, mcp.sse.headers.cross-origin-redirect, .cross-origin-endpoint', () => {
     expect(['/away', '/sse-away', '/sse-endpoint'].every((path) => far.seen.some(({ url }) => url === path))).toBe(true)
     expect(far.strayed).toEqual([])
-    const refused = vt.kernel.diagnostics().filter(({ code }) => code === 'VT_MCP_START').map(({ message }) => message).join('\n')
-    for (const name of ['http-redirect', 'sse-redirect', 'sse-endpoint-origin']) expect(refused).toContain(`core:${name}`)
+    const refused = vt.kernel
+      .diagnostics()
+      .filter(({ code }) => code === 'VT_MCP_START')
+      .map(({ message }) => message)
+      .join('\n')
+    for (const name of ['http-redirect', 'sse-redirect', 'sse-endpoint-origin'])
+      expect(refused).toContain(`core:${name}`)
   })
 })
 
@@ -176,20 +278,36 @@ describe('recovery', () => {
     ['mcp.config.legacy-http-type', 'recovery-http-type'],
     ['mcp.stdio.cwd.invalid-form', 'recovery-cwd-form'],
     ['mcp.config.missing-type', 'recovery-no-type'],
-    ...['streamable-http', 'sse'].flatMap((type) => Object.keys(wrongAddresses('')).map((id) => [`mcp.${type}.${id}`, `recovery-${type}-${id}`])),
+    ...['streamable-http', 'sse'].flatMap((type) =>
+      Object.keys(wrongAddresses('')).map((id) => [`mcp.${type}.${id}`, `recovery-${type}-${id}`]),
+    ),
   ])('%s', (_, server) => {
     expect(servers()).not.toContain(server)
-    const told = vt.kernel.diagnostics().filter(({ code, message }) => code === 'VT_FORMAT_INVALID' && message.includes(`the server ${server} is left out`))
+    const told = vt.kernel
+      .diagnostics()
+      .filter(
+        ({ code, message }) => code === 'VT_FORMAT_INVALID' && message.includes(`the server ${server} is left out`),
+      )
     expect(told).toHaveLength(1)
   })
   it('skills.recovery.valid-skill-available', () => {
-    expect(skills().filter((id) => id.startsWith('recovery:')).sort()).toEqual(['recovery:recovery-key', 'recovery:recovery-valid'])
-    const told = vt.kernel.inspection.skills().diagnostics.filter(({ code }) => code === 'VT_FORMAT_INVALID').map(({ message }) => message)
+    expect(
+      skills()
+        .filter((id) => id.startsWith('recovery:'))
+        .sort(),
+    ).toEqual(['recovery:recovery-key', 'recovery:recovery-valid'])
+    const told = vt.kernel.inspection
+      .skills()
+      .diagnostics.filter(({ code }) => code === 'VT_FORMAT_INVALID')
+      .map(({ message }) => message)
     expect(told.join('\n')).toMatch(/recovery-invalid[\s\S]*recovery-misnamed/)
   })
   it('mcp.stdio.recovery.valid-server-available', async () => {
     matches(await observe('recovery-valid', 'recovery'), { argv: ['valid'] })
-    const told = vt.kernel.diagnostics().map(({ message }) => message).join('\n')
+    const told = vt.kernel
+      .diagnostics()
+      .map(({ message }) => message)
+      .join('\n')
     expect(told).toContain('conformanceUnknown')
     expect(told).toContain("'extensions' is no object")
   })
@@ -202,11 +320,16 @@ describe('recovery', () => {
 // What the coverage page of the suite leaves out.
 describe('beyond the suite', () => {
   const boot = async (files: Record<string, string>, link?: [to: string, at: string]) => {
-    const own = await tempWorkspace(Object.fromEntries(Object.entries(files).map(([path, text]) => [`pack/${path}`, text])))
+    const own = await tempWorkspace(
+      Object.fromEntries(Object.entries(files).map(([path, text]) => [`pack/${path}`, text])),
+    )
     if (link) await symlink(link[0], join(own.root, link[1]))
     const booted = await bootKernel({ manifests: [join(own.root, 'pack')] })
     const end = async () => void (await booted[Symbol.asyncDispose](), await own[Symbol.asyncDispose]())
-    const told = () => [...booted.kernel.diagnostics(), ...booted.kernel.inspection.skills().diagnostics].filter(({ code }) => code === 'VT_FORMAT_INVALID').map(({ message }) => message)
+    const told = () =>
+      [...booted.kernel.diagnostics(), ...booted.kernel.inspection.skills().diagnostics]
+        .filter(({ code }) => code === 'VT_FORMAT_INVALID')
+        .map(({ message }) => message)
     return { kernel: booted.kernel, call: booted.call, own, told, [Symbol.asyncDispose]: end }
   }
 
@@ -222,23 +345,35 @@ describe('beyond the suite', () => {
     await using all = await boot({ 'plugin.json': plugin('pack') }, [join(outside.root, 'skills'), 'pack/skills'])
     expect(all.kernel.inspection.skills().all.some(({ id }) => id.startsWith('pack:'))).toBe(false)
     expect(all.told().join()).toMatch(/leads out of the package/)
-    await using one = await boot({ 'plugin.json': plugin('pack'), 'skills/near/SKILL.md': skill('near') }, [join(outside.root, 'skills/far'), 'pack/skills/far'])
-    expect(one.kernel.inspection.skills().all.flatMap(({ id }) => (id.startsWith('pack:') ? [id] : []))).toEqual(['pack:near'])
+    await using one = await boot({ 'plugin.json': plugin('pack'), 'skills/near/SKILL.md': skill('near') }, [
+      join(outside.root, 'skills/far'),
+      'pack/skills/far',
+    ])
+    expect(one.kernel.inspection.skills().all.flatMap(({ id }) => (id.startsWith('pack:') ? [id] : []))).toEqual([
+      'pack:near',
+    ])
     await outside[Symbol.asyncDispose]()
   })
 
   it('our own manifests count in dev.vtcode/, with the range and the options of the extension, and nowhere else', async () => {
     const files = {
       'vtcode.yaml': 'name: stray\ndescription: Stray.\nrun: [echo]\n',
-      'dev.vtcode/greet.yaml': 'name: greet\ndescription: Greets.\noptions: { properties: { word: { type: string, default: hello } } }\nrun: [echo, "{$option.word}"]\n',
+      'dev.vtcode/greet.yaml':
+        'name: greet\ndescription: Greets.\noptions: { properties: { word: { type: string, default: hello } } }\nrun: [echo, "{$option.word}"]\n',
     }
     const extension = (value: unknown) => ({ extensions: { 'dev.vtcode': value, 'com.example': { any: 'thing' } } })
-    await using made = await boot({ ...files, 'plugin.json': plugin('pack', extension({ vtcode: '>=0', options: { greet: { word: 'ahoy' } } })) })
+    await using made = await boot({
+      ...files,
+      'plugin.json': plugin('pack', extension({ vtcode: '>=0', options: { greet: { word: 'ahoy' } } })),
+    })
     matches(await made.call('greet', {}), { ok: true, output: { stdout: 'ahoy\n' } })
     expect(made.kernel.inspection.contributions().some(({ id }) => id === 'pack:stray')).toBe(false)
     expect(made.told().join()).toMatch(/vtcode\.yaml is not read/)
     await using late = await boot({ ...files, 'plugin.json': plugin('pack', extension({ vtcode: '>=99' })) })
-    matches(late.kernel.inspection.contributions().find(({ id }) => id === 'pack:greet'), { state: 'inactive', reason: 're:.*>=99.*' })
+    matches(
+      late.kernel.inspection.contributions().find(({ id }) => id === 'pack:greet'),
+      { state: 'inactive', reason: 're:.*>=99.*' },
+    )
     await using wrong = await boot({ ...files, 'plugin.json': plugin('pack', extension({ options: 3 })) })
     expect(wrong.kernel.inspection.contributions().some(({ id }) => id === 'pack:greet')).toBe(false)
     expect(wrong.told().join('\n')).toMatch(/'extensions\.dev\.vtcode'/)

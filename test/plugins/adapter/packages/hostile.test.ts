@@ -7,7 +7,12 @@ import { bootKernel, matches, tempWorkspace, type Booted, type Files } from 'vtc
 
 const json = JSON.stringify
 const agent = json({ $schema: 'https://agent-plugins.org/schemas/1.0.0/plugin.schema.json', name: 'pack' })
-const markers: [string, string][] = [['Claude Code', '.claude-plugin/plugin.json'], ['Codex', '.codex-plugin/plugin.json'], ['Gemini', 'gemini-extension.json'], ['Agent Plugins', 'plugin.json']]
+const markers: [string, string][] = [
+  ['Claude Code', '.claude-plugin/plugin.json'],
+  ['Codex', '.codex-plugin/plugin.json'],
+  ['Gemini', 'gemini-extension.json'],
+  ['Agent Plugins', 'plugin.json'],
+]
 
 interface Made extends AsyncDisposable {
   vt: Booted
@@ -16,14 +21,30 @@ interface Made extends AsyncDisposable {
 }
 /** A package with these files, and more that `lay` puts there. */
 async function boot(files: Files, lay: (root: string) => Promise<unknown> = async () => {}): Promise<Made> {
-  const place = await tempWorkspace(Object.fromEntries(Object.entries(files).map(([path, text]) => [`pack/${path}`, text])))
+  const place = await tempWorkspace(
+    Object.fromEntries(Object.entries(files).map(([path, text]) => [`pack/${path}`, text])),
+  )
   const root = join(place.root, 'pack')
   await lay(root)
   const vt = await bootKernel({ manifests: [root] })
-  const told = () => [...vt.kernel.inspection.skills().diagnostics, ...vt.kernel.diagnostics()].filter(({ files }) => files.some((file) => file.startsWith(root)))
-  return { vt, root, told, [Symbol.asyncDispose]: async () => void (await Promise.all([vt, place].map((one) => one[Symbol.asyncDispose]()))) }
+  const told = () =>
+    [...vt.kernel.inspection.skills().diagnostics, ...vt.kernel.diagnostics()].filter(({ files }) =>
+      files.some((file) => file.startsWith(root)),
+    )
+  return {
+    vt,
+    root,
+    told,
+    [Symbol.asyncDispose]: async () => void (await Promise.all([vt, place].map((one) => one[Symbol.asyncDispose]()))),
+  }
 }
-const own = ({ vt }: Made): string[] => [...vt.kernel.inspection.contributions().map(({ id }) => id), ...vt.kernel.inspection.skills().all.map(({ id }) => id)].filter((id) => id.startsWith('pack:')).sort()
+const own = ({ vt }: Made): string[] =>
+  [
+    ...vt.kernel.inspection.contributions().map(({ id }) => id),
+    ...vt.kernel.inspection.skills().all.map(({ id }) => id),
+  ]
+    .filter((id) => id.startsWith('pack:'))
+    .sort()
 
 describe.each(markers)('a package of %s', (_, marker) => {
   it.each([
@@ -34,16 +55,32 @@ describe.each(markers)('a package of %s', (_, marker) => {
     ['is no text', Buffer.from([0xff, 0xfe, 0, 1]), /JSON/],
     ['is huge', ' '.repeat(300_000), /larger than 256 KiB/],
   ])('whose manifest %s is named and not used; the others are', async (_, text, reason) => {
-    await using made = await boot({ [marker]: text, 'skills/s/SKILL.md': '---\nname: s\ndescription: S.\n---\n', '.mcp.json': json({ s: { command: 'true' } }) })
+    await using made = await boot({
+      [marker]: text,
+      'skills/s/SKILL.md': '---\nname: s\ndescription: S.\n---\n',
+      '.mcp.json': json({ s: { command: 'true' } }),
+    })
     expect(own(made)).toEqual([])
-    expect(made.told().map(({ message }) => message).join('\n')).toMatch(reason)
+    expect(
+      made
+        .told()
+        .map(({ message }) => message)
+        .join('\n'),
+    ).toMatch(reason)
     expect(({} as { polluted?: true }).polluted).toBeUndefined()
     matches(await made.vt.call('unified_search', { action: 'list' }), { ok: true })
   })
 })
 
 const parts: Record<string, string[]> = {
-  '.claude-plugin/plugin.json': ['.mcp.json', 'hooks/hooks.json', 'commands/a.md', 'skills/s/SKILL.md', 'agents/a.md', 'bin/x'],
+  '.claude-plugin/plugin.json': [
+    '.mcp.json',
+    'hooks/hooks.json',
+    'commands/a.md',
+    'skills/s/SKILL.md',
+    'agents/a.md',
+    'bin/x',
+  ],
   'gemini-extension.json': ['hooks/hooks.json', 'commands/a.toml', 'policies/a.toml', 'skills/s/SKILL.md', 'GEMINI.md'],
   'plugin.json': ['mcp.json', 'skills/s/SKILL.md', 'dev.vtcode/hooks.json', 'dev.vtcode/a.yaml'],
 }
@@ -54,39 +91,92 @@ const forms: Record<string, (file: string) => Promise<unknown>> = {
   'huge file': async (file) => (execFileSync('touch', [file]), truncate(file, 200 * 1_048_576)),
   folder: (file) => mkdir(file),
 }
-it.each(Object.keys(parts).flatMap((marker) => Object.keys(forms).map((form) => [marker, form] as const)))('beside %s, each part that is a %s is left out, and what is whole counts', async (marker, form) => {
-  await using made = await boot({ [marker]: marker === 'plugin.json' ? agent : json({ name: 'pack' }), 'skills/good/SKILL.md': '---\nname: good\ndescription: Good.\n---\n' }, async (root) => {
-    for (const path of parts[marker]!) {
-      await mkdir(dirname(join(root, path)), { recursive: true })
-      await forms[form]!(join(root, path))
-    }
-  })
-  expect(own(made).filter((id) => made.vt.kernel.inspection.contributions().find((one) => one.id === id)?.state !== 'invalid')).toEqual(['pack:good'])
-  expect(made.told().map(({ message }) => message).join('\n')).not.toMatch(/root:x:/)
-  matches(await made.vt.call('unified_search', { action: 'list' }), { ok: true })
-})
+it.each(Object.keys(parts).flatMap((marker) => Object.keys(forms).map((form) => [marker, form] as const)))(
+  'beside %s, each part that is a %s is left out, and what is whole counts',
+  async (marker, form) => {
+    await using made = await boot(
+      {
+        [marker]: marker === 'plugin.json' ? agent : json({ name: 'pack' }),
+        'skills/good/SKILL.md': '---\nname: good\ndescription: Good.\n---\n',
+      },
+      async (root) => {
+        for (const path of parts[marker]!) {
+          await mkdir(dirname(join(root, path)), { recursive: true })
+          await forms[form]!(join(root, path))
+        }
+      },
+    )
+    expect(
+      own(made).filter(
+        (id) => made.vt.kernel.inspection.contributions().find((one) => one.id === id)?.state !== 'invalid',
+      ),
+    ).toEqual(['pack:good'])
+    expect(
+      made
+        .told()
+        .map(({ message }) => message)
+        .join('\n'),
+    ).not.toMatch(/root:x:/)
+    matches(await made.vt.call('unified_search', { action: 'list' }), { ok: true })
+  },
+)
 
 it('names that hide something, say nothing or are a word of the language are left out or mean nothing else', async () => {
   const names = ['', 'a\u202eb', 'n'.repeat(5_000), 'toString', '../../x']
   const server = { command: 'no-such-program', args: ['${user_config.valueOf}', '${toString}'] }
-  await using made = await boot({ '.claude-plugin/plugin.json': json({ name: 'pack', userConfig: { valueOf: {} } }), '.mcp.json': json({ mcpServers: Object.fromEntries(names.map((name) => [name, server])) }) })
+  await using made = await boot({
+    '.claude-plugin/plugin.json': json({ name: 'pack', userConfig: { valueOf: {} } }),
+    '.mcp.json': json({ mcpServers: Object.fromEntries(names.map((name) => [name, server])) }),
+  })
   expect(own(made)).toEqual(['pack:.._.._x', 'pack:toString'])
   expect(made.told().filter(({ code }) => code === 'VT_FORMAT_INVALID')).toHaveLength(3)
 })
 
 it('thousands of parts have an end', async () => {
-  const count = (length: number, of: (i: number) => [string, unknown]): object => Object.fromEntries(Array.from({ length }, (_, i) => of(i)))
+  const count = (length: number, of: (i: number) => [string, unknown]): object =>
+    Object.fromEntries(Array.from({ length }, (_, i) => of(i)))
   const hooks = count(2_000, (i) => [`E${i}`, [{ hooks: [] }]])
-  await using made = await boot({ '.claude-plugin/plugin.json': json({ name: 'pack' }), 'hooks/hooks.json': json({ hooks }), '.mcp.json': json({ mcpServers: count(2_000, (i) => [`s${i}`, { command: 'no-such-program' }]) }) })
+  await using made = await boot({
+    '.claude-plugin/plugin.json': json({ name: 'pack' }),
+    'hooks/hooks.json': json({ hooks }),
+    '.mcp.json': json({ mcpServers: count(2_000, (i) => [`s${i}`, { command: 'no-such-program' }]) }),
+  })
   expect(made.vt.kernel.inspection.contributions().filter(({ id }) => id.startsWith('pack:'))).toHaveLength(500)
-  expect(made.told().filter(({ code }) => code === 'VT_MANIFEST_LIMIT' || code === 'VT_FORMAT_UNSUPPORTED')).toHaveLength(2)
+  expect(
+    made.told().filter(({ code }) => code === 'VT_MANIFEST_LIMIT' || code === 'VT_FORMAT_UNSUPPORTED'),
+  ).toHaveLength(2)
 })
 
 it('links that go round and out of the package end, and nothing behind them is read', async () => {
-  const manifest = json({ name: 'pack', skills: ['./out', './loop', '../..'], commands: ['./commands', './abs.md'], agents: '../../..', hooks: ['../../../../etc/passwd', './hooks.json'] })
-  await using made = await boot({ '.claude-plugin/plugin.json': manifest, 'commands/good.md': 'Good.' }, async (root) => {
-    for (const [path, target] of [['out', '/etc'], ['loop', '.'], ['abs.md', '/etc/passwd'], ['hooks.json', '/etc/passwd'], ['skills', '../..'], ['agents', '/'], ['bin', '/'], ['commands/zero.md', '/dev/zero'], ['commands/deep', '..']]) await symlink(target!, join(root, path!))
+  const manifest = json({
+    name: 'pack',
+    skills: ['./out', './loop', '../..'],
+    commands: ['./commands', './abs.md'],
+    agents: '../../..',
+    hooks: ['../../../../etc/passwd', './hooks.json'],
   })
+  await using made = await boot(
+    { '.claude-plugin/plugin.json': manifest, 'commands/good.md': 'Good.' },
+    async (root) => {
+      for (const [path, target] of [
+        ['out', '/etc'],
+        ['loop', '.'],
+        ['abs.md', '/etc/passwd'],
+        ['hooks.json', '/etc/passwd'],
+        ['skills', '../..'],
+        ['agents', '/'],
+        ['bin', '/'],
+        ['commands/zero.md', '/dev/zero'],
+        ['commands/deep', '..'],
+      ])
+        await symlink(target!, join(root, path!))
+    },
+  )
   expect(own(made)).toEqual(['pack:good'])
-  expect(made.told().map(({ message }) => message).join('\n')).toMatch(/out of the package/)
+  expect(
+    made
+      .told()
+      .map(({ message }) => message)
+      .join('\n'),
+  ).toMatch(/out of the package/)
 })

@@ -8,13 +8,60 @@ const command = '---\ndescription: Does it.\n---\nDo it.\n'
 const skill = (name: string): string => `---\nname: ${name}\ndescription: The skill ${name}.\n---\nDo it.\n`
 
 it.each<[string, Record<string, string>, string[]]>([
-  ['lists its commands, agents and skills as objects that only describe them', { '.claude-plugin/plugin.json': manifest({ commands: [{ name: 'go', description: 'Goes.' }], agents: [{ name: 'helper' }], skills: [{ name: 'seas' }] }), 'commands/go.md': command, 'skills/seas/SKILL.md': skill('seas'), 'agents/helper.md': command }, ['odd:go', 'odd:seas']],
-  ['names the file of each command', { '.claude-plugin/plugin.json': manifest({ commands: { about: { source: './README.md', description: 'Tells.' }, none: { content: 'x' } } }), 'README.md': command, 'commands/unused.md': command }, ['odd:about']],
-  ['says that it has no commands', { '.claude-plugin/plugin.json': manifest({ commands: [] }), 'commands/unused.md': command, 'skills/seas/SKILL.md': skill('seas') }, ['odd:seas']],
-  ['has hooks in a form of its own', { '.claude-plugin/plugin.json': manifest({ hooks: { PreToolUse: [{ name: 'approve', script: 'approve.py' }] } }), 'commands/go.md': command }, ['odd:go']],
+  [
+    'lists its commands, agents and skills as objects that only describe them',
+    {
+      '.claude-plugin/plugin.json': manifest({
+        commands: [{ name: 'go', description: 'Goes.' }],
+        agents: [{ name: 'helper' }],
+        skills: [{ name: 'seas' }],
+      }),
+      'commands/go.md': command,
+      'skills/seas/SKILL.md': skill('seas'),
+      'agents/helper.md': command,
+    },
+    ['odd:go', 'odd:seas'],
+  ],
+  [
+    'names the file of each command',
+    {
+      '.claude-plugin/plugin.json': manifest({
+        commands: { about: { source: './README.md', description: 'Tells.' }, none: { content: 'x' } },
+      }),
+      'README.md': command,
+      'commands/unused.md': command,
+    },
+    ['odd:about'],
+  ],
+  [
+    'says that it has no commands',
+    {
+      '.claude-plugin/plugin.json': manifest({ commands: [] }),
+      'commands/unused.md': command,
+      'skills/seas/SKILL.md': skill('seas'),
+    },
+    ['odd:seas'],
+  ],
+  [
+    'has hooks in a form of its own',
+    {
+      '.claude-plugin/plugin.json': manifest({ hooks: { PreToolUse: [{ name: 'approve', script: 'approve.py' }] } }),
+      'commands/go.md': command,
+    },
+    ['odd:go'],
+  ],
 ])('a package that %s is added with what can be used', async (_, files, ids) => {
-  await using made = await tempWorkspace(Object.fromEntries(Object.entries(files).map(([path, text]) => [`odd/${path}`, text])))
+  await using made = await tempWorkspace(
+    Object.fromEntries(Object.entries(files).map(([path, text]) => [`odd/${path}`, text])),
+  )
   expect(await vtcode(made, ['plugins', 'add', 'odd', '--yes'])).toMatchObject({ code: 0, stdout: 'Installed odd.\n' })
-  const { skills } = JSON.parse((await vtcode(made, ['skills', 'list', '--json'])).stdout) as { skills: { id: string }[] }
-  expect(skills.map(({ id }) => id).filter((id) => id.startsWith('odd:')).sort()).toEqual(ids)
+  const { skills } = JSON.parse((await vtcode(made, ['skills', 'list', '--json'])).stdout) as {
+    skills: { id: string }[]
+  }
+  expect(
+    skills
+      .map(({ id }) => id)
+      .filter((id) => id.startsWith('odd:'))
+      .sort(),
+  ).toEqual(ids)
 })

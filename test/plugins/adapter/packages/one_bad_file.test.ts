@@ -8,7 +8,8 @@ import { bin, surroundings, vtcode } from '../../../support/program.js'
 const skill = (name: string): string => `---\nname: ${name}\ndescription: The skill ${name}.\n---\nDo it.\n`
 const reviewer = {
   'pkg/.claude-plugin/plugin.json': '{ "name": "reviewer", "version": "1.0.0" }',
-  'pkg/commands/review.md': '---\ndescription: Reviews a change.\nargument-hint: [pr-number] [priority]\n---\nReview $1 with the priority $2: $ARGUMENTS\n',
+  'pkg/commands/review.md':
+    '---\ndescription: Reviews a change.\nargument-hint: [pr-number] [priority]\n---\nReview $1 with the priority $2: $ARGUMENTS\n',
   'pkg/commands/one.md': '---\ndescription: Takes one.\nargument-hint: [message]\nmodel: opus\n---\nSay $ARGUMENTS\n',
   'pkg/commands/broken.md': '---\ndescription: fine\nname: [broken\n---\nHello\n',
   'pkg/skills/good/SKILL.md': skill('good'),
@@ -26,11 +27,21 @@ describe('a package with a bad file', () => {
     expect(added.stderr).toMatch(/error commands\/broken\.md:3: Flow sequence/)
     expect(added.stderr).toMatch(/error skills\/bad\/SKILL\.md:1: The file does not begin with a line ---/)
     expect(added.stderr).toMatch(/agent helper {2}Helps\./)
-    const { skills } = JSON.parse((await vtcode(made, ['skills', 'list', '--json'])).stdout) as { skills: { id: string; argument_hint?: string }[] }
+    const { skills } = JSON.parse((await vtcode(made, ['skills', 'list', '--json'])).stdout) as {
+      skills: { id: string; argument_hint?: string }[]
+    }
     const own = skills.filter(({ id }) => id.startsWith('reviewer:'))
-    expect(own.map(({ id }) => id).sort()).toEqual(['reviewer:good', 'reviewer:my-tool', 'reviewer:one', 'reviewer:review', 'reviewer:transformers-js'])
+    expect(own.map(({ id }) => id).sort()).toEqual([
+      'reviewer:good',
+      'reviewer:my-tool',
+      'reviewer:one',
+      'reviewer:review',
+      'reviewer:transformers-js',
+    ])
     const doctor = await vtcode(made, ['doctor'])
-    expect(doctor.stdout).toMatch(/for their authors to fix[^]*VT_SKILL_INVALID[^\n]*\n\s+where\s+\S*reviewer\/commands\/broken\.md:3/)
+    expect(doctor.stdout).toMatch(
+      /for their authors to fix[^]*VT_SKILL_INVALID[^\n]*\n\s+where\s+\S*reviewer\/commands\/broken\.md:3/,
+    )
     expect([doctor.code, doctor.stdout]).toEqual([0, expect.stringContaining('Nothing to fix.')])
     expect((await vtcode(made, ['call', 'unified_search', 'list'])).stderr).toBe('')
   })
@@ -39,27 +50,59 @@ describe('a package with a bad file', () => {
     await using made = await tempWorkspace(reviewer)
     await vtcode(made, ['plugins', 'add', 'pkg', '--yes'])
     const client = new Client({ name: 'test', version: '1' })
-    await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, 'mcp'], cwd: made.root, env: surroundings(made), stderr: 'ignore' }))
+    await client.connect(
+      new StdioClientTransport({
+        command: process.execPath,
+        args: [bin, 'mcp'],
+        cwd: made.root,
+        env: surroundings(made),
+        stderr: 'ignore',
+      }),
+    )
     try {
       const { prompts } = await client.listPrompts()
       const hinted = (name: string) => prompts.find((one) => one.name === name)?.arguments?.[0]?.description
       expect([hinted('review'), hinted('one')]).toEqual(['[pr-number] [priority]', '[message]'])
       const filled = await client.getPrompt({ name: 'review', arguments: { arguments: '17 "very high"' } })
-      expect((filled.messages[0]!.content as { text: string }).text).toContain('Review 17 with the priority very high: 17 "very high"\n')
+      expect((filled.messages[0]!.content as { text: string }).text).toContain(
+        'Review 17 with the priority very high: 17 "very high"\n',
+      )
     } finally {
       await client.close()
     }
   })
 
   it('brings those of Gemini too, and asks for what they take', async () => {
-    await using made = await tempWorkspace({ 'gem/gemini-extension.json': '{ "name": "gem", "version": "1.0.0" }', 'gem/commands/say.toml': 'prompt = "Say {{args}} aloud."\n', 'gem/commands/broken.toml': 'prompt = [', 'gem/commands/plain.toml': 'prompt = "Say nothing."\n' })
+    await using made = await tempWorkspace({
+      'gem/gemini-extension.json': '{ "name": "gem", "version": "1.0.0" }',
+      'gem/commands/say.toml': 'prompt = "Say {{args}} aloud."\n',
+      'gem/commands/broken.toml': 'prompt = [',
+      'gem/commands/plain.toml': 'prompt = "Say nothing."\n',
+    })
     const added = await vtcode(made, ['plugins', 'add', 'gem', '--yes'])
     expect([added.code, added.stderr]).toEqual([0, expect.stringMatching(/commands\/broken\.toml cannot be used/)])
     const client = new Client({ name: 'test', version: '1' })
-    await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, 'mcp'], cwd: made.root, env: surroundings(made), stderr: 'ignore' }))
+    await client.connect(
+      new StdioClientTransport({
+        command: process.execPath,
+        args: [bin, 'mcp'],
+        cwd: made.root,
+        env: surroundings(made),
+        stderr: 'ignore',
+      }),
+    )
     try {
       const { prompts } = await client.listPrompts()
-      expect(prompts.filter(({ name }) => ['say', 'plain', 'broken'].includes(name)).map(({ name, arguments: given }) => [name, given?.map((one) => one.name)])).toEqual(expect.arrayContaining([['say', ['arguments']], ['plain', undefined]]))
+      expect(
+        prompts
+          .filter(({ name }) => ['say', 'plain', 'broken'].includes(name))
+          .map(({ name, arguments: given }) => [name, given?.map((one) => one.name)]),
+      ).toEqual(
+        expect.arrayContaining([
+          ['say', ['arguments']],
+          ['plain', undefined],
+        ]),
+      )
       const { messages } = await client.getPrompt({ name: 'say', arguments: { arguments: 'hello' } })
       expect((messages[0]!.content as { text: string }).text).toContain('Say hello aloud.')
     } finally {
@@ -68,33 +111,64 @@ describe('a package with a bad file', () => {
   })
 
   it('is refused where nothing else is left, with the file', async () => {
-    await using made = await tempWorkspace({ 'pkg/.claude-plugin/plugin.json': '{ "name": "p" }', 'pkg/skills/bad/SKILL.md': 'no front matter\n' })
-    expect(await vtcode(made, ['plugins', 'add', 'pkg', '--yes'])).toMatchObject({ code: 1, stderr: expect.stringMatching(/nothing of it can be used: skills\/bad\/SKILL\.md:1: The file does not begin/) })
+    await using made = await tempWorkspace({
+      'pkg/.claude-plugin/plugin.json': '{ "name": "p" }',
+      'pkg/skills/bad/SKILL.md': 'no front matter\n',
+    })
+    expect(await vtcode(made, ['plugins', 'add', 'pkg', '--yes'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/nothing of it can be used: skills\/bad\/SKILL\.md:1: The file does not begin/),
+    })
   })
 })
 
 it('a package whose hooks, servers and commands are broken in part warns at no call of the user, and in their own workspace it does', async () => {
   const files = {
     'pkg/.claude-plugin/plugin.json': '{ "name": "half" }',
-    'pkg/hooks/hooks.json': '{ "hooks": { "PreToolUse": [{ "matcher": "Nothing" }], "Stop": [{ "hooks": [{ "type": "prompt", "prompt": "Done?" }] }] } }',
+    'pkg/hooks/hooks.json':
+      '{ "hooks": { "PreToolUse": [{ "matcher": "Nothing" }], "Stop": [{ "hooks": [{ "type": "prompt", "prompt": "Done?" }] }] } }',
     'pkg/.mcp.json': '{ "mcpServers": { "odd": { "type": "ws", "url": "wss://x.example" } } }',
     'pkg/skills/good/SKILL.md': skill('good'),
   }
   await using made = await tempWorkspace(files)
   const added = await vtcode(made, ['plugins', 'add', 'pkg', '--yes'])
-  expect([added.code, added.stderr]).toEqual([0, expect.stringMatching(/server odd has neither[^]*of type prompt[^]*no model judges/)])
+  expect([added.code, added.stderr]).toEqual([
+    0,
+    expect.stringMatching(/server odd has neither[^]*of type prompt[^]*no model judges/),
+  ])
   expect(await vtcode(made, ['call', 'unified_search', 'list'])).toMatchObject({ code: 0, stderr: '' })
-  expect(await vtcode(made, ['doctor'])).toMatchObject({ code: 0, stdout: expect.stringMatching(/for their authors[^]*server odd[^]*Nothing to fix\./) })
+  expect(await vtcode(made, ['doctor'])).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/for their authors[^]*server odd[^]*Nothing to fix\./),
+  })
   await using own = await tempWorkspace({ '.mcp.json': files['pkg/.mcp.json'] })
   expect((await vtcode(own, ['call', 'unified_search', 'list'])).stderr).toContain('server odd')
 })
 
 it('a marketplace says which plugins it offers and where, and what lies below it is no broken manifest', async () => {
-  const plugins = [{ name: 'reviewer', source: './pkg' }, { name: 'far', source: { source: 'github', repo: 'acme/far' } }, { name: 'npm', source: { source: 'npm', package: '@acme/npm' } }, { name: 'odd', source: 7 }, 'text']
+  const plugins = [
+    { name: 'reviewer', source: './pkg' },
+    { name: 'far', source: { source: 'github', repo: 'acme/far' } },
+    { name: 'npm', source: { source: 'npm', package: '@acme/npm' } },
+    { name: 'odd', source: 7 },
+    'text',
+  ]
   const files = Object.fromEntries(Object.entries(reviewer).map(([path, text]) => [`market/${path}`, text]))
-  await using made = await tempWorkspace({ ...files, 'market/.claude-plugin/marketplace.json': JSON.stringify({ name: 'market', plugins }), 'market/data.json': '{ "not": "a manifest" }' })
+  await using made = await tempWorkspace({
+    ...files,
+    'market/.claude-plugin/marketplace.json': JSON.stringify({ name: 'market', plugins }),
+    'market/data.json': '{ "not": "a manifest" }',
+  })
   const { code, stderr } = await vtcode(made, ['plugins', 'add', 'market', '--yes'])
-  expect([code, stderr]).toEqual([1, expect.stringContaining('This is a marketplace and no plugin: it offers reviewer (pkg), far (github:acme/far), npm (npm:@acme/npm), odd (no source).')])
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringContaining(
+      'This is a marketplace and no plugin: it offers reviewer (pkg), far (github:acme/far), npm (npm:@acme/npm), odd (no source).',
+    ),
+  ])
   expect(stderr).not.toMatch(/data\.json|VT_MANIFEST/)
-  expect(await vtcode(made, ['plugins', 'add', 'market/pkg', '--yes'])).toMatchObject({ code: 0, stdout: 'Installed reviewer.\n' })
+  expect(await vtcode(made, ['plugins', 'add', 'market/pkg', '--yes'])).toMatchObject({
+    code: 0,
+    stdout: 'Installed reviewer.\n',
+  })
 })

@@ -64,7 +64,12 @@ describe('createCredential', () => {
 
 describe('signIn', () => {
   it('asks the server at its interval until the user has typed the code in', async () => {
-    const answers: Answer[] = [[200, code], [400, pending], [400, { error: 'slow_down' }], [200, token]]
+    const answers: Answer[] = [
+      [200, code],
+      [400, pending],
+      [400, { error: 'slow_down' }],
+      [200, token],
+    ]
     const { sent, login, read, clock } = prepare(...answers)
     await login()
     expect(clock.now()).toBe(1000 + 1000 + 6000)
@@ -77,14 +82,63 @@ describe('signIn', () => {
   })
 
   it.each<[string, Answer[]]>([
-    ['reports an error with status 200', [[200, code], [200, pending], [200, token]]],
-    ['names no type of the token', [[200, code], [200, { access_token: 'a-token' }]]],
-    ['sends an ID token of its issuer', [[200, code], [200, { ...token, id_token: 'a.b.c' }]]],
-    ['sends null for what is absent', [[200, code], [200, { ...token, refresh_token: null, expires_in: null }]]],
-    ['lists its scopes', [[200, code], [200, { ...token, scope: ['all'] }]]],
-    ['writes numbers as text', [[200, { ...code, interval: '1' }], [200, { ...token, expires_in: '3600' }]]],
-    ['leaves out when the code ends', [[200, { ...code, expires_in: undefined }], [200, token]]],
-    ['sends a challenge with the token', [[200, code], [200, token, { 'www-authenticate': 'Key realm="kong"' }]]],
+    [
+      'reports an error with status 200',
+      [
+        [200, code],
+        [200, pending],
+        [200, token],
+      ],
+    ],
+    [
+      'names no type of the token',
+      [
+        [200, code],
+        [200, { access_token: 'a-token' }],
+      ],
+    ],
+    [
+      'sends an ID token of its issuer',
+      [
+        [200, code],
+        [200, { ...token, id_token: 'a.b.c' }],
+      ],
+    ],
+    [
+      'sends null for what is absent',
+      [
+        [200, code],
+        [200, { ...token, refresh_token: null, expires_in: null }],
+      ],
+    ],
+    [
+      'lists its scopes',
+      [
+        [200, code],
+        [200, { ...token, scope: ['all'] }],
+      ],
+    ],
+    [
+      'writes numbers as text',
+      [
+        [200, { ...code, interval: '1' }],
+        [200, { ...token, expires_in: '3600' }],
+      ],
+    ],
+    [
+      'leaves out when the code ends',
+      [
+        [200, { ...code, expires_in: undefined }],
+        [200, token],
+      ],
+    ],
+    [
+      'sends a challenge with the token',
+      [
+        [200, code],
+        [200, token, { 'www-authenticate': 'Key realm="kong"' }],
+      ],
+    ],
   ])('accepts a server that %s', async (_, answers) => {
     const { login, read } = prepare(...answers)
     await login()
@@ -97,8 +151,22 @@ describe('signIn', () => {
     ['an error of its own form', [[400, { error: { message: 'no' } }]], 'unexpected HTTP status code'],
     ['no object', [[200, 'no' as never]], '"device_code" property must be a string'],
     ['no code', [[200, {}]], '"device_code" property must be a string'],
-    ['no token', [[200, code], [200, {}]], '"access_token" property must be a string'],
-    ['no token in time', [[200, { ...code, expires_in: 1 }], [400, pending]], 'nobody signed in'],
+    [
+      'no token',
+      [
+        [200, code],
+        [200, {}],
+      ],
+      '"access_token" property must be a string',
+    ],
+    [
+      'no token in time',
+      [
+        [200, { ...code, expires_in: 1 }],
+        [400, pending],
+      ],
+      'nobody signed in',
+    ],
     ['more than 64 KiB', [[200, { ...code, padding: 'a'.repeat(70_000) }]], tooLong],
   ])('refuses a server that gives %s', async (_, answers, reason) => {
     await expect(prepare(...answers).login()).rejects.toThrow(reason)

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { earlierResult, idMaker, LoopDetector, seeded, textOfResult, uuidOf } from '../../../../build/plugins/agent/base/index.js'
+import {
+  earlierResult,
+  idMaker,
+  LoopDetector,
+  seeded,
+  textOfResult,
+  uuidOf,
+} from '../../../../build/plugins/agent/base/index.js'
 import { fc, runs } from '../../../support/property.js'
 
 describe('ids', () => {
@@ -30,20 +37,25 @@ describe('the loop detector', () => {
 
   it('lets every call through whose result is new', () => {
     fc.assert(
-      fc.property(fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.constantFrom(writes, runsOnly, quiet)), { maxLength: 60 }), (calls) => {
-        const detector = new LoopDetector()
-        calls.forEach(([identity, effects], index) => {
-          expect(detector.objection(identity)).toBeUndefined()
-          expect(detector.note(identity, `result ${index}`, effects)).toBeUndefined()
-        })
-      }),
+      fc.property(
+        fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.constantFrom(writes, runsOnly, quiet)), { maxLength: 60 }),
+        (calls) => {
+          const detector = new LoopDetector()
+          calls.forEach(([identity, effects], index) => {
+            expect(detector.objection(identity)).toBeUndefined()
+            expect(detector.note(identity, `result ${index}`, effects)).toBeUndefined()
+          })
+        },
+      ),
       { numRuns: runs(200) },
     )
   })
   it('warns of the fourth same result and refuses behind the eighth, unless something was changed in between', () => {
     const detector = new LoopDetector()
     const remarks = Array.from({ length: 8 }, () => [detector.objection('a'), detector.note('a', 'same', runsOnly)])
-    expect(remarks.map(([objection, remark]) => [objection, remark !== undefined])).toEqual(Array.from({ length: 8 }, (_, n) => [undefined, n === 3]))
+    expect(remarks.map(([objection, remark]) => [objection, remark !== undefined])).toEqual(
+      Array.from({ length: 8 }, (_, n) => [undefined, n === 3]),
+    )
     expect(detector.objection('a')).toContain('8 times')
     expect(detector.objection('b')).toBeUndefined()
     detector.note('b', 'x', writes)
@@ -69,22 +81,58 @@ describe('the loop detector', () => {
 
 describe('a result as the model reads it', () => {
   it('names the code, the hint and the next step of a failure, and the remarks', () => {
-    const { text, is_error } = textOfResult({ ok: false, error: { code: 'VT_X', message: 'm', hint: 'h', retryable: false, next: { tool: 't', input: { a: 1 } } }, notices: [{ code: 'VT_N', message: 'n' }] })
+    const { text, is_error } = textOfResult({
+      ok: false,
+      error: { code: 'VT_X', message: 'm', hint: 'h', retryable: false, next: { tool: 't', input: { a: 1 } } },
+      notices: [{ code: 'VT_N', message: 'n' }],
+    })
     expect([is_error, text.split('\n')]).toEqual([true, ['ERROR VT_X: m', 'Hint: h', 'Next: t {"a":1}', '[VT_N] n']])
-    expect(textOfResult({ ok: true, output: { spool_path: '.vtcode/spool/a' }, text: 't' })).toEqual({ text: 't', is_error: false, spool_path: '.vtcode/spool/a' })
+    expect(textOfResult({ ok: true, output: { spool_path: '.vtcode/spool/a' }, text: 't' })).toEqual({
+      text: 't',
+      is_error: false,
+      spool_path: '.vtcode/spool/a',
+    })
   })
   it('says what the answer has to say of a change that was not made, in short where the error says it, and not where a call goes on', () => {
-    const told = (say: string, next?: { tool: string; input: object }) => textOfResult({ ok: false, error: { code: 'VT_X', message: 'The file changed.', hint: '', retryable: false, details: { not_applied: true, say }, ...(next && { next }) } } as never).text.split('\n').slice(1)
+    const told = (say: string, next?: { tool: string; input: object }) =>
+      textOfResult({
+        ok: false,
+        error: {
+          code: 'VT_X',
+          message: 'The file changed.',
+          hint: '',
+          retryable: false,
+          details: { not_applied: true, say },
+          ...(next && { next }),
+        },
+      } as never)
+        .text.split('\n')
+        .slice(1)
     expect(told('Not applied. The rule denies it.')).toEqual(['Say: Not applied. The rule denies it.'])
     expect(told('Not applied. The file changed.')).toEqual(['Say: Not applied. Add why, and the next action.'])
     expect(told('Not applied. The file changed.', { tool: 't', input: {} })).toEqual(['Next: t {}'])
-    expect(told('Not applied. The rule denies it.', { tool: 't', input: {} })).toEqual(['Next: t {}', 'Say: Not applied. The rule denies it.'])
+    expect(told('Not applied. The rule denies it.', { tool: 't', input: {} })).toEqual([
+      'Next: t {}',
+      'Say: Not applied. The rule denies it.',
+    ])
   })
   it('refers to an earlier one only where that is long, whole and the same', () => {
     const long = 'x'.repeat(200)
-    const message = (text: string, is_error = false) => [{ role: 'tool' as const, parts: [{ type: 'tool_result' as const, call_id: 'c', tool_call_id: 'c', name: 't', text, is_error }] }]
-    const found = (before: string, now: string, is_error = false, same = new Set(['c'])) => earlierResult(message(before, is_error), same, now)?.call_id
+    const message = (text: string, is_error = false) => [
+      {
+        role: 'tool' as const,
+        parts: [{ type: 'tool_result' as const, call_id: 'c', tool_call_id: 'c', name: 't', text, is_error }],
+      },
+    ]
+    const found = (before: string, now: string, is_error = false, same = new Set(['c'])) =>
+      earlierResult(message(before, is_error), same, now)?.call_id
     expect([found(long, long), found(long, `${long}\n[VT_N] n`)]).toEqual(['c', 'c'])
-    expect([found(long, `${long}x`), found(long, `y${long}`), found(long.slice(1), long.slice(1)), found(long, long, true), found(long, long, false, new Set())]).toEqual(Array(5).fill(undefined))
+    expect([
+      found(long, `${long}x`),
+      found(long, `y${long}`),
+      found(long.slice(1), long.slice(1)),
+      found(long, long, true),
+      found(long, long, false, new Set()),
+    ]).toEqual(Array(5).fill(undefined))
   })
 })

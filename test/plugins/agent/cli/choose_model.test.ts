@@ -10,7 +10,12 @@ async function two(script: Parameters<typeof startPeer>[0]) {
   const peer = hold(await startPeer(script))
   const at = hold(await home(peer))
   rmSync(join(at.home, '.vtcode'), { recursive: true })
-  const env = { ANTHROPIC_API_KEY: 'x'.repeat(20), ANTHROPIC_BASE_URL: `${peer.url}/v1`, DEEPSEEK_API_KEY: 'y'.repeat(20), DEEPSEEK_BASE_URL: `${peer.url}/v1` }
+  const env = {
+    ANTHROPIC_API_KEY: 'x'.repeat(20),
+    ANTHROPIC_BASE_URL: `${peer.url}/v1`,
+    DEEPSEEK_API_KEY: 'y'.repeat(20),
+    DEEPSEEK_BASE_URL: `${peer.url}/v1`,
+  }
   return { peer, at, env, file: join(at.home, '.vtcode/vtcode.config.yaml') }
 }
 const down = '\u001b[B'
@@ -33,7 +38,8 @@ describe('where several providers can be asked and nobody has chosen a model', (
     const person = await typing(at, ['exec', 'hi'], { env })
     await person.until('Which model?')
     person.terminal.write('\u001b')
-    const list = '--model anthropic/claude-sonnet-5-5, --model deepseek/deepseek-v4-pro. A provider alone stands for its first model: --model anthropic.'
+    const list =
+      '--model anthropic/claude-sonnet-5-5, --model deepseek/deepseek-v4-pro. A provider alone stands for its first model: --model anthropic.'
     const ended = await person.end()
     expect([ended.code, ended.rest.replace(/\s+/g, ' ')]).toEqual([3, expect.stringContaining(list)])
     expect(await vtcode(at, ['exec', 'hi'], { env })).toMatchObject({ code: 3, err: expect.stringContaining(list) })
@@ -41,7 +47,12 @@ describe('where several providers can be asked and nobody has chosen a model', (
   })
   it('a choice that a repository brought holds for the run alone', async () => {
     const { peer, at, env, file } = await two([{ content: 'from the team' }])
-    writeFileSync(join(at.root, 'vtcode.config.json'), JSON.stringify({ custom_providers: [{ name: 'team', base_url: `${peer.url}/v1`, api_key_env: 'none', models: ['m'] }] }))
+    writeFileSync(
+      join(at.root, 'vtcode.config.json'),
+      JSON.stringify({
+        custom_providers: [{ name: 'team', base_url: `${peer.url}/v1`, api_key_env: 'none', models: ['m'] }],
+      }),
+    )
     await vtcode(at, ['trust', 'add', '--all'])
     const person = await typing(at, ['exec', 'hi'], { env })
     await person.until('team/m')

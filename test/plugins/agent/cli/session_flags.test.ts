@@ -7,14 +7,33 @@ it('the flags of a session stand for options of the agent, and what was not said
   expect(sessionOptions({})).toEqual({})
   expect(Object.keys(sessionOptions({}))).toEqual([])
   const model = (model?: string, provider?: string) => sessionOptions(definedOnly({ model, provider })).model
-  expect([model('m'), model('m', 'p'), model('p/m', 'p'), model('q/m', 'p'), model(undefined, 'p')]).toEqual(['m', 'p/m', 'p/m', 'p/q/m', 'p'])
-  expect([sessionOptions({ resume: 'ses_1' }), sessionOptions({ continue: true }), sessionOptions({ sessionId: 'ses_2', keep: true })]).toEqual([
-    { resume: 'ses_1' }, { resume: 'last' }, { session_id: 'ses_2', providers: { session: 'disk' } },
+  expect([model('m'), model('m', 'p'), model('p/m', 'p'), model('q/m', 'p'), model(undefined, 'p')]).toEqual([
+    'm',
+    'p/m',
+    'p/m',
+    'p/q/m',
+    'p',
   ])
+  expect([
+    sessionOptions({ resume: 'ses_1' }),
+    sessionOptions({ continue: true }),
+    sessionOptions({ sessionId: 'ses_2', keep: true }),
+  ]).toEqual([{ resume: 'ses_1' }, { resume: 'last' }, { session_id: 'ses_2', providers: { session: 'disk' } }])
 })
 
 it('a task is what the words say, what was piped in, or both', async () => {
-  const task = (words: string[], piped: string, isTTY = false) => readTask(words, { stdin: Object.assign(Readable.from([Buffer.from(piped)]), { isTTY }) } as unknown as Parameters<typeof readTask>[1])
-  expect([await task(['fix', 'it'], 'ignored'), await task(['-'], ' piped\n'), await task([], 'piped'), await task([], 'typed', true)]).toEqual(['fix it', 'piped', 'piped', ''])
-  expect([await task(['fix', '-'], 'piped'), await task(['fix', '-'], ' \n')]).toEqual(['fix\n\n<stdin>\npiped\n</stdin>', 'fix'])
+  const task = (words: string[], piped: string, isTTY = false) =>
+    readTask(words, { stdin: Object.assign(Readable.from([Buffer.from(piped)]), { isTTY }) } as unknown as Parameters<
+      typeof readTask
+    >[1])
+  expect([
+    await task(['fix', 'it'], 'ignored'),
+    await task(['-'], ' piped\n'),
+    await task([], 'piped'),
+    await task([], 'typed', true),
+  ]).toEqual(['fix it', 'piped', 'piped', ''])
+  expect([await task(['fix', '-'], 'piped'), await task(['fix', '-'], ' \n')]).toEqual([
+    'fix\n\n<stdin>\npiped\n</stdin>',
+    'fix',
+  ])
 })

@@ -7,12 +7,20 @@ it('a context can only be made stricter', () => {
       try {
         return runContextOf(verb, asked, env) === asked
       } catch (error) {
-        expect(error).toMatchObject({ code: 'VT_CONFIG_INVALID', message: expect.stringContaining(`--context ${asked} is looser`) })
+        expect(error).toMatchObject({
+          code: 'VT_CONFIG_INVALID',
+          message: expect.stringContaining(`--context ${asked} is looser`),
+        })
         return false
       }
     })
   expect(allowed('interactive')).toEqual(['interactive', 'exec', 'ci', 'bench', 'worker'])
   expect(allowed('exec')).toEqual(['exec', 'ci', 'bench', 'worker'])
   expect(allowed('exec', { CI: 'true' })).toEqual(['ci', 'worker'])
-  expect([runContextOf('exec', undefined, {}), runContextOf('exec', undefined, { CI: '1' }), runContextOf('exec', undefined, { CI: 'false' }), runContextOf('interactive', undefined, { CI: '1' })]).toEqual(['exec', 'ci', 'exec', 'interactive'])
+  expect([
+    runContextOf('exec', undefined, {}),
+    runContextOf('exec', undefined, { CI: '1' }),
+    runContextOf('exec', undefined, { CI: 'false' }),
+    runContextOf('interactive', undefined, { CI: '1' }),
+  ]).toEqual(['exec', 'ci', 'exec', 'interactive'])
 })

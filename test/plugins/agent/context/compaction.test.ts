@@ -6,10 +6,21 @@ import { checkLog, checkMemory, checkMessages } from '../../../support/invariant
 import { call, type Answer } from '../../../support/peer.js'
 import { fc, runs } from '../../../support/property.js'
 
-const files = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`f${index}.txt`, `word${index} of a large file\n`.repeat(400)]))
-const read = (index: number): Answer => ({ toolCalls: [call('unified_file', { action: 'read', path: `f${index}.txt` })] })
+const files = Object.fromEntries(
+  Array.from({ length: 12 }, (_, index) => [`f${index}.txt`, `word${index} of a large file\n`.repeat(400)]),
+)
+const read = (index: number): Answer => ({
+  toolCalls: [call('unified_file', { action: 'read', path: `f${index}.txt` })],
+})
 const isSummary = (body: any): boolean => JSON.stringify(body.messages).includes('You shorten the record')
-const summary = JSON.stringify({ goal: 'compare the files', constraints: ['change nothing'], done: ['read f0.txt'], facts: [{ fact: 'f0 holds word0', source: 'unified_file/read f0.txt' }], open_questions: [], next_steps: ['read the rest'] })
+const summary = JSON.stringify({
+  goal: 'compare the files',
+  constraints: ['change nothing'],
+  done: ['read f0.txt'],
+  facts: [{ fact: 'f0 holds word0', source: 'unified_file/read f0.txt' }],
+  open_questions: [],
+  next_steps: ['read the rest'],
+})
 const small = { provider: { context_window: 20_000 } }
 // The peer's own record leaves out bodies that are large; this is all that the latest script was asked.
 let asked: any[] = []
@@ -21,14 +32,23 @@ const sizeOf = (body: any): number => JSON.stringify(body.messages).length / 4
 function script(steps: Answer[], summaries: Answer[] = []): ((body: any) => Answer)[] {
   const left = { steps: [...steps], summaries: [...summaries] }
   asked = []
-  return Array.from({ length: 60 }, () => (body: any) => (asked.push(body), isSummary(body) ? (left.summaries.shift() ?? { content: summary }) : (left.steps.shift() ?? { content: 'done' })))
+  return Array.from(
+    { length: 60 },
+    () => (body: any) => (
+      asked.push(body),
+      isSummary(body) ? (left.summaries.shift() ?? { content: summary }) : (left.steps.shift() ?? { content: 'done' })
+    ),
+  )
 }
 
 const tooLong: Answer = { error: { message: "This model's maximum context length is 9000 tokens" }, status: 400 }
 
 describe('a conversation that grows too long', () => {
   it('is shortened before the model refuses it: memory, summary, last words, and the newest calls whole', async () => {
-    const s = await scene(script([...Array.from({ length: 8 }, (_, index) => read(index)), { content: 'All compared.' }]), { ...small, boot: { files } })
+    const s = await scene(
+      script([...Array.from({ length: 8 }, (_, index) => read(index)), { content: 'All compared.' }]),
+      { ...small, boot: { files } },
+    )
     const outcome = await s.run('compare all of them')
     expect(outcome).toMatchObject({ outcome_code: 'success', text: 'All compared.' })
     const { steps, summaries } = requests()
@@ -38,31 +58,61 @@ describe('a conversation that grows too long', () => {
       expect(sizeOf(body)).toBeLessThan(20_000)
     }
     const [, memory, shortened, words] = steps.at(-1).messages.map(({ content }: any) => content)
-    expect(memory).toMatch(/^<session_memory>\n## Summary\ncompare the files[\s\S]*## Objective\ncompare all of them[\s\S]*## History Artifact\n\.vtcode\/history\/ses_/)
-    expect(shortened).toMatch(/^<conversation_summary>\nGoal: compare the files[\s\S]*f0 holds word0 \(unified_file\/read f0\.txt\)/)
+    expect(memory).toMatch(
+      /^<session_memory>\n## Summary\ncompare the files[\s\S]*## Objective\ncompare all of them[\s\S]*## History Artifact\n\.vtcode\/history\/ses_/,
+    )
+    expect(shortened).toMatch(
+      /^<conversation_summary>\nGoal: compare the files[\s\S]*f0 holds word0 \(unified_file\/read f0\.txt\)/,
+    )
     expect(words).toBe('compare all of them')
     expect(steps.at(-1).messages.at(-1).content).toContain('word7 of a large file')
     const [boundary] = boundaries(s)
-    expect(boundary).toMatchObject({ trigger: 'auto', mode: 'local', deduped_reads: 0, history_artifact_path: `.vtcode/history/${outcome.session_id}_1.jsonl` })
+    expect(boundary).toMatchObject({
+      trigger: 'auto',
+      mode: 'local',
+      deduped_reads: 0,
+      history_artifact_path: `.vtcode/history/${outcome.session_id}_1.jsonl`,
+    })
     expect(boundary.tokens_after).toBeLessThan(boundary.tokens_before)
     expect(boundary.new_segment_id).not.toBe(boundary.previous_segment_id)
-    const archived = (await s.booted.read(boundary.history_artifact_path))!.trim().split('\n').map((line) => JSON.parse(line))
+    const archived = (await s.booted.read(boundary.history_artifact_path))!
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
     expect(archived).toHaveLength(boundary.original_message_count)
-    expect(checkMemory((await s.booted.read(`.vtcode/history/${outcome.session_id}_1.memory.json`))!)).toMatchObject({ schema_version: 3, objective: 'compare all of them', constraints: ['change nothing'] })
-    expect(checkMemory((await s.booted.read(`.vtcode/sessions/${outcome.session_id}/memory.json`))!)).toMatchObject({ schema_version: 3, history_artifact_path: expect.stringContaining('.vtcode/history/') })
+    expect(checkMemory((await s.booted.read(`.vtcode/history/${outcome.session_id}_1.memory.json`))!)).toMatchObject({
+      schema_version: 3,
+      objective: 'compare all of them',
+      constraints: ['change nothing'],
+    })
+    expect(checkMemory((await s.booted.read(`.vtcode/sessions/${outcome.session_id}/memory.json`))!)).toMatchObject({
+      schema_version: 3,
+      history_artifact_path: expect.stringContaining('.vtcode/history/'),
+    })
     checkLog(s.events)
   })
   it('is shortened whatever the summarising model does: prose, an error, an answer that breaks off', async () => {
     const broken: Answer = { content: summary, how: { truncateAfterChunks: 2, chunkSize: 5 } }
-    const cut = await scene([read(0), read(1), tooLong, broken, broken, { content: 'All compared.' }], { boot: { files } })
+    const cut = await scene([read(0), read(1), tooLong, broken, broken, { content: 'All compared.' }], {
+      boot: { files },
+    })
     expect(await cut.run('compare all of them')).toMatchObject({ outcome_code: 'success', text: 'All compared.' })
     expect(cut.peer.bodies.at(-1).messages[2].content).toContain('In progress:\n- compare all of them')
     const poor: Answer[][] = [
       [{ content: 'It was a nice conversation.' }, { content: 'I said so already.' }, { content: '{"goal": [' }],
-      [{ error: { message: 'down' }, status: 500 }, { error: { message: 'down' }, status: 500 }],
+      [
+        { error: { message: 'down' }, status: 500 },
+        { error: { message: 'down' }, status: 500 },
+      ],
     ]
     for (const summaries of poor) {
-      const s = await scene(script([...Array.from({ length: 5 }, (_, index) => read(index)), { content: 'All compared.' }], [...summaries, ...summaries, ...summaries]), { ...small, boot: { files } })
+      const s = await scene(
+        script(
+          [...Array.from({ length: 5 }, (_, index) => read(index)), { content: 'All compared.' }],
+          [...summaries, ...summaries, ...summaries],
+        ),
+        { ...small, boot: { files } },
+      )
       expect(await s.run('compare all of them')).toMatchObject({ outcome_code: 'success', text: 'All compared.' })
       const { steps } = requests()
       expect(steps.at(-1).messages[2].content).toContain('compare all of them')
@@ -71,14 +121,25 @@ describe('a conversation that grows too long', () => {
     }
   })
   it('is summarised by data that fits: what does not goes back with what is wrong, twice at most, and all of it is paid for', async () => {
-    const answers = [{ content: '{"goal": 7, "facts": [{"fact": "f"}]}' }, { content: `{"goal": "g", "constraints": "none"}` }, { content: `Here it is:\n\`\`\`json\n${summary}\n\`\`\`\nAsk me for more.` }]
-    const s = await scene(script([...Array.from({ length: 5 }, (_, index) => read(index)), { content: 'All compared.' }], answers), { ...small, boot: { files } })
+    const answers = [
+      { content: '{"goal": 7, "facts": [{"fact": "f"}]}' },
+      { content: `{"goal": "g", "constraints": "none"}` },
+      { content: `Here it is:\n\`\`\`json\n${summary}\n\`\`\`\nAsk me for more.` },
+    ]
+    const s = await scene(
+      script([...Array.from({ length: 5 }, (_, index) => read(index)), { content: 'All compared.' }], answers),
+      { ...small, boot: { files } },
+    )
     expect(await s.run('compare all of them')).toMatchObject({ outcome_code: 'success' })
     const { steps, summaries } = requests()
     const [first, second, third] = summaries
-    expect([second.messages.length - first.messages.length, third.messages.length - second.messages.length]).toEqual([2, 2])
+    expect([second.messages.length - first.messages.length, third.messages.length - second.messages.length]).toEqual([
+      2, 2,
+    ])
     expect(summaries.map(({ tool_choice }) => tool_choice)).toEqual(['none', 'none', 'none'])
-    expect(second.messages.at(-1).content).toMatch(/^That does not fit: .*goal.*string.*source[\s\S]*Answer with the JSON object alone\.$/)
+    expect(second.messages.at(-1).content).toMatch(
+      /^That does not fit: .*goal.*string.*source[\s\S]*Answer with the JSON object alone\.$/,
+    )
     expect(third.messages.at(-1).content).toMatch(/constraints/)
     expect(steps.at(-1).messages[2].content).toContain('Goal: compare the files')
     checkLog(s.events)
@@ -93,12 +154,26 @@ describe('a conversation that grows too long', () => {
     const old = first.messages.slice(0, -1)
     expect(old.length).toBeGreaterThan(5)
     expect(old).toEqual(before.messages.slice(0, old.length))
-    expect(first.messages.at(-1)).toMatchObject({ role: 'user', content: expect.stringMatching(/^You shorten the record[\s\S]*The record is all that stands above\.$/) })
+    expect(first.messages.at(-1)).toMatchObject({
+      role: 'user',
+      content: expect.stringMatching(/^You shorten the record[\s\S]*The record is all that stands above\.$/),
+    })
     checkLog(s.events)
-    const other = await scene(script(steps), { ...small, provider: { ...small.provider, models: ['m', 'little'] }, settings: { agent: { model: 'peer/m', small_model: 'peer/little' } }, boot: { files } } as never)
+    const other = await scene(script(steps), {
+      ...small,
+      provider: { ...small.provider, models: ['m', 'little'] },
+      settings: { agent: { model: 'peer/m', small_model: 'peer/little' } },
+      boot: { files },
+    } as never)
     expect(await other.run('compare all of them')).toMatchObject({ outcome_code: 'success' })
     const [summary] = requests().summaries
-    expect(summary).toMatchObject({ model: 'little', messages: [{ role: 'system', content: expect.stringContaining('You shorten the record') }, { content: expect.stringContaining('<record>') }] })
+    expect(summary).toMatchObject({
+      model: 'little',
+      messages: [
+        { role: 'system', content: expect.stringContaining('You shorten the record') },
+        { content: expect.stringContaining('<record>') },
+      ],
+    })
     expect(summary).not.toHaveProperty('tools')
   })
   it('is shortened when it is one long message of the user: the model gets its beginning and the path of the rest', async () => {
@@ -107,7 +182,9 @@ describe('a conversation that grows too long', () => {
     expect(await s.run(task)).toMatchObject({ outcome_code: 'success', text: 'read' })
     const [body] = requests().steps
     expect(sizeOf(body)).toBeLessThan(20_000)
-    const path = /^start (?:please )+[\s\S]*cut here: 700013 bytes, full text in (\S+)$/.exec(body.messages.at(-1).content)![1]!
+    const path = /^start (?:please )+[\s\S]*cut here: 700013 bytes, full text in (\S+)$/.exec(
+      body.messages.at(-1).content,
+    )![1]!
     expect(await s.booted.read(path)).toBe(task)
     checkLog(s.events)
   })
@@ -121,15 +198,31 @@ describe('a conversation that grows too long', () => {
     checkLog(t.events)
   })
   it('ends as handed off when compaction saves nothing any more', async () => {
-    const s = await scene(script(Array.from({ length: 20 }, (_, index) => read(index % 12)), Array.from({ length: 20 }, () => ({ content: JSON.stringify({ goal: 'g '.repeat(1000) }) }))), {
-      settings: { agent: { model: 'peer/m', harness: { auto_compaction_threshold_tokens: 500 } } },
-      boot: { files },
+    const s = await scene(
+      script(
+        Array.from({ length: 20 }, (_, index) => read(index % 12)),
+        Array.from({ length: 20 }, () => ({ content: JSON.stringify({ goal: 'g '.repeat(1000) }) })),
+      ),
+      {
+        settings: { agent: { model: 'peer/m', harness: { auto_compaction_threshold_tokens: 500 } } },
+        boot: { files },
+      },
+    )
+    expect(await s.run('x '.repeat(200))).toMatchObject({
+      outcome_code: 'handed_off',
+      exit_code: 1,
+      error: { code: 'VT_CONTEXT_STUCK' },
     })
-    expect(await s.run('x '.repeat(200))).toMatchObject({ outcome_code: 'handed_off', exit_code: 1, error: { code: 'VT_CONTEXT_STUCK' } })
     checkLog(s.events)
   })
   it('is shortened on request with a focus, and goes on in the next process', async () => {
-    const s = await scene(script([...Array.from({ length: 6 }, (_, index) => [read(index), { content: `seen ${index}` }]).flat(), { content: 'later' }]), { boot: { files } })
+    const s = await scene(
+      script([
+        ...Array.from({ length: 6 }, (_, index) => [read(index), { content: `seen ${index}` }]).flat(),
+        { content: 'later' },
+      ]),
+      { boot: { files } },
+    )
     const agent = await createAgent(s.booted.kernel, { env: {}, onEvent: (event) => void s.events.push(event) })
     for (let turn = 0; turn < 6; turn++) await agent.run(`look at ${turn}`)
     expect(await agent.compact('the colours')).toBe(true)
@@ -139,9 +232,15 @@ describe('a conversation that grows too long', () => {
     const again = await createAgent(s.booted.kernel, { env: {}, resume: agent.session_id })
     expect(await again.run('and now?')).toMatchObject({ text: 'later' })
     await again.close()
-    const said = asked.at(-1).messages.filter(({ role }: any) => role === 'user').map(({ content }: any) => content)
+    const said = asked
+      .at(-1)
+      .messages.filter(({ role }: any) => role === 'user')
+      .map(({ content }: any) => content)
     expect(said.slice(-5)).toEqual(['look at 2', 'look at 3', 'look at 4', 'look at 5', 'and now?'])
-    expect(said.slice(0, 2)).toEqual([expect.stringContaining('<session_memory>'), expect.stringContaining('<conversation_summary>')])
+    expect(said.slice(0, 2)).toEqual([
+      expect.stringContaining('<session_memory>'),
+      expect.stringContaining('<conversation_summary>'),
+    ])
     checkMessages(asked.at(-1).messages)
   })
   it('fires the hooks of the user, which may forbid the compaction or repeat what they said at the start', async () => {
@@ -150,16 +249,31 @@ describe('a conversation that grows too long', () => {
       PostCompact: [{ hooks: [{ command: 'cat > told' }] }],
       SessionStart: [{ matcher: 'compact', hooks: [{ command: 'echo Mind the colours.' }] }],
     }
-    const s = await scene(script([...Array.from({ length: 6 }, (_, index) => [read(index), { content: `seen ${index}` }]).flat(), { content: 'later' }]), { boot: { files, config: { hooks } as never } })
+    const s = await scene(
+      script([
+        ...Array.from({ length: 6 }, (_, index) => [read(index), { content: `seen ${index}` }]).flat(),
+        { content: 'later' },
+      ]),
+      { boot: { files, config: { hooks } as never } },
+    )
     const agent = await createAgent(s.booted.kernel, { env: {}, onEvent: (event) => void s.events.push(event) })
     for (let turn = 0; turn < 6; turn++) await agent.run(`look at ${turn}`)
     expect([await agent.compact(), boundaries(s)]).toEqual([false, []])
     await s.booted.write('allowed', '')
     expect(await agent.compact()).toBe(true)
-    expect(JSON.parse((await s.booted.read('told'))!)).toMatchObject({ hook_event_name: 'PostCompact', trigger: boundaries(s)[0].trigger })
+    expect(JSON.parse((await s.booted.read('told'))!)).toMatchObject({
+      hook_event_name: 'PostCompact',
+      trigger: boundaries(s)[0].trigger,
+    })
     await agent.run('and now?')
     await agent.close()
-    expect(asked.at(-1).messages.slice(-2).map(({ content }: any) => content).sort()).toEqual(['Mind the colours.', 'and now?'])
+    expect(
+      asked
+        .at(-1)
+        .messages.slice(-2)
+        .map(({ content }: any) => content)
+        .sort(),
+    ).toEqual(['Mind the colours.', 'and now?'])
     checkMessages(asked.at(-1).messages)
   })
   it('is left alone when it is short, or when the user wants no shortening', async () => {
@@ -168,7 +282,11 @@ describe('a conversation that grows too long', () => {
     await agent.run('hi')
     expect(await agent.compact()).toBe(false)
     await agent.close()
-    const t = await scene(script([read(0), read(1), read(2), read(3), read(4), { content: 'ok' }]), { ...small, boot: { files }, settings: { agent: { model: 'peer/m', harness: { auto_compaction_enabled: false } } } })
+    const t = await scene(script([read(0), read(1), read(2), read(3), read(4), { content: 'ok' }]), {
+      ...small,
+      boot: { files },
+      settings: { agent: { model: 'peer/m', harness: { auto_compaction_enabled: false } } },
+    })
     await t.run('go')
     expect([boundaries(t), harness(t.events, 'context_cleared')]).toEqual([[], []])
   })
@@ -187,12 +305,27 @@ describe('a conversation that grows too long', () => {
 it('many compactions remember what one of the whole would: the newest items, each once whatever its case, five at most', async () => {
   const word = fc.constantFrom('tabs', 'TABS', 'no any', 'No Any', 'keep a.ts', 'x', 'y', 'z')
   const list = fc.array(word, { maxLength: 7 })
-  const one = fc.record({ constraints: list, open_questions: list, facts: fc.array(fc.record({ fact: word, source: word }), { maxLength: 7 }) })
+  const one = fc.record({
+    constraints: list,
+    open_questions: list,
+    facts: fc.array(fc.record({ fact: word, source: word }), { maxLength: 7 }),
+  })
   /** Of the same text the last one, in the order in which they were said last. */
-  const newest = <T>(all: T[], textOf: (item: T) => string): T[] => all.filter((item, index) => all.findLastIndex((other) => textOf(other).toLowerCase() === textOf(item).toLowerCase()) === index).slice(-5)
+  const newest = <T>(all: T[], textOf: (item: T) => string): T[] =>
+    all
+      .filter(
+        (item, index) =>
+          all.findLastIndex((other) => textOf(other).toLowerCase() === textOf(item).toLowerCase()) === index,
+      )
+      .slice(-5)
   await fc.assert(
     fc.asyncProperty(fc.array(one, { minLength: 2, maxLength: 4 }), async (summaries) => {
-      const s = await scene(script(Array.from({ length: 24 }, () => ({ content: 'and so on '.repeat(2000) })), summaries.map((said) => ({ content: JSON.stringify({ goal: 'g', ...said }) }))))
+      const s = await scene(
+        script(
+          Array.from({ length: 24 }, () => ({ content: 'and so on '.repeat(2000) })),
+          summaries.map((said) => ({ content: JSON.stringify({ goal: 'g', ...said }) })),
+        ),
+      )
       const agent = await createAgent(s.booted.kernel, { env: {} })
       for (const _ of summaries) {
         for (let turn = 0; turn < 6; turn++) await agent.run(`turn ${turn}`)
@@ -200,9 +333,24 @@ it('many compactions remember what one of the whole would: the newest items, eac
       }
       await agent.close()
       const memory = checkMemory((await s.booted.read(`.vtcode/sessions/${agent.session_id}/memory.json`))!)
-      expect(memory.constraints).toEqual(newest(summaries.flatMap(({ constraints }) => constraints), String))
-      expect(memory.open_questions).toEqual(newest(summaries.flatMap(({ open_questions }) => open_questions), String))
-      expect(memory.grounded_facts).toEqual(newest(summaries.flatMap(({ facts }) => facts), ({ fact }) => fact))
+      expect(memory.constraints).toEqual(
+        newest(
+          summaries.flatMap(({ constraints }) => constraints),
+          String,
+        ),
+      )
+      expect(memory.open_questions).toEqual(
+        newest(
+          summaries.flatMap(({ open_questions }) => open_questions),
+          String,
+        ),
+      )
+      expect(memory.grounded_facts).toEqual(
+        newest(
+          summaries.flatMap(({ facts }) => facts),
+          ({ fact }) => fact,
+        ),
+      )
     }),
     { numRuns: runs(rounds(2, 3)) },
   )
@@ -217,9 +365,17 @@ describe('repeated reads', () => {
       a,
       exec("sed -n '1,80p' a.ts"),
       { toolCalls: [call('unified_file', { action: 'read', path: 'missing.ts' })] },
-      { toolCalls: [call('unified_file', { action: 'edit', path: 'a.ts', old_str: 'line 5 of a', new_str: 'LINE 5 of a' })] },
+      {
+        toolCalls: [
+          call('unified_file', { action: 'edit', path: 'a.ts', old_str: 'line 5 of a', new_str: 'LINE 5 of a' }),
+        ],
+      },
       a,
-      { toolCalls: [call('unified_file', { action: 'edit', path: 'a.ts', old_str: 'line 6 of a', new_str: 'LINE 6 of a' })] },
+      {
+        toolCalls: [
+          call('unified_file', { action: 'edit', path: 'a.ts', old_str: 'line 6 of a', new_str: 'LINE 6 of a' }),
+        ],
+      },
       { content: 'read' },
     ]
     const s = await scene(script(steps), { boot: { files: { 'a.ts': body }, mode: 'full-auto' } })

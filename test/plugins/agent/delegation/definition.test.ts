@@ -6,19 +6,48 @@ const base = 'name: a\ndescription: d'
 
 describe('a definition of an agent', () => {
   it('is read with every key, as a list or as words with commas', () => {
-    const { agent, remarks } = read(`${base}\ntools: [Read, 'unified_search']\ndisallowedTools: Bash, Write\nmodel: small\nreasoning_effort: high\nmode: auto\nmaxTurns: 7\nbackground: true\nisolation: worktree\nskills: [x]\ninitialPrompt: First.`)
+    const { agent, remarks } = read(
+      `${base}\ntools: [Read, 'unified_search']\ndisallowedTools: Bash, Write\nmodel: small\nreasoning_effort: high\nmode: auto\nmaxTurns: 7\nbackground: true\nisolation: worktree\nskills: [x]\ninitialPrompt: First.`,
+    )
     expect(remarks).toEqual([])
     expect(agent).toEqual({
-      name: 'a', description: 'd', tools: ['Read', 'unified_search'], disallowed: ['Bash', 'Write'], model: 'small', reasoning_effort: 'high', mode: 'auto', max_turns: 7, background: true, isolation: 'worktree',
-      skills: ['x'], initial_prompt: 'First.', body: 'Do it.',
+      name: 'a',
+      description: 'd',
+      tools: ['Read', 'unified_search'],
+      disallowed: ['Bash', 'Write'],
+      model: 'small',
+      reasoning_effort: 'high',
+      mode: 'auto',
+      max_turns: 7,
+      background: true,
+      isolation: 'worktree',
+      skills: ['x'],
+      initial_prompt: 'First.',
+      body: 'Do it.',
     })
-    expect(read(base).agent).toEqual({ name: 'a', description: 'd', disallowed: [], model: 'inherit', background: false, isolation: 'shared', skills: [], body: 'Do it.' })
-    expect(read(`${base}\npermissionMode: acceptEdits\ncolor: blue`)).toMatchObject({ agent: { mode: 'auto' }, remarks: [] })
+    expect(read(base).agent).toEqual({
+      name: 'a',
+      description: 'd',
+      disallowed: [],
+      model: 'inherit',
+      background: false,
+      isolation: 'shared',
+      skills: [],
+      body: 'Do it.',
+    })
+    expect(read(`${base}\npermissionMode: acceptEdits\ncolor: blue`)).toMatchObject({
+      agent: { mode: 'auto' },
+      remarks: [],
+    })
   })
 
   it.each<[string, string, RegExp]>([
     ['a mode that would widen', `${base}\nmode: full-auto`, /^mode 4 .*full-auto.*plan, ask or auto/],
-    ['rights of Claude Code', `${base}\npermissionMode: bypassPermissions`, /^permissionMode 4 .*never has more rights/],
+    [
+      'rights of Claude Code',
+      `${base}\npermissionMode: bypassPermissions`,
+      /^permissionMode 4 .*never has more rights/,
+    ],
     ['hooks', `${base}\nhooks: {}`, /^hooks 4 .*gives no rights/],
     ['servers', `${base}\nmcpServers: [x]`, /^mcpServers 4 /],
     ['allow rules', `${base}\nallow: ['*']`, /^allow 4 /],
@@ -41,10 +70,22 @@ describe('a definition of an agent', () => {
   it.each<[string, Buffer, RegExp]>([
     ['without front matter', Buffer.from('Do it.'), /^1 .*---/],
     ['without a name', Buffer.from('---\ndescription: d\n---\nx'), /^1 The agent has no name/],
-    ['with a name that leads elsewhere', Buffer.from('---\nname: ../x\ndescription: d\n---\nx'), /^2 The name "\.\.\/x"/],
+    [
+      'with a name that leads elsewhere',
+      Buffer.from('---\nname: ../x\ndescription: d\n---\nx'),
+      /^2 The name "\.\.\/x"/,
+    ],
     ['without a description', Buffer.from('---\nname: a\n---\nx'), /^1 The agent has no description/],
-    ['with too long a description', Buffer.from(`---\nname: a\ndescription: ${'d'.repeat(1025)}\n---\nx`), /^3 The description has 1025 characters; at most 1024/],
-    ['with too long a text', Buffer.from(`---\n${base}\n---\n${'x'.repeat(32 * 1024 + 1)}`), /^2 The text behind the front matter has 32769 bytes/],
+    [
+      'with too long a description',
+      Buffer.from(`---\nname: a\ndescription: ${'d'.repeat(1025)}\n---\nx`),
+      /^3 The description has 1025 characters; at most 1024/,
+    ],
+    [
+      'with too long a text',
+      Buffer.from(`---\n${base}\n---\n${'x'.repeat(32 * 1024 + 1)}`),
+      /^2 The text behind the front matter has 32769 bytes/,
+    ],
     ['that is no text', Buffer.from([0x2d, 0xff, 0xfe]), /^1 The file is not UTF-8/],
   ])('%s cannot be used', (_, bytes, says) => {
     const { agent, remarks } = parseAgent(bytes)

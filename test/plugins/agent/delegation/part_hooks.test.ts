@@ -14,7 +14,10 @@ describe('hooks of agents', () => {
       Stop: [{ hooks: [{ command: 'echo stop >> stops' }] }],
     }
     const s = await delegation(
-      [{ toolCalls: [spawn(`ONE ${look}`, { agent: 'explorer' }), spawn(`TWO ${look}`, { write_paths: ['src/**'] })] }, says('Done.')],
+      [
+        { toolCalls: [spawn(`ONE ${look}`, { agent: 'explorer' }), spawn(`TWO ${look}`, { write_paths: ['src/**'] })] },
+        says('Done.'),
+      ],
       { ONE: [report('Only a.txt.'), report('Both files.', { facts: ['b.txt:1 says b'] })], TWO: [report('Two.')] },
       { config: { hooks } },
     )
@@ -23,22 +26,46 @@ describe('hooks of agents', () => {
     expect(told).toEqual([`ONE ${look}\n\nThe build is red.`, 'Read b.txt too.'])
     expect(s.bodies('TWO')[0].messages.at(-1).content).toBe(`TWO ${look}`)
     expect(s.answers()[0]).toContain('Both files.\nFacts:\n- b.txt:1 says b')
-    const heard = (name: string): any[] => readFileSync(join(s.root, name), 'utf8').trim().split('\n').map((line) => JSON.parse(line))
+    const heard = (name: string): any[] =>
+      readFileSync(join(s.root, name), 'utf8')
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line))
     const [child] = s.children()
-    expect(heard('begins')).toMatchObject([{ hook_event_name: 'SubagentStart', session_id: s.agent.session_id, agent_type: 'explorer', agent_id: child.thread_id }])
-    expect(heard('ends')).toMatchObject([{ hook_event_name: 'SubagentStop', agent_transcript_path: child.transcript_path, stop_hook_active: false }, { stop_hook_active: true }])
+    expect(heard('begins')).toMatchObject([
+      {
+        hook_event_name: 'SubagentStart',
+        session_id: s.agent.session_id,
+        agent_type: 'explorer',
+        agent_id: child.thread_id,
+      },
+    ])
+    expect(heard('ends')).toMatchObject([
+      { hook_event_name: 'SubagentStop', agent_transcript_path: child.transcript_path, stop_hook_active: false },
+      { stop_hook_active: true },
+    ])
     // The end of the conversation is its own.
     expect(readFileSync(join(s.root, 'stops'), 'utf8')).toBe('stop\n')
     await s.agent.close()
   })
 
   it('that never are content send an agent on eight times, and a remark of one is told', async () => {
-    const hooks = { SubagentStop: [{ hooks: [{ command: `printf '{"decision": "block", "reason": "More.", "systemMessage": "It goes on."}'` }] }] }
-    const s = await delegation([{ toolCalls: [spawn(`ONE ${look}`, { agent: 'explorer' })] }, says('Done.')], { ONE: Array.from({ length: 12 }, (_, n) => says(`Answer ${n}.`)) }, { config: { hooks } })
+    const hooks = {
+      SubagentStop: [
+        { hooks: [{ command: `printf '{"decision": "block", "reason": "More.", "systemMessage": "It goes on."}'` }] },
+      ],
+    }
+    const s = await delegation(
+      [{ toolCalls: [spawn(`ONE ${look}`, { agent: 'explorer' })] }, says('Done.')],
+      { ONE: Array.from({ length: 12 }, (_, n) => says(`Answer ${n}.`)) },
+      { config: { hooks } },
+    )
     await s.agent.run('Work.')
     expect(s.bodies('ONE')).toHaveLength(9)
     expect(s.answers()[0]).toContain('Answer 8.')
-    expect(s.events.filter(({ type, item }) => type === 'item.completed' && item.message === 'It goes on.')).toHaveLength(9)
+    expect(
+      s.events.filter(({ type, item }) => type === 'item.completed' && item.message === 'It goes on.'),
+    ).toHaveLength(9)
     await s.agent.close()
   })
 })

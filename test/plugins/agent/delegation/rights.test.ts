@@ -9,14 +9,25 @@ import { call } from '../../../support/peer.js'
 const look = 'Find out what the file says and report it.'
 const write = (path: string) => call('unified_file', { action: 'write', path, content: 'x' })
 const run = (command: string) => call('unified_exec', { action: 'run', command })
-const results = (body: any): string[] => body.messages.filter(({ role }: any) => role === 'tool').map(({ content }: any) => content)
+const results = (body: any): string[] =>
+  body.messages.filter(({ role }: any) => role === 'tool').map(({ content }: any) => content)
 
 describe('the rights of an agent', () => {
   it('stay what they were when its session is opened by its name, gone on with in another mode, or forked', async () => {
     const tries = { toolCalls: [write('out.txt'), write('src/in.txt'), run('touch ran.txt'), spawn(`TWO ${look}`)] }
-    const s = await delegation([{ toolCalls: [spawn(`ONE ${look}`, { write_paths: ['src/**'] }), spawn(`TWO ${look}`, { agent: 'explorer' })] }, says('Done.'), tries, says('And a third time.')], {
-      ONE: [report('One.'), tries, says('One again.'), tries, says('And again.')], TWO: [report('Two.'), tries, says('Two again.')],
-    }, { subagents: { max_depth: 1 } })
+    const s = await delegation(
+      [
+        { toolCalls: [spawn(`ONE ${look}`, { write_paths: ['src/**'] }), spawn(`TWO ${look}`, { agent: 'explorer' })] },
+        says('Done.'),
+        tries,
+        says('And a third time.'),
+      ],
+      {
+        ONE: [report('One.'), tries, says('One again.'), tries, says('And again.')],
+        TWO: [report('Two.'), tries, says('Two again.')],
+      },
+      { subagents: { max_depth: 1 } },
+    )
     await s.agent.run('Work.')
     await s.agent.close()
     const [worker, explorer] = s.children()
@@ -31,38 +42,85 @@ describe('the rights of an agent', () => {
     const denied = expect.stringMatching(/VT_POLICY_(DENIED|REPEATED)/)
     for (const fork of [undefined, 'full_copy', 'summarized'] as const) {
       const { tools, answers } = await again(worker.session_id, fork)
-      expect(tools.filter((name) => /agents|report_result/.test(name)), fork).toEqual([])
+      expect(
+        tools.filter((name) => /agents|report_result/.test(name)),
+        fork,
+      ).toEqual([])
       expect(answers, fork).toEqual([denied, expect.stringContaining('src/in.txt'), denied, denied])
     }
     const { tools, answers } = await again(explorer.session_id)
     expect(tools.filter((name) => /exec|patch|agents/.test(name))).toEqual([])
     expect(answers).toEqual([denied, denied, denied, denied])
-    expect(['out.txt', 'src/in.txt', 'ran.txt'].map((path) => existsSync(join(s.root, path)))).toEqual([false, true, false])
+    expect(['out.txt', 'src/in.txt', 'ran.txt'].map((path) => existsSync(join(s.root, path)))).toEqual([
+      false,
+      true,
+      false,
+    ])
   })
 
   it('hold for links out of its paths and for commands that write, and a program that it starts gives no more', async () => {
-    const s = await delegation([{ toolCalls: [spawn(`ONE ${look}`, { write_paths: ['src/**'] })] }, says('Done.')], {
-      ONE: [{ toolCalls: [write('src/link.txt'), write('src/up/x.txt'), write('src/../x.txt'), run('echo x | tee src/b.ts'), run('sed -i s/a/b/ src/a.ts'), run('vtcode exec "Write x.txt."'), run('ls src')] }, report('Tried.')],
-    }, { files: { 'src/a.ts': 'a\n', 'other/keep.txt': 'keep\n' } })
+    const s = await delegation(
+      [{ toolCalls: [spawn(`ONE ${look}`, { write_paths: ['src/**'] })] }, says('Done.')],
+      {
+        ONE: [
+          {
+            toolCalls: [
+              write('src/link.txt'),
+              write('src/up/x.txt'),
+              write('src/../x.txt'),
+              run('echo x | tee src/b.ts'),
+              run('sed -i s/a/b/ src/a.ts'),
+              run('vtcode exec "Write x.txt."'),
+              run('ls src'),
+            ],
+          },
+          report('Tried.'),
+        ],
+      },
+      { files: { 'src/a.ts': 'a\n', 'other/keep.txt': 'keep\n' } },
+    )
     symlinkSync('../other/keep.txt', join(s.root, 'src/link.txt'))
     symlinkSync('../other', join(s.root, 'src/up'))
     await s.agent.run('Work.')
     const answers = results(s.bodies('ONE')[1])
-    expect(answers.slice(0, 6).map((text) => /VT_(POLICY_DENIED|PATH_\w+)/.exec(text)?.[0])).toEqual(Array.from({ length: 6 }, () => expect.stringMatching(/^VT_/)))
+    expect(answers.slice(0, 6).map((text) => /VT_(POLICY_DENIED|PATH_\w+)/.exec(text)?.[0])).toEqual(
+      Array.from({ length: 6 }, () => expect.stringMatching(/^VT_/)),
+    )
     expect(answers[6]).toContain('a.ts')
-    expect(['other/x.txt', 'x.txt', 'src/b.ts'].map((path) => existsSync(join(s.root, path)))).toEqual([false, false, false])
+    expect(['other/x.txt', 'x.txt', 'src/b.ts'].map((path) => existsSync(join(s.root, path)))).toEqual([
+      false,
+      false,
+      false,
+    ])
     await s.agent.close()
   })
 
   it('hold the depth twice: an agent at the last one is not told of agents and is refused, one above it may; a program that an agent started counts as one', async () => {
-    const parts = { ONE: [{ toolCalls: [spawn(`TWO ${look}`, { agent: 'explorer' })] }, report('One.')], TWO: [{ toolCalls: [tool('spawn', { message: `SIX ${look}` })] }, report('Two.')] }
-    const s = await delegation([{ toolCalls: [spawn(`ONE ${look}`, { write_paths: ['src/**'] })] }, says('Done.')], parts, { subagents: { max_depth: 2 } })
+    const parts = {
+      ONE: [{ toolCalls: [spawn(`TWO ${look}`, { agent: 'explorer' })] }, report('One.')],
+      TWO: [{ toolCalls: [tool('spawn', { message: `SIX ${look}` })] }, report('Two.')],
+    }
+    const s = await delegation(
+      [{ toolCalls: [spawn(`ONE ${look}`, { write_paths: ['src/**'] })] }, says('Done.')],
+      parts,
+      { subagents: { max_depth: 2 } },
+    )
     await s.agent.run('Work.')
-    expect([toolNames(s.bodies('parent')[0]), toolNames(s.bodies('ONE')[0]), toolNames(s.bodies('TWO')[0])].map((names) => names.includes('agents'))).toEqual([true, true, false])
-    expect(results(s.bodies('ONE')[1])).toEqual([expect.stringContaining('Unchecked report of explorer: a1: completed.')])
+    expect(
+      [toolNames(s.bodies('parent')[0]), toolNames(s.bodies('ONE')[0]), toolNames(s.bodies('TWO')[0])].map((names) =>
+        names.includes('agents'),
+      ),
+    ).toEqual([true, true, false])
+    expect(results(s.bodies('ONE')[1])).toEqual([
+      expect.stringContaining('Unchecked report of explorer: a1: completed.'),
+    ])
     expect(results(s.bodies('TWO')[1])[0]).toMatch(/VT_POLICY_DENIED|VT_AGENT_DEPTH/)
     await s.agent.close()
-    const inner = await delegation([{ toolCalls: [spawn(`ONE ${look}`)] }, says('Done.')], {}, { options: { env: { PEER_API_KEY: 'key-of-the-peer-0123', VTCODE: '1' } } })
+    const inner = await delegation(
+      [{ toolCalls: [spawn(`ONE ${look}`)] }, says('Done.')],
+      {},
+      { options: { env: { PEER_API_KEY: 'key-of-the-peer-0123', VTCODE: '1' } } },
+    )
     await inner.agent.run('Work.')
     expect(toolNames(inner.bodies()[0])).not.toContain('agents')
     expect(inner.answers()).toEqual([expect.stringMatching(/VT_AGENT_DEPTH.*1 deep and subagents\.max_depth is 1/s)])
@@ -74,9 +132,23 @@ describe('the rights of an agent', () => {
     mkdirSync(join(s.root, 'src'))
     writeFileSync(join(s.root, 'src/a.ts'), '')
     const asked = { trusted: true, disallowed: [] as string[] }
-    expect(childRights(s.kernel, { mode: 'ask', only: { tools: ['unified_file'] } }, { ...asked, mode: 'auto' }, { delegates: true })).toMatchObject({ mode: 'ask', only: { tools: expect.not.arrayContaining(['unified_exec/run']) } })
-    expect(childRights(s.kernel, { mode: 'auto', only: { writes: ['src/**'] } }, asked, { delegates: false }).only.writes).toEqual(['src/**'])
-    const { only } = childRights(s.kernel, { mode: 'auto', only: undefined }, { ...asked, tools: ['unified_search', 'unified_file/read'], mode: 'plan' }, { delegates: false })
+    expect(
+      childRights(
+        s.kernel,
+        { mode: 'ask', only: { tools: ['unified_file'] } },
+        { ...asked, mode: 'auto' },
+        { delegates: true },
+      ),
+    ).toMatchObject({ mode: 'ask', only: { tools: expect.not.arrayContaining(['unified_exec/run']) } })
+    expect(
+      childRights(s.kernel, { mode: 'auto', only: { writes: ['src/**'] } }, asked, { delegates: false }).only.writes,
+    ).toEqual(['src/**'])
+    const { only } = childRights(
+      s.kernel,
+      { mode: 'auto', only: undefined },
+      { ...asked, tools: ['unified_search', 'unified_file/read'], mode: 'plan' },
+      { delegates: false },
+    )
     const bytes = (how: object) => JSON.stringify(s.kernel.tools({ audience: 'agent', ...how })).length
     expect(bytes({ only: only.tools }) / bytes({})).toBeLessThanOrEqual(0.45)
     expect(bytes({ only: only.tools, lean: true }) / bytes({ lean: true })).toBeLessThanOrEqual(0.6)

@@ -33,19 +33,37 @@ function joined(deltas: readonly Delta[]): Map<string, string> {
 /** Every delta belongs to an item that was open, and all of them join to what it said in the end. */
 function check(events: readonly ThreadEvent[], deltas: readonly Delta[]): void {
   const texts = joined(deltas)
-  const ended = new Map(events.flatMap((event) => (event.type === 'item.completed' ? [[event.item.id, event.item] as const] : [])))
+  const ended = new Map(
+    events.flatMap((event) => (event.type === 'item.completed' ? [[event.item.id, event.item] as const] : [])),
+  )
   for (const [key, text] of texts) {
     const [id, kind] = key.split(' ')
     const item = ended.get(id!)
     if (kind === 'text') expect(item).toMatchObject({ type: 'agent_message', text })
     if (kind === 'reasoning') expect(item).toMatchObject({ type: 'reasoning', text })
-    if (kind === 'arguments' && item) expect(item).toMatchObject({ type: 'tool_invocation', arguments: JSON.parse(text) })
+    if (kind === 'arguments' && item)
+      expect(item).toMatchObject({ type: 'tool_invocation', arguments: JSON.parse(text) })
   }
   for (const delta of deltas) expect(isOurEvent(delta), JSON.stringify([delta, isOurEvent.errors])).toBe(true)
 }
 const follow = (into: Delta[]): Pick<AgentOptions, 'onDelta'> => ({ onDelta: (delta) => void into.push(delta) })
 
-const part = fc.constantFrom('The ', 'task ', 'sk-', ' -- ', '😀', 'é', '漢字 ', '\n', 'key-of', named, secret, secret.slice(0, 20), 'AKIAABCDEFGHIJKLMNOP', ' a rather long stretch of words that says nothing at all ')
+const part = fc.constantFrom(
+  'The ',
+  'task ',
+  'sk-',
+  ' -- ',
+  '😀',
+  'é',
+  '漢字 ',
+  '\n',
+  'key-of',
+  named,
+  secret,
+  secret.slice(0, 20),
+  'AKIAABCDEFGHIJKLMNOP',
+  ' a rather long stretch of words that says nothing at all ',
+)
 const text = fc.array(part, { minLength: 1, maxLength: 30 }).map((parts) => `x ${parts.join('')}`)
 const cuts = (said: string, places: readonly number[]): string[] => {
   const borders = [0, ...places.map((place) => place % said.length).sort((one, other) => one - other), said.length]
@@ -54,46 +72,88 @@ const cuts = (said: string, places: readonly number[]): string[] => {
 const places = fc.array(fc.nat({ max: 100_000 }), { maxLength: 40 })
 
 describe.each(formats)('what is said over %s', (format) => {
-  it('joins to the items that complete, without their secrets, wherever a server cuts it and wherever its connection breaks', { timeout: 600_000 }, async () => {
-    let script: { body: Buffer[]; whole: boolean }[] = []
-    const server = hold(
-      await serve(async (_, response) => {
-        const { body, whole } = script.shift()!
-        response.writeHead(200, stream)
-        for (const piece of body) {
-          response.write(piece)
-          await new Promise((resolve) => setImmediate(resolve))
-        }
-        if (whole) response.end()
-        else response.destroy()
-      }),
-    )
-    const s = await scene([], { url: server.url, format, boot: { files: { 'a.txt': 'a\n' } }, provider: { retries: { stream: 9 } } })
-    const chunks = (bytes: Buffer, at: readonly number[]): Buffer[] => {
-      const borders = [0, ...at.map((place) => place % bytes.length).sort((one, other) => one - other), bytes.length]
-      return borders.slice(1).map((to, index) => bytes.subarray(borders[index], to)).filter(({ length }) => length > 0)
-    }
-    await fc.assert(
-      fc.asyncProperty(text, text, places, places, places, fc.boolean(), fc.boolean(), async (thought, said, where, other, onWire, breaks, calls) => {
-        const input = JSON.stringify({ action: 'read', path: 'a.txt', note: said })
-        const answer = framesOf(format, { reasoning: cuts(thought, where), text: cuts(said, other), ...(calls && { call: { name: 'unified_file', arguments: cuts(input, where) } }) })
-        const bytes = Buffer.from(answer.body + answer.end)
-        const broken = { body: chunks(Buffer.from(answer.body).subarray(0, (onWire[0] ?? 1) % answer.body.length), onWire), whole: false }
-        const last = wholeOf(format, { text: 'done' })
-        script = [...(breaks ? [broken] : []), { body: chunks(bytes, onWire), whole: true }, ...(calls ? [{ body: [Buffer.from(last)], whole: true }] : [])]
-        const [events, deltas]: [ThreadEvent[], Delta[]] = [[], []]
-        const outcome = await s.run('go', { providers: { session: 'memory' }, onEvent: (event) => void events.push(event), ...follow(deltas) })
-        expect(outcome).toMatchObject({ outcome_code: 'success', text: calls ? 'done' : redactText(said) })
-        check(events, deltas)
-        checkLog(events)
-        const heard = joined(deltas)
-        for (const { id, text: whole } of [...items(events, 'agent_message'), ...items(events, 'reasoning')]) expect(heard.get(`${id} text`) ?? heard.get(`${id} reasoning`) ?? '').toBe(whole)
-        expect(items(events, 'agent_message').map((item) => item.text)).toContain(redactText(said))
-        if (calls) expect(deltas.filter(({ kind }) => kind === 'arguments').every(({ tool_name }) => tool_name === 'unified_file')).toBe(true)
-      }),
-      { numRuns: runs(rounds(10, 60)) },
-    )
-  })
+  it(
+    'joins to the items that complete, without their secrets, wherever a server cuts it and wherever its connection breaks',
+    { timeout: 600_000 },
+    async () => {
+      let script: { body: Buffer[]; whole: boolean }[] = []
+      const server = hold(
+        await serve(async (_, response) => {
+          const { body, whole } = script.shift()!
+          response.writeHead(200, stream)
+          for (const piece of body) {
+            response.write(piece)
+            await new Promise((resolve) => setImmediate(resolve))
+          }
+          if (whole) response.end()
+          else response.destroy()
+        }),
+      )
+      const s = await scene([], {
+        url: server.url,
+        format,
+        boot: { files: { 'a.txt': 'a\n' } },
+        provider: { retries: { stream: 9 } },
+      })
+      const chunks = (bytes: Buffer, at: readonly number[]): Buffer[] => {
+        const borders = [0, ...at.map((place) => place % bytes.length).sort((one, other) => one - other), bytes.length]
+        return borders
+          .slice(1)
+          .map((to, index) => bytes.subarray(borders[index], to))
+          .filter(({ length }) => length > 0)
+      }
+      await fc.assert(
+        fc.asyncProperty(
+          text,
+          text,
+          places,
+          places,
+          places,
+          fc.boolean(),
+          fc.boolean(),
+          async (thought, said, where, other, onWire, breaks, calls) => {
+            const input = JSON.stringify({ action: 'read', path: 'a.txt', note: said })
+            const answer = framesOf(format, {
+              reasoning: cuts(thought, where),
+              text: cuts(said, other),
+              ...(calls && { call: { name: 'unified_file', arguments: cuts(input, where) } }),
+            })
+            const bytes = Buffer.from(answer.body + answer.end)
+            const broken = {
+              body: chunks(Buffer.from(answer.body).subarray(0, (onWire[0] ?? 1) % answer.body.length), onWire),
+              whole: false,
+            }
+            const last = wholeOf(format, { text: 'done' })
+            script = [
+              ...(breaks ? [broken] : []),
+              { body: chunks(bytes, onWire), whole: true },
+              ...(calls ? [{ body: [Buffer.from(last)], whole: true }] : []),
+            ]
+            const [events, deltas]: [ThreadEvent[], Delta[]] = [[], []]
+            const outcome = await s.run('go', {
+              providers: { session: 'memory' },
+              onEvent: (event) => void events.push(event),
+              ...follow(deltas),
+            })
+            expect(outcome).toMatchObject({ outcome_code: 'success', text: calls ? 'done' : redactText(said) })
+            check(events, deltas)
+            checkLog(events)
+            const heard = joined(deltas)
+            for (const { id, text: whole } of [...items(events, 'agent_message'), ...items(events, 'reasoning')])
+              expect(heard.get(`${id} text`) ?? heard.get(`${id} reasoning`) ?? '').toBe(whole)
+            expect(items(events, 'agent_message').map((item) => item.text)).toContain(redactText(said))
+            if (calls)
+              expect(
+                deltas
+                  .filter(({ kind }) => kind === 'arguments')
+                  .every(({ tool_name }) => tool_name === 'unified_file'),
+              ).toBe(true)
+          },
+        ),
+        { numRuns: runs(rounds(10, 60)) },
+      )
+    },
+  )
 })
 
 /** A server that says these pieces, each when the one before was heard, and then what `last` does. */
@@ -125,7 +185,9 @@ describe('a reader of deltas', () => {
   it('that never comes back holds up nothing, and misses what is said meanwhile', async () => {
     const s = await scene([{ content: 'word '.repeat(200_000), how: { chunkSize: 4000 } }])
     const deltas: Delta[] = []
-    expect(await s.run('go', { onDelta: (delta) => (deltas.push(delta), new Promise(() => {})) })).toMatchObject({ outcome_code: 'success' })
+    expect(await s.run('go', { onDelta: (delta) => (deltas.push(delta), new Promise(() => {})) })).toMatchObject({
+      outcome_code: 'success',
+    })
     expect(deltas).toHaveLength(1)
   })
   it('that throws gets no more, and nobody else learns of it', async () => {
@@ -140,7 +202,15 @@ describe('a reader of deltas', () => {
   })
   it('that takes nothing finds 256 KiB at most, joined, and sees by the next one how much is missing', async () => {
     const reader = new RunReader()
-    const delta = (at: number, said: string): Delta => ({ type: 'item.delta', thread_id: 'th_1', turn_id: 'tn_1', item_id: 'it_1', kind: 'text', at, text: said })
+    const delta = (at: number, said: string): Delta => ({
+      type: 'item.delta',
+      thread_id: 'th_1',
+      turn_id: 'tn_1',
+      item_id: 'it_1',
+      kind: 'text',
+      at,
+      text: said,
+    })
     const piece = 'x'.repeat(1024)
     for (let at = 0; at < 16 * 1024 * 1024; at += piece.length) reader.delta(delta(at, piece))
     const reading = reader[Symbol.asyncIterator]()
@@ -159,17 +229,35 @@ describe('a reader of deltas', () => {
     const id = agent.session_id
     const got: (ThreadEvent | Delta)[] = []
     for await (const one of agent.stream('go')) {
-      if (got.push(one) === 3) await expect.poll(() => logOf(s.booted as never, id).some(({ type }) => type === 'turn.completed')).toBe(true)
+      if (got.push(one) === 3)
+        await expect.poll(() => logOf(s.booted as never, id).some(({ type }) => type === 'turn.completed')).toBe(true)
     }
     await agent.close()
     const log = logOf(s.booted as never, id)
     const events = got.filter((one): one is ThreadEvent => one.type !== 'item.delta')
-    expect(events.filter(({ type }) => type !== 'item.updated')).toEqual(log.filter(({ type }) => type !== 'item.updated'))
-    expect(events.filter(({ type }) => type === 'item.updated').length).toBeLessThan(log.filter(({ type }) => type === 'item.updated').length)
-    check(events, got.filter((one): one is Delta => one.type === 'item.delta'))
+    expect(events.filter(({ type }) => type !== 'item.updated')).toEqual(
+      log.filter(({ type }) => type !== 'item.updated'),
+    )
+    expect(events.filter(({ type }) => type === 'item.updated').length).toBeLessThan(
+      log.filter(({ type }) => type === 'item.updated').length,
+    )
+    check(
+      events,
+      got.filter((one): one is Delta => one.type === 'item.delta'),
+    )
   })
   it('has events and deltas of a stream in one order, and the outcome in its end', async () => {
-    const s = await scene([{ content: 'I look.', toolCalls: [call('unified_file', { action: 'read', path: 'a.txt' })], how: { chunkSize: 3 } }, { content: 'It says a.', how: { chunkSize: 3 } }], { boot: { files: { 'a.txt': 'a\n' } } })
+    const s = await scene(
+      [
+        {
+          content: 'I look.',
+          toolCalls: [call('unified_file', { action: 'read', path: 'a.txt' })],
+          how: { chunkSize: 3 },
+        },
+        { content: 'It says a.', how: { chunkSize: 3 } },
+      ],
+      { boot: { files: { 'a.txt': 'a\n' } } },
+    )
     const agent = await createAgent(s.booted.kernel, { env: {} })
     const got: (ThreadEvent | Delta)[] = []
     const reading = agent.stream('go')
@@ -181,23 +269,33 @@ describe('a reader of deltas', () => {
     checkLog(got.filter(({ type }) => type !== 'item.delta'))
     for (const [index, one] of got.entries()) {
       if (one.type !== 'item.delta') continue
-      const at = (type: string) => got.findIndex((event) => event.type === type && 'item' in event && (event.item as { id: string }).id === one.item_id)
+      const at = (type: string) =>
+        got.findIndex(
+          (event) => event.type === type && 'item' in event && (event.item as { id: string }).id === one.item_id,
+        )
       // A call begins when it is written down, which is when all of it was said.
       if (one.kind === 'arguments') expect(index).toBeLessThan(at('item.started'))
       else expect([at('item.started') < index, index < at('item.completed')]).toEqual([true, true])
     }
   })
   it('who leaves a stream ends its run, and the agent can go on', async () => {
-    const s = await scene([{ content: 'a long story '.repeat(300), how: { latency: 20, chunkSize: 10 } }, { content: 'ok' }])
+    const s = await scene([
+      { content: 'a long story '.repeat(300), how: { latency: 20, chunkSize: 10 } },
+      { content: 'ok' },
+    ])
     const agent = await createAgent(s.booted.kernel, { env: {} })
     for await (const one of agent.stream('go')) if (one.type === 'item.delta') break
     expect(await agent.run('and now')).toMatchObject({ outcome_code: 'success', text: 'ok' })
     await agent.close()
-    expect(logOf(s.booted as never, agent.session_id).filter(({ type }) => type === 'turn.failed')).toMatchObject([{ code: 'VT_CANCELLED' }])
+    expect(logOf(s.booted as never, agent.session_id).filter(({ type }) => type === 'turn.failed')).toMatchObject([
+      { code: 'VT_CANCELLED' },
+    ])
   })
   it('sees what a command prints while it runs, without its secrets', async () => {
     const command = `echo one; sleep 0.4; echo ${secret.slice(0, 9)}""${secret.slice(9)}; sleep 0.4; echo two`
-    const s = await scene([{ toolCalls: [call('unified_exec', { action: 'run', command })] }, { content: 'ok' }], { boot: { mode: 'auto', config: { sandbox: { mode: 'off' } } as never } })
+    const s = await scene([{ toolCalls: [call('unified_exec', { action: 'run', command })] }, { content: 'ok' }], {
+      boot: { mode: 'auto', config: { sandbox: { mode: 'off' } } as never },
+    })
     const deltas: Delta[] = []
     await s.run('go', { ...follow(deltas), providers: { approval: { approve: () => true } } })
     const output = deltas.filter(({ kind }) => kind === 'output')
@@ -211,7 +309,10 @@ describe('a reader of deltas', () => {
 })
 
 it('a secret that a server cuts in two is in no delta and no event, not even its first half', async () => {
-  const { s, heard } = await hearing(['The key is ', `${secret.slice(0, 12)}`, secret.slice(12), ' and '], (_, response) => response.end(wholeOf('openai-chat', { text: 'more' })))
+  const { s, heard } = await hearing(
+    ['The key is ', `${secret.slice(0, 12)}`, secret.slice(12), ' and '],
+    (_, response) => response.end(wholeOf('openai-chat', { text: 'more' })),
+  )
   const deltas: Delta[] = []
   const timer = setInterval(heard, 50)
   await s.run('go', follow(deltas))
@@ -248,15 +349,26 @@ describe('what was said before a turn ended', () => {
   it('by a stream that broke off for good stays too, with the reason', async () => {
     const { s, server, heard } = await hearing(['half of '], (_, response) => response.destroy())
     const events: ThreadEvent[] = []
-    const agent = await createAgent(s.booted.kernel, { env: {}, onEvent: (event) => void events.push(event), onDelta: heard })
+    const agent = await createAgent(s.booted.kernel, {
+      env: {},
+      onEvent: (event) => void events.push(event),
+      onDelta: heard,
+    })
     expect(await agent.run('go')).toMatchObject({ outcome_code: 'failed' })
     await agent.run('go on')
     await agent.close()
     expect(items(events, 'agent_message')[0]).toMatchObject({ status: 'discarded', text: 'half of ' })
-    expect(bodyOf(server.seen[1]!).slice(-3)).toMatchObject([{ role: 'assistant', content: 'half of ' }, { role: 'user', content: expect.stringMatching(/^Your answer broke off here \(VT_LLM_\w+\)\.$/) }, { role: 'user' }])
+    expect(bodyOf(server.seen[1]!).slice(-3)).toMatchObject([
+      { role: 'assistant', content: 'half of ' },
+      { role: 'user', content: expect.stringMatching(/^Your answer broke off here \(VT_LLM_\w+\)\.$/) },
+      { role: 'user' },
+    ])
   })
   it.each(formats)('is taken by a server of %s', async (format: Format) => {
-    const s = await scene([{ content: 'a long story '.repeat(300), how: { latency: 20, chunkSize: 10 } }, { content: 'ok' }], { format })
+    const s = await scene(
+      [{ content: 'a long story '.repeat(300), how: { latency: 20, chunkSize: 10 } }, { content: 'ok' }],
+      { format },
+    )
     const stop = new AbortController()
     const agent = await createAgent(s.booted.kernel, { env: {}, onDelta: () => stop.abort() })
     await agent.run('go', { signal: stop.signal })
@@ -268,7 +380,9 @@ describe('what was said before a turn ended', () => {
 
 describe('vtcode exec --json --deltas', () => {
   it('prints deltas between the events, which are in no log; without --deltas there are none', async () => {
-    const peer = hold(await startPeer(Array.from({ length: 2 }, () => ({ content: 'One. Two. Three.', how: { chunkSize: 4 } }))))
+    const peer = hold(
+      await startPeer(Array.from({ length: 2 }, () => ({ content: 'One. Two. Three.', how: { chunkSize: 4 } }))),
+    )
     const place = hold(await home(peer))
     const { out, code } = await vtcode(place, ['exec', '--json', '--deltas', 'go'])
     expect(code).toBe(0)
@@ -279,14 +393,22 @@ describe('vtcode exec --json --deltas', () => {
     check(events, deltas)
     checkLog(events)
     expect([...joined(deltas).values()]).toEqual(['One. Two. Three.'])
-    expect(readFileSync(join(place.root, '.vtcode/sessions', events[0].session_id, 'events.jsonl'), 'utf8')).not.toContain('item.delta')
+    expect(
+      readFileSync(join(place.root, '.vtcode/sessions', events[0].session_id, 'events.jsonl'), 'utf8'),
+    ).not.toContain('item.delta')
     expect((await vtcode(place, ['exec', '--json', 'go'])).out).not.toContain('item.delta')
   })
   it('killed in the middle of an answer leaves a session that goes on', async () => {
-    const peer = hold(await startPeer([{ content: 'a long story '.repeat(300), how: { latency: 20, chunkSize: 10 } }, { content: 'ok' }]))
+    const peer = hold(
+      await startPeer([
+        { content: 'a long story '.repeat(300), how: { latency: 20, chunkSize: 10 } },
+        { content: 'ok' },
+      ]),
+    )
     const place = hold(await home(peer))
     const killed = await vtcode(place, ['exec', '--json', '--deltas', '--session-id', 'ses_killed', 'go'], {
-      started: (child) => child.stdout!.on('data', (chunk: Buffer) => String(chunk).includes('item.delta') && child.kill('SIGKILL')),
+      started: (child) =>
+        child.stdout!.on('data', (chunk: Buffer) => String(chunk).includes('item.delta') && child.kill('SIGKILL')),
     })
     expect(killed.code).toBe(null)
     const { out, code } = await vtcode(place, ['exec', 'resume', 'ses_killed', 'go on', '--json', '--deltas'])

@@ -6,19 +6,94 @@ import { items, scene } from '../../../support/inside.js'
 import { checkLog, isEvent, isOurEvent } from '../../../support/invariants.js'
 import { call } from '../../../support/peer.js'
 
-const usage = { input_tokens: 3, cached_input_tokens: 1, cache_creation_tokens: 0, output_tokens: 2, reasoning_tokens: 1, estimated: true }
+const usage = {
+  input_tokens: 3,
+  cached_input_tokens: 1,
+  cache_creation_tokens: 0,
+  output_tokens: 2,
+  reasoning_tokens: 1,
+  estimated: true,
+}
 const hash = '0'.repeat(64)
 /** Each event of the contract with every field it may have. */
 const bodies: Record<string, object> = {
-  'thread.started': { session_id: 'ses_1', parent_thread_id: 'th_0', model: 'p/m', mode: 'plan', cwd: '/', version: '1.0.0' },
-  'thread.completed': { session_id: 'ses_1', subtype: 'success', outcome_code: 'success', result: 'r', stop_reason: 's', usage, total_cost_usd: null, num_turns: 1, num_steps: 1, verified: null },
-  'segment.started': { segment_id: 's', model: 'p/m', reason: 'start', prompt_hash: hash, prompt_path: 'p', catalog_hash: hash, catalog_path: 'c' },
-  'thread.compact_boundary': { trigger: 'auto', mode: 'local', original_message_count: 9, compacted_message_count: 3, history_artifact_path: 'h', previous_segment_id: 'a', new_segment_id: 'b', previous_prefix_hash: hash, new_prefix_hash: hash, previous_catalog_hash: hash, new_catalog_hash: hash, tokens_before: 9, tokens_after: 3, deduped_reads: 0 },
-  'context.reset': { trigger: 'plan_approval', plan_preserved: true, previous_context_usage_percent: 40, tool_budget_reset: true },
-  'turn.started': { turn_number: 1, token_breakdown: { system_prompt_tokens: 1, tool_schema_tokens: 1, instruction_file_tokens: 1, message_history_tokens: 1, cache_read_tokens: 0, cache_write_tokens: 0, cache_miss_tokens: 0, subagent_bootstrap_tokens: 0 } },
+  'thread.started': {
+    session_id: 'ses_1',
+    parent_thread_id: 'th_0',
+    model: 'p/m',
+    mode: 'plan',
+    cwd: '/',
+    version: '1.0.0',
+  },
+  'thread.completed': {
+    session_id: 'ses_1',
+    subtype: 'success',
+    outcome_code: 'success',
+    result: 'r',
+    stop_reason: 's',
+    usage,
+    total_cost_usd: null,
+    num_turns: 1,
+    num_steps: 1,
+    verified: null,
+  },
+  'segment.started': {
+    segment_id: 's',
+    model: 'p/m',
+    reason: 'start',
+    prompt_hash: hash,
+    prompt_path: 'p',
+    catalog_hash: hash,
+    catalog_path: 'c',
+  },
+  'thread.compact_boundary': {
+    trigger: 'auto',
+    mode: 'local',
+    original_message_count: 9,
+    compacted_message_count: 3,
+    history_artifact_path: 'h',
+    previous_segment_id: 'a',
+    new_segment_id: 'b',
+    previous_prefix_hash: hash,
+    new_prefix_hash: hash,
+    previous_catalog_hash: hash,
+    new_catalog_hash: hash,
+    tokens_before: 9,
+    tokens_after: 3,
+    deduped_reads: 0,
+  },
+  'context.reset': {
+    trigger: 'plan_approval',
+    plan_preserved: true,
+    previous_context_usage_percent: 40,
+    tool_budget_reset: true,
+  },
+  'turn.started': {
+    turn_number: 1,
+    token_breakdown: {
+      system_prompt_tokens: 1,
+      tool_schema_tokens: 1,
+      instruction_file_tokens: 1,
+      message_history_tokens: 1,
+      cache_read_tokens: 0,
+      cache_write_tokens: 0,
+      cache_miss_tokens: 0,
+      subagent_bootstrap_tokens: 0,
+    },
+  },
   'turn.completed': { usage, cost_usd: 0.1, limits: { tool_loops: 1, tool_calls: 1, wall_ms: 1 } },
   'turn.failed': { message: 'm', usage, code: 'VT_INTERNAL' },
-  'step.completed': { step: 1, model: 'p/m', finish_reason: 'stop', usage, cost_usd: null, ttft_ms: 1, duration_ms: 1, attempts: 1, item_ids: ['it_1'] },
+  'step.completed': {
+    step: 1,
+    model: 'p/m',
+    finish_reason: 'stop',
+    usage,
+    cost_usd: null,
+    ttft_ms: 1,
+    duration_ms: 1,
+    attempts: 1,
+    item_ids: ['it_1'],
+  },
   'permission.requested': { tool_name: 't', call_id: 'c1-0', reason: 'r', policy: 'permission' },
   'permission.resolved': { tool_name: 't', call_id: 'c1-0', decision: 'followup', scope: 'once', wait_ms: 1 },
   interjected: { source: 'queue', image_count: 0, redirect_kind: 'interjection', intent_id: 'i' },
@@ -33,27 +108,93 @@ const parts: Record<string, object> = {
   agent_message: { text: 't', status: 'completed' },
   plan: { text: 't', status: 'in_progress' },
   reasoning: { text: 't', stage: 's', status: 'discarded' },
-  command_execution: { command: 'ls', arguments: [], aggregated_output: 'a', exit_code: 0, status: 'completed', call_id: 'c1-0' },
-  tool_invocation: { tool_name: 't', arguments: {}, tool_call_id: 'p', call_id: 'c1-0', status: 'completed', outcome: 'success', effects: ['exec'], executor: 'local' },
-  tool_output: { call_id: 'c1-0', tool_call_id: 'p', spool_path: 's', output: 'o', exit_code: 0, status: 'failed', is_error: true, error_code: 'VT_X', duration_ms: 1, bytes: 1 },
-  file_change: { changes: [{ path: 'a', kind: 'add', added_lines: 1, removed_lines: 0 }], status: 'completed', call_id: 'c1-0' },
+  command_execution: {
+    command: 'ls',
+    arguments: [],
+    aggregated_output: 'a',
+    exit_code: 0,
+    status: 'completed',
+    call_id: 'c1-0',
+  },
+  tool_invocation: {
+    tool_name: 't',
+    arguments: {},
+    tool_call_id: 'p',
+    call_id: 'c1-0',
+    status: 'completed',
+    outcome: 'success',
+    effects: ['exec'],
+    executor: 'local',
+  },
+  tool_output: {
+    call_id: 'c1-0',
+    tool_call_id: 'p',
+    spool_path: 's',
+    output: 'o',
+    exit_code: 0,
+    status: 'failed',
+    is_error: true,
+    error_code: 'VT_X',
+    duration_ms: 1,
+    bytes: 1,
+  },
+  file_change: {
+    changes: [{ path: 'a', kind: 'add', added_lines: 1, removed_lines: 0 }],
+    status: 'completed',
+    call_id: 'c1-0',
+  },
   mcp_tool_call: { tool_name: 'mcp__s__t', arguments: {}, result: 'r', status: 'started' },
   web_search: { query: 'q', provider: 'p', results: [{}] },
-  harness: { event: 'resumed', message: 'm', command: 'c', path: 'p', exit_code: 0, attempt: 1, error_category: 'e', duration_ms: 1, data: {} },
+  harness: {
+    event: 'resumed',
+    message: 'm',
+    command: 'c',
+    path: 'p',
+    exit_code: 0,
+    attempt: 1,
+    error_category: 'e',
+    duration_ms: 1,
+    data: {},
+  },
   subagent: { child_thread_id: 'th_2', agent_name: 'a', status: 'completed', summary: 's', trajectory_path: 't' },
   error: { message: 'm', code: 'VT_X' },
 }
 const frame = { seq: 1, ts: '2026-01-01T00:00:00.000Z', thread_id: 'th_1', turn_id: 'tn_1' }
 const events = [
   ...Object.entries(bodies).map(([type, body]) => ({ ...frame, type, ...body })),
-  ...['item.started', 'item.updated', 'item.completed'].flatMap((type) => Object.entries(parts).map(([part, fields]) => ({ ...frame, type, item: { id: 'it_1', type: part, ...fields } }))),
+  ...['item.started', 'item.updated', 'item.completed'].flatMap((type) =>
+    Object.entries(parts).map(([part, fields]) => ({ ...frame, type, item: { id: 'it_1', type: part, ...fields } })),
+  ),
 ]
 
 describe('the published shape of events', () => {
   it('knows what is said between them, which has no number', () => {
-    const delta = { type: 'item.delta', thread_id: 'th_1', turn_id: 'tn_1', item_id: 'it_1', kind: 'arguments', at: 0, text: 't', tool_name: 'n' }
-    expect([isOurEvent(delta), isEvent({ ...delta, more: 1 }), isOurEvent({ ...delta, more: 1 })]).toEqual([true, true, false])
-    for (const wrong of [{ seq: 1 }, { ts: frame.ts }, { at: -1 }, { at: '0' }, { kind: 'words' }, { text: 1 }, { item_id: undefined }, { tool_name: 1 }]) expect(isEvent(JSON.parse(JSON.stringify({ ...delta, ...wrong }))), JSON.stringify(wrong)).toBe(false)
+    const delta = {
+      type: 'item.delta',
+      thread_id: 'th_1',
+      turn_id: 'tn_1',
+      item_id: 'it_1',
+      kind: 'arguments',
+      at: 0,
+      text: 't',
+      tool_name: 'n',
+    }
+    expect([isOurEvent(delta), isEvent({ ...delta, more: 1 }), isOurEvent({ ...delta, more: 1 })]).toEqual([
+      true,
+      true,
+      false,
+    ])
+    for (const wrong of [
+      { seq: 1 },
+      { ts: frame.ts },
+      { at: -1 },
+      { at: '0' },
+      { kind: 'words' },
+      { text: 1 },
+      { item_id: undefined },
+      { tool_name: 1 },
+    ])
+      expect(isEvent(JSON.parse(JSON.stringify({ ...delta, ...wrong }))), JSON.stringify(wrong)).toBe(false)
   })
   it('knows every event and every item, and each of their fields', () => {
     for (const event of events) {
@@ -81,16 +222,28 @@ it('a session whose log holds an unknown event and field can be resumed', async 
   const { session_id } = await s.run()
   const file = join(s.booted.root, '.vtcode/sessions', session_id, 'events.jsonl')
   const { seq, thread_id } = s.events.at(-1)!
-  appendFileSync(file, `${JSON.stringify({ schema_version: '1.9.0', event: { type: 'thread.dreamt', seq: seq + 1, ts: frame.ts, thread_id, of: 'sheep' }, more: 1 })}\n`)
+  appendFileSync(
+    file,
+    `${JSON.stringify({ schema_version: '1.9.0', event: { type: 'thread.dreamt', seq: seq + 1, ts: frame.ts, thread_id, of: 'sheep' }, more: 1 })}\n`,
+  )
   expect(await s.run('again', { resume: session_id })).toMatchObject({ outcome_code: 'success', text: 'two' })
-  const log = readFileSync(file, 'utf8').trim().split('\n').map((line) => JSON.parse(line).event)
+  const log = readFileSync(file, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line).event)
   expect(log.map((event) => event.seq)).toEqual(log.map((_, index) => index + 1))
 })
 
 describe('a turn begins with a token breakdown', () => {
   it('of prompt, tools, instructions, conversation and cache misses', async () => {
     const counted = { prompt_tokens: 100, completion_tokens: 5 }
-    const s = await scene([{ content: 'one', usage: counted }, { content: 'two', usage: counted }], { boot: { files: { 'AGENTS.md': 'Be brief. '.repeat(50) } } })
+    const s = await scene(
+      [
+        { content: 'one', usage: counted },
+        { content: 'two', usage: counted },
+      ],
+      { boot: { files: { 'AGENTS.md': 'Be brief. '.repeat(50) } } },
+    )
     const agent = await createAgent(s.booted.kernel, { env: {}, onEvent: (event) => void s.events.push(event) })
     await agent.run('first task')
     await agent.run('second task')
@@ -98,22 +251,51 @@ describe('a turn begins with a token breakdown', () => {
     checkLog(s.events)
     const [first, second] = s.events.flatMap((event) => (event.type === 'turn.started' ? [event.token_breakdown!] : []))
     expect(first).toMatchObject({ cache_read_tokens: 0, cache_write_tokens: 0, cache_miss_tokens: 0 })
-    for (const name of ['system_prompt_tokens', 'tool_schema_tokens', 'instruction_file_tokens', 'message_history_tokens'] as const) expect(first![name], name).toBeGreaterThan(0)
+    for (const name of [
+      'system_prompt_tokens',
+      'tool_schema_tokens',
+      'instruction_file_tokens',
+      'message_history_tokens',
+    ] as const)
+      expect(first![name], name).toBeGreaterThan(0)
     expect(first!.instruction_file_tokens).toBeGreaterThan(80)
     expect(second!.message_history_tokens).toBeGreaterThan(first!.message_history_tokens)
-    expect(second).toMatchObject({ cache_read_tokens: 0, cache_miss_tokens: 100, tool_schema_tokens: first!.tool_schema_tokens })
+    expect(second).toMatchObject({
+      cache_read_tokens: 0,
+      cache_miss_tokens: 100,
+      tool_schema_tokens: first!.tool_schema_tokens,
+    })
   })
 })
 
 describe('a call is also reported as', () => {
   it('a command, with its output and where it ran', async () => {
     const run = (command: string, more: object = {}) => call('unified_exec', { action: 'run', command, ...more })
-    const s = await scene([{ toolCalls: [run('echo out; echo err >&2; exit 3'), run('echo fine'), run('no-such-program-x'), run('printf "%09000d" 7')] }, { content: 'ok' }], { boot: { mode: 'auto' } })
+    const s = await scene(
+      [
+        {
+          toolCalls: [
+            run('echo out; echo err >&2; exit 3'),
+            run('echo fine'),
+            run('no-such-program-x'),
+            run('printf "%09000d" 7'),
+          ],
+        },
+        { content: 'ok' },
+      ],
+      { boot: { mode: 'auto' } },
+    )
     await s.run('go', { providers: { approval: { approve: () => true } } })
     checkLog(s.events)
     const commands = items(s.events, 'command_execution')
     expect(commands.slice(0, 2)).toMatchObject([
-      { call_id: 'c1-0', command: 'echo out; echo err >&2; exit 3', aggregated_output: 'out\nerr\n', exit_code: 3, status: 'failed' },
+      {
+        call_id: 'c1-0',
+        command: 'echo out; echo err >&2; exit 3',
+        aggregated_output: 'out\nerr\n',
+        exit_code: 3,
+        status: 'failed',
+      },
       { call_id: 'c1-1', aggregated_output: 'fine\n', exit_code: 0, status: 'completed' },
     ])
     expect(commands.at(-1).aggregated_output.length).toBeLessThanOrEqual(8193)
@@ -122,14 +304,27 @@ describe('a call is also reported as', () => {
   it('a web search', async () => {
     const s = await scene([{ toolCalls: [call('web_search', { query: 'tapable' })] }, { content: 'ok' }])
     const results = [{ title: 'T', url: 'https://example.com/', snippet: 'S' }]
-    await s.run('go', { providers: { execute: { run: async () => ({ ok: true, output: { query: 'tapable', provider: 'duckduckgo', count: 1, results } }) } } })
+    await s.run('go', {
+      providers: {
+        execute: {
+          run: async () => ({ ok: true, output: { query: 'tapable', provider: 'duckduckgo', count: 1, results } }),
+        },
+      },
+    })
     checkLog(s.events)
     expect(items(s.events, 'web_search')).toMatchObject([{ query: 'tapable', provider: 'duckduckgo', results }])
   })
   it('a call of an MCP tool, unless it never reached the server', async () => {
-    const s = await scene([{ toolCalls: [call('mcp__docs__find', { q: 'x' }), call('mcp__docs__fail', {}), call('mcp__docs__denied', {})] }, { content: 'ok' }])
+    const s = await scene([
+      { toolCalls: [call('mcp__docs__find', { q: 'x' }), call('mcp__docs__fail', {}), call('mcp__docs__denied', {})] },
+      { content: 'ok' },
+    ])
     const fail = (code: string) => ({ ok: false as const, error: { code, message: 'No.', hint: '', retryable: false } })
-    const results: Record<string, any> = { mcp__docs__find: { ok: true, output: {}, text: 'found' }, mcp__docs__fail: fail('VT_MCP_TOOL'), mcp__docs__denied: fail('VT_POLICY_DENIED') }
+    const results: Record<string, any> = {
+      mcp__docs__find: { ok: true, output: {}, text: 'found' },
+      mcp__docs__fail: fail('VT_MCP_TOOL'),
+      mcp__docs__denied: fail('VT_POLICY_DENIED'),
+    }
     await s.run('go', { providers: { execute: { run: async (name) => results[name] } } })
     checkLog(s.events)
     expect(items(s.events, 'mcp_tool_call')).toMatchObject([
@@ -156,7 +351,14 @@ describe('files that changed', () => {
       call('unified_exec', { action: 'run', command: 'printf "x\\ny\\n" > old.txt' }),
       file({ action: 'delete', path: 'folder', recursive: true }),
     ]
-    const s = await scene([{ toolCalls: [file({ action: 'read', path: 'old.txt' })] }, ...script.map((one) => ({ toolCalls: [one] })), { content: 'ok' }], { boot: { files: { 'old.txt': 'a\nb\nc\n', 'folder/x': '1\n' } } })
+    const s = await scene(
+      [
+        { toolCalls: [file({ action: 'read', path: 'old.txt' })] },
+        ...script.map((one) => ({ toolCalls: [one] })),
+        { content: 'ok' },
+      ],
+      { boot: { files: { 'old.txt': 'a\nb\nc\n', 'folder/x': '1\n' } } },
+    )
     await s.run('go', { providers: { approval: { approve: () => true } } })
     checkLog(s.events)
     expect(changes(s.events)).toEqual([

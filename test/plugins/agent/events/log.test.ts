@@ -10,37 +10,53 @@ const error = (message: string): Body => ({ type: 'error', message, code: 'VT_IN
 describe('the events of a thread', () => {
   it('reach every sink in order and numbered without a gap, however slow one is; one that fails gets no more', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.nat({ max: 2 }), { minLength: 1, maxLength: 8 }), fc.nat({ max: 8 }), fc.nat({ max: 5 }), async (waits, failing, before) => {
-        const events = new Events('th_1', clock, before)
-        const told: Record<'slow' | 'fast' | 'broken', number[]> = { slow: [], fast: [], broken: [] }
-        events.add(async ({ seq }) => {
-          await sleep(waits[seq - before - 1])
-          told.slow.push(seq)
-        })
-        events.add(({ seq }) => {
-          told.broken.push(seq)
-          if (told.broken.length > failing) throw new Error('full')
-        })
-        events.add(({ seq }) => {
-          // Each event is with the sinks before this one first.
-          expect(told.slow.at(-1)).toBe(seq)
-          told.fast.push(seq)
-        })
-        const sent = await Promise.allSettled(waits.map((_, index) => events.emit(error(`m${index}`))))
-        const numbers = waits.map((_, index) => before + index + 1)
-        expect(told).toEqual({ slow: numbers, fast: numbers, broken: numbers.slice(0, failing + 1) })
-        expect(sent.flatMap(({ status }, index) => (status === 'rejected' ? [index] : []))).toEqual(failing < waits.length ? [failing] : [])
-        expect(events.count).toBe(before + waits.length)
-      }),
+      fc.asyncProperty(
+        fc.array(fc.nat({ max: 2 }), { minLength: 1, maxLength: 8 }),
+        fc.nat({ max: 8 }),
+        fc.nat({ max: 5 }),
+        async (waits, failing, before) => {
+          const events = new Events('th_1', clock, before)
+          const told: Record<'slow' | 'fast' | 'broken', number[]> = { slow: [], fast: [], broken: [] }
+          events.add(async ({ seq }) => {
+            await sleep(waits[seq - before - 1])
+            told.slow.push(seq)
+          })
+          events.add(({ seq }) => {
+            told.broken.push(seq)
+            if (told.broken.length > failing) throw new Error('full')
+          })
+          events.add(({ seq }) => {
+            // Each event is with the sinks before this one first.
+            expect(told.slow.at(-1)).toBe(seq)
+            told.fast.push(seq)
+          })
+          const sent = await Promise.allSettled(waits.map((_, index) => events.emit(error(`m${index}`))))
+          const numbers = waits.map((_, index) => before + index + 1)
+          expect(told).toEqual({ slow: numbers, fast: numbers, broken: numbers.slice(0, failing + 1) })
+          expect(sent.flatMap(({ status }, index) => (status === 'rejected' ? [index] : []))).toEqual(
+            failing < waits.length ? [failing] : [],
+          )
+          expect(events.count).toBe(before + waits.length)
+        },
+      ),
       { numRuns: runs(30) },
     )
   })
   it('end what is still open, the last first and once, and hold no secret', async () => {
     const events = new Events('th_1', clock)
     const seen: string[] = []
-    events.add((event) => void (event.type.startsWith('item.') && seen.push(`${event.type} ${(event as { item: { id: string; status: string } }).item.id} ${(event as { item: { status: string } }).item.status}`)))
+    events.add(
+      (event) =>
+        void (
+          event.type.startsWith('item.') &&
+          seen.push(
+            `${event.type} ${(event as { item: { id: string; status: string } }).item.id} ${(event as { item: { status: string } }).item.status}`,
+          )
+        ),
+    )
     events.add((event) => void (event.type === 'error' && seen.push(event.message)))
-    const item = (id: string, status = 'in_progress') => ({ id, type: 'agent_message', text: '', status }) as Parameters<Events['start']>[0]
+    const item = (id: string, status = 'in_progress') =>
+      ({ id, type: 'agent_message', text: '', status }) as Parameters<Events['start']>[0]
     await events.start(item('a'))
     await events.start(item('b'))
     await events.start(item('c'))
@@ -48,10 +64,22 @@ describe('the events of a thread', () => {
     await events.closeOpen('cancelled')
     await events.closeOpen('failed')
     await events.emit(error(`ghp_${'a1'.repeat(18)}`))
-    expect(seen).toEqual([...['a', 'b', 'c'].map((id) => `item.started ${id} in_progress`), 'item.completed b completed', 'item.completed c cancelled', 'item.completed a cancelled', '[redacted:github_token]'])
+    expect(seen).toEqual([
+      ...['a', 'b', 'c'].map((id) => `item.started ${id} in_progress`),
+      'item.completed b completed',
+      'item.completed c cancelled',
+      'item.completed a cancelled',
+      '[redacted:github_token]',
+    ])
   })
 })
 
 it('a call is told briefly: its action and its first text, on one line that moves nothing', () => {
-  expect([briefly({ path: 'a', action: 'read', n: 1 }), briefly({ n: 1 }), briefly(undefined), briefly({ command: 'a\nb\u001b[2J' }), briefly({ a: 'x'.repeat(500) }).length]).toEqual(['read a', '', '', 'a b\\u{1b}[2J', 100])
+  expect([
+    briefly({ path: 'a', action: 'read', n: 1 }),
+    briefly({ n: 1 }),
+    briefly(undefined),
+    briefly({ command: 'a\nb\u001b[2J' }),
+    briefly({ a: 'x'.repeat(500) }).length,
+  ]).toEqual(['read a', '', '', 'a b\\u{1b}[2J', 100])
 })

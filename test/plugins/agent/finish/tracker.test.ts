@@ -1,11 +1,33 @@
 import { describe, expect, it } from 'vitest'
-import { addItem, createTracker, parseTracker, trackerText, updateTracker } from '../../../../build/plugins/agent/finish/index.js'
+import {
+  addItem,
+  createTracker,
+  parseTracker,
+  trackerText,
+  updateTracker,
+} from '../../../../build/plugins/agent/finish/index.js'
 import { fc } from '../../../support/property.js'
 
 const statuses = ['pending', 'in_progress', 'completed', 'blocked'] as const
-const text = (maxLength: number) => fc.string({ unit: 'grapheme', minLength: 1, maxLength }).map((said) => said.replace(/[\r\n]/g, ' ').trim()).filter((said) => said !== '' && said.length <= maxLength)
-const odd = fc.oneof(text(60), fc.constantFrom('- [x] done', '## Notes', '# title', 'verify: npm test', '[ ]', '<!-- vtcode -->', '`', 'a: b'))
-const item = fc.record({ description: odd, status: fc.constantFrom(...statuses), files: fc.array(odd, { maxLength: 4 }), outcome: odd, verify: fc.array(odd, { maxLength: 3 }) }, { requiredKeys: ['description'] })
+const text = (maxLength: number) =>
+  fc
+    .string({ unit: 'grapheme', minLength: 1, maxLength })
+    .map((said) => said.replace(/[\r\n]/g, ' ').trim())
+    .filter((said) => said !== '' && said.length <= maxLength)
+const odd = fc.oneof(
+  text(60),
+  fc.constantFrom('- [x] done', '## Notes', '# title', 'verify: npm test', '[ ]', '<!-- vtcode -->', '`', 'a: b'),
+)
+const item = fc.record(
+  {
+    description: odd,
+    status: fc.constantFrom(...statuses),
+    files: fc.array(odd, { maxLength: 4 }),
+    outcome: odd,
+    verify: fc.array(odd, { maxLength: 3 }),
+  },
+  { requiredKeys: ['description'] },
+)
 const items = fc.uniqueArray(item, { minLength: 1, maxLength: 8, selector: ({ description }) => description })
 
 describe('a tracker', () => {
@@ -13,7 +35,15 @@ describe('a tracker', () => {
     fc.assert(
       fc.property(odd, items, fc.option(fc.string({ unit: 'grapheme', maxLength: 200 })), (title, given, notes) => {
         let tracker = createTracker({ title, items: given })
-        if (notes) tracker = updateTracker(tracker, { index: 1, notes: notes.replace(/\r/g, '').split('\n').map((line) => line.trimEnd()).join('\n') })
+        if (notes)
+          tracker = updateTracker(tracker, {
+            index: 1,
+            notes: notes
+              .replace(/\r/g, '')
+              .split('\n')
+              .map((line) => line.trimEnd())
+              .join('\n'),
+          })
         expect(parseTracker(trackerText(tracker))).toEqual(tracker)
       }),
     )
@@ -66,7 +96,17 @@ describe('a tracker', () => {
     expect(() => createTracker({ title: 't', items: ['a', 'b', 'a'] })).toThrow('items[2] is "a", as items[0] is')
     const full = createTracker({ title: 't', items: Array.from({ length: 100 }, (_, at) => `item ${at}`) })
     expect(() => addItem(full, 'one more')).toThrow('100 items')
-    expect(() => updateTracker(full, { index: 101, status: 'completed' })).toThrow('Item 101 not found; the items are 1 to 100.')
-    expect(() => createTracker({ title: 't', items: Array.from({ length: 90 }, (_, at) => ({ description: `${at}`, verify: Array.from({ length: 10 }, () => 'x'.repeat(900)) })) })).toThrow('at most 65536')
+    expect(() => updateTracker(full, { index: 101, status: 'completed' })).toThrow(
+      'Item 101 not found; the items are 1 to 100.',
+    )
+    expect(() =>
+      createTracker({
+        title: 't',
+        items: Array.from({ length: 90 }, (_, at) => ({
+          description: `${at}`,
+          verify: Array.from({ length: 10 }, () => 'x'.repeat(900)),
+        })),
+      }),
+    ).toThrow('at most 65536')
   })
 })

@@ -4,7 +4,12 @@ import { costOf } from '../../../../build/plugins/agent/model/index.js'
 import { fc } from '../../../support/property.js'
 
 const count = fc.nat({ max: 1000 })
-const usage = fc.record({ input_tokens: count, cached_input_tokens: count, cache_creation_tokens: count, output_tokens: count })
+const usage = fc.record({
+  input_tokens: count,
+  cached_input_tokens: count,
+  cache_creation_tokens: count,
+  output_tokens: count,
+})
 /** Whole numbers, so that sums are exact. */
 const cost = fc.record({ usage, cost: fc.oneof({ weight: 4, arbitrary: count }, fc.constant(null)) })
 const request = fc.record({ aside: fc.boolean(), cost })
@@ -44,7 +49,12 @@ describe('the costs of a thread', () => {
     )
   })
   it('of one request count each token once, those of the cache at the price of input where they have none', () => {
-    const used = { input_tokens: 1_000_000, cached_input_tokens: 300_000, cache_creation_tokens: 200_000, output_tokens: 100_000 }
+    const used = {
+      input_tokens: 1_000_000,
+      cached_input_tokens: 300_000,
+      cache_creation_tokens: 200_000,
+      output_tokens: 100_000,
+    }
     expect(costOf(used, { input: 2, output: 10 })).toBeCloseTo(3)
     expect(costOf(used, { input: 2, output: 10, cache_read: 1, cache_write: 4 })).toBeCloseTo(1 + 0.3 + 0.8 + 1)
     expect(costOf(used, undefined)).toBeNull()
@@ -53,7 +63,13 @@ describe('the costs of a thread', () => {
 
 it('a budget needs a price, unless the user goes without', () => {
   type Arguments = Parameters<typeof checkPrice>
-  const check = (cost: object | undefined, harness: object) => checkPrice({ id: 'p/m', facts: { cost } } as unknown as Arguments[0], harness as Arguments[1])
+  const check = (cost: object | undefined, harness: object) =>
+    checkPrice({ id: 'p/m', facts: { cost } } as unknown as Arguments[0], harness as Arguments[1])
   expect(() => check(undefined, { max_budget_usd: 1, allow_unpriced: false })).toThrow('p/m has no price')
-  for (const [price, harness] of [[{ input: 1, output: 1 }, { max_budget_usd: 1 }], [undefined, { max_budget_usd: 1, allow_unpriced: true }], [undefined, {}]] as const) expect(() => check(price, harness)).not.toThrow()
+  for (const [price, harness] of [
+    [{ input: 1, output: 1 }, { max_budget_usd: 1 }],
+    [undefined, { max_budget_usd: 1, allow_unpriced: true }],
+    [undefined, {}],
+  ] as const)
+    expect(() => check(price, harness)).not.toThrow()
 })

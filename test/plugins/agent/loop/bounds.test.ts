@@ -7,11 +7,16 @@ import { harness, hold, scene } from '../../../support/inside.js'
 import { formats, type Format } from '../../../support/peer.js'
 
 const events = { 'content-type': 'text/event-stream' }
-const word = 'data: {"id":"1","choices":[{"index":0,"delta":{"role":"assistant","content":"word "},"finish_reason":null}]}\n\n'
+const word =
+  'data: {"id":"1","choices":[{"index":0,"delta":{"role":"assistant","content":"word "},"finish_reason":null}]}\n\n'
 const end = 'data: {"id":"1","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
 
 /** An agent whose model server answers like this, every time. */
-async function against(answer: (response: ServerResponse) => unknown, provider: object = {}, format: Format = 'openai-chat') {
+async function against(
+  answer: (response: ServerResponse) => unknown,
+  provider: object = {},
+  format: Format = 'openai-chat',
+) {
   const server = hold(await serve((_, response) => answer(response)))
   const s = await scene([], { url: server.url, format, provider: { retries: { request: 1, stream: 1 }, ...provider } })
   return { s, server }
@@ -20,15 +25,30 @@ async function against(answer: (response: ServerResponse) => unknown, provider: 
 describe('a server that answers without end', () => {
   it.each(formats)('in one line, packed small: is cut off, once and for all, over %s', async (format) => {
     const bomb = gzipSync(`data: ${'x'.repeat(20 * 1024 * 1024)}`)
-    const { s, server } = await against((response) => response.writeHead(200, { ...events, 'content-encoding': 'gzip' }).end(bomb), {}, format)
-    expect((await s.run()).error).toMatchObject({ code: 'VT_LLM_REQUEST', message: expect.stringMatching(/^The answer is larger than any answer of a model: \d+ bytes/) })
+    const { s, server } = await against(
+      (response) => response.writeHead(200, { ...events, 'content-encoding': 'gzip' }).end(bomb),
+      {},
+      format,
+    )
+    expect((await s.run()).error).toMatchObject({
+      code: 'VT_LLM_REQUEST',
+      message: expect.stringMatching(/^The answer is larger than any answer of a model: \d+ bytes/),
+    })
     expect(server.seen.length).toBe(1)
   })
 
   it('in calls: none of them is made', async () => {
-    const call = (index: number) => `data: {"id":"1","choices":[{"index":0,"delta":{"tool_calls":[{"index":${index},"id":"c${index}","type":"function","function":{"name":"unified_file","arguments":"{\\"action\\":\\"write\\",\\"path\\":\\"a\\",\\"content\\":\\"x\\"}"}}]},"finish_reason":null}]}\n\n`
-    const { s, server } = await against((response) => response.writeHead(200, events).end(Array.from({ length: 600 }, (_, index) => call(index)).join('') + end.replace('"stop"', '"tool_calls"')))
-    expect((await s.run()).error).toMatchObject({ code: 'VT_LLM_REQUEST', message: expect.stringMatching(/^The answer is larger than any answer of a model: 513 calls/) })
+    const call = (index: number) =>
+      `data: {"id":"1","choices":[{"index":0,"delta":{"tool_calls":[{"index":${index},"id":"c${index}","type":"function","function":{"name":"unified_file","arguments":"{\\"action\\":\\"write\\",\\"path\\":\\"a\\",\\"content\\":\\"x\\"}"}}]},"finish_reason":null}]}\n\n`
+    const { s, server } = await against((response) =>
+      response
+        .writeHead(200, events)
+        .end(Array.from({ length: 600 }, (_, index) => call(index)).join('') + end.replace('"stop"', '"tool_calls"')),
+    )
+    expect((await s.run()).error).toMatchObject({
+      code: 'VT_LLM_REQUEST',
+      message: expect.stringMatching(/^The answer is larger than any answer of a model: 513 calls/),
+    })
     expect(server.seen.length).toBe(1)
     expect(await s.booted.read('a')).toBeUndefined()
   })
@@ -36,7 +56,10 @@ describe('a server that answers without end', () => {
   it('while refusing: its status decides', async () => {
     const bomb = gzipSync('x'.repeat(20 * 1024 * 1024))
     const { s } = await against((response) => response.writeHead(403, { 'content-encoding': 'gzip' }).end(bomb))
-    expect((await s.run()).error).toMatchObject({ code: 'VT_LLM_AUTH', message: expect.stringMatching(/^The model server answered 403: .{0,200}$/) })
+    expect((await s.run()).error).toMatchObject({
+      code: 'VT_LLM_AUTH',
+      message: expect.stringMatching(/^The model server answered 403: .{0,200}$/),
+    })
   })
 
   it('word by word: ends at the total timeout', async () => {
@@ -48,13 +71,22 @@ describe('a server that answers without end', () => {
       },
       { timeouts: { total_ms: 700 } },
     )
-    expect((await s.run()).error).toMatchObject({ code: 'VT_LLM_TIMEOUT', message: 'The model server: no complete answer for 700 ms.' })
+    expect((await s.run()).error).toMatchObject({
+      code: 'VT_LLM_TIMEOUT',
+      message: 'The model server: no complete answer for 700 ms.',
+    })
   })
 })
 
 it('an HTML page instead of an answer is reported as one, and the request is not repeated', async () => {
-  const { s, server } = await against((response) => response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end('<html>Sign in to the network.</html>'))
-  expect((await s.run()).error).toMatchObject({ code: 'VT_LLM_REQUEST', message: expect.stringContaining('answers with a page'), hint: expect.stringContaining('base_url') })
+  const { s, server } = await against((response) =>
+    response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end('<html>Sign in to the network.</html>'),
+  )
+  expect((await s.run()).error).toMatchObject({
+    code: 'VT_LLM_REQUEST',
+    message: expect.stringContaining('answers with a page'),
+    hint: expect.stringContaining('base_url'),
+  })
   expect(server.seen.length).toBe(1)
 })
 
@@ -69,12 +101,20 @@ it.each([
   ['', 'Forbidden'],
 ])('what stands before a model server refuses in words of its own: %s', async (body, says) => {
   const { s } = await against((response) => response.writeHead(403).end(body))
-  expect((await s.run()).error).toMatchObject({ code: 'VT_LLM_AUTH', message: `The model server answered 403: ${says}` })
+  expect((await s.run()).error).toMatchObject({
+    code: 'VT_LLM_AUTH',
+    message: `The model server answered 403: ${says}`,
+  })
 })
 
 it('an error inside an answer is reported with the message of the server', async () => {
-  const { s } = await against((response) => response.writeHead(200, events).end('data: {"error":{"message":"The cluster is on fire.","code":529}}\n\n'))
-  expect((await s.run()).error).toMatchObject({ code: 'VT_LLM_CUT', message: 'The answer broke off: The cluster is on fire.' })
+  const { s } = await against((response) =>
+    response.writeHead(200, events).end('data: {"error":{"message":"The cluster is on fire.","code":529}}\n\n'),
+  )
+  expect((await s.run()).error).toMatchObject({
+    code: 'VT_LLM_CUT',
+    message: 'The answer broke off: The cluster is on fire.',
+  })
   expect(harness(s.events, 'model_retry').length).toBe(1)
 })
 
@@ -87,7 +127,10 @@ it('a server that speaks no HTTP is reported as one, and the request is not repe
   })
   await new Promise<void>((resolve) => greeter.listen(0, '127.0.0.1', resolve))
   const s = await scene([], { url: `http://127.0.0.1:${(greeter.address() as AddressInfo).port}` })
-  expect((await s.run()).error).toMatchObject({ code: 'VT_LLM_REQUEST', message: expect.stringContaining('no HTTP that can be read') })
+  expect((await s.run()).error).toMatchObject({
+    code: 'VT_LLM_REQUEST',
+    message: expect.stringContaining('no HTTP that can be read'),
+  })
   expect(s.waits).toEqual([])
   for (const socket of sockets) socket.destroy()
   greeter.close()
@@ -95,7 +138,9 @@ it('a server that speaks no HTTP is reported as one, and the request is not repe
 
 it('timeouts longer than timers can wait never fire', async () => {
   const ages = 10 ** 12
-  const { s } = await against((response) => response.writeHead(200, events).end(word + end), { timeouts: { first_token_ms: ages, idle_ms: ages, total_ms: ages, connect_ms: ages } })
+  const { s } = await against((response) => response.writeHead(200, events).end(word + end), {
+    timeouts: { first_token_ms: ages, idle_ms: ages, total_ms: ages, connect_ms: ages },
+  })
   expect(await s.run()).toMatchObject({ outcome_code: 'success', text: 'word ' })
 })
 
@@ -104,8 +149,14 @@ it('a connection that is never completed ends at its timeout, and the error name
   const silent = createServer((socket) => socket.on('error', () => {}))
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
   const began = Date.now()
-  const s = await scene([], { url: `https://127.0.0.1:${(silent.address() as AddressInfo).port}`, provider: { timeouts: { connect_ms: 300 }, retries: { request: 1 } } })
-  expect((await s.run()).error).toMatchObject({ code: 'VT_LLM_REQUEST', message: expect.stringContaining('no connection in time') })
+  const s = await scene([], {
+    url: `https://127.0.0.1:${(silent.address() as AddressInfo).port}`,
+    provider: { timeouts: { connect_ms: 300 }, retries: { request: 1 } },
+  })
+  expect((await s.run()).error).toMatchObject({
+    code: 'VT_LLM_REQUEST',
+    message: expect.stringContaining('no connection in time'),
+  })
   expect(harness(s.events, 'model_retry').map(({ error_category }) => error_category)).toEqual(['connect'])
   // Far below what is waited for where nothing is said.
   expect(Date.now() - began).toBeLessThan(25_000)

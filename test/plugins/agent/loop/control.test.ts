@@ -12,19 +12,36 @@ const started = (type: string) => (event: any) => event.type === 'item.started' 
 
 describe('an agent under way', () => {
   it('is steered: the open turn ends, and the new input comes before all that wait', async () => {
-    const s = await scene([{ content: 'a long story '.repeat(300), how: { latency: 20, chunkSize: 10 } }, { content: 'something else' }, { content: 'the rest' }])
+    const s = await scene([
+      { content: 'a long story '.repeat(300), how: { latency: 20, chunkSize: 10 } },
+      { content: 'something else' },
+      { content: 'the rest' },
+    ])
     const events: any[] = []
     const agent = await createAgent(s.booted.kernel, {
       env: {},
       onEvent: (event) => {
         events.push(event)
-        if (events.filter(started('agent_message')).length === 1 && started('agent_message')(event)) void agent.followUp('and then the rest').then(() => agent.steer('no, something else'))
+        if (events.filter(started('agent_message')).length === 1 && started('agent_message')(event))
+          void agent.followUp('and then the rest').then(() => agent.steer('no, something else'))
       },
     })
-    expect(await agent.run('tell me a story')).toMatchObject({ outcome_code: 'success', text: 'the rest', num_turns: 3 })
+    expect(await agent.run('tell me a story')).toMatchObject({
+      outcome_code: 'success',
+      text: 'the rest',
+      num_turns: 3,
+    })
     await agent.close()
-    expect(s.peer.bodies.map(({ messages }) => messages.at(-1).content)).toEqual(['tell me a story', 'no, something else', 'and then the rest'])
-    expect(events.filter(({ type }) => type.startsWith('turn.') && type !== 'turn.started').map(({ type, code }) => code ?? type)).toEqual(['VT_CANCELLED', 'turn.completed', 'turn.completed'])
+    expect(s.peer.bodies.map(({ messages }) => messages.at(-1).content)).toEqual([
+      'tell me a story',
+      'no, something else',
+      'and then the rest',
+    ])
+    expect(
+      events
+        .filter(({ type }) => type.startsWith('turn.') && type !== 'turn.started')
+        .map(({ type, code }) => code ?? type),
+    ).toEqual(['VT_CANCELLED', 'turn.completed', 'turn.completed'])
     checkLog(events)
     for (const { messages } of s.peer.bodies) checkMessages(messages)
   })
@@ -54,24 +71,45 @@ describe('an agent under way', () => {
 })
 
 describe('a person who is asked', () => {
-  const asked = async (answer: (path: string) => any, script = [{ toolCalls: [write('a'), write('b'), call('unified_search', { action: 'list' })] }, { content: 'ok' }, { content: 'ok' }]) => {
+  const asked = async (
+    answer: (path: string) => any,
+    script = [
+      { toolCalls: [write('a'), write('b'), call('unified_search', { action: 'list' })] },
+      { content: 'ok' },
+      { content: 'ok' },
+    ],
+  ) => {
     const s = await scene(script, { boot: { mode: 'ask' } })
-    const outcome = await s.run('go', { providers: { approval: { approve: async ({ call }) => answer((call.input as any).path) } } })
+    const outcome = await s.run('go', {
+      providers: { approval: { approve: async ({ call }) => answer((call.input as any).path) } },
+    })
     checkLog(s.events)
     for (const { messages } of s.peer.bodies) checkMessages(messages)
-    return { s, outcome, outcomes: items(s.events, 'tool_invocation').map(({ outcome }) => outcome), resolved: s.events.filter(({ type }) => type === 'permission.resolved') as any[] }
+    return {
+      s,
+      outcome,
+      outcomes: items(s.events, 'tool_invocation').map(({ outcome }) => outcome),
+      resolved: s.events.filter(({ type }) => type === 'permission.resolved') as any[],
+    }
   }
   it('may cancel the rest of the step; the model is told and goes on', async () => {
     const { s, outcomes, resolved } = await asked(() => ({ decision: 'cancel' }))
     expect(outcomes).toEqual(['permission_cancelled', 'cancelled', 'cancelled'])
     expect(resolved.map(({ decision }) => decision)).toEqual(['cancelled'])
     expect([await s.booted.read('a'), await s.booted.read('b'), s.peer.asked.length]).toEqual([undefined, undefined, 3])
-    expect(s.peer.bodies[1].messages.at(-1).content).toContain('VT_CALL_ABORTED: The user cancelled the rest of this step')
+    expect(s.peer.bodies[1].messages.at(-1).content).toContain(
+      'VT_CALL_ABORTED: The user cancelled the rest of this step',
+    )
   })
   it('may say what to do instead, and how long an approval holds', async () => {
-    const { s, outcomes, resolved } = await asked((path) => (path === 'a' ? { decision: 'deny', followup: 'Use b.' } : { decision: 'allow', scope: 'session' }))
+    const { s, outcomes, resolved } = await asked((path) =>
+      path === 'a' ? { decision: 'deny', followup: 'Use b.' } : { decision: 'allow', scope: 'session' },
+    )
     expect(outcomes).toEqual(['followup', 'success', 'success'])
-    expect(resolved.map(({ decision, scope }) => [decision, scope])).toEqual([['followup', undefined], ['allow', 'session']])
+    expect(resolved.map(({ decision, scope }) => [decision, scope])).toEqual([
+      ['followup', undefined],
+      ['allow', 'session'],
+    ])
     expect(s.peer.bodies[1].messages.at(-3).content).toContain('Use b.')
   })
   it('does not use up the time that calls may run', async () => {
@@ -93,11 +131,19 @@ it('a call that a lifecycle hook denies says so', async () => {
 
 it('a budget counts what the session cost before, and its record says it', async () => {
   const usage = { prompt_tokens: 1000, completion_tokens: 1000 }
-  const s = await scene([{ content: 'one', usage }, { content: 'never' }], { provider: { cost: { input: 100, output: 500 } } })
+  const s = await scene([{ content: 'one', usage }, { content: 'never' }], {
+    provider: { cost: { input: 100, output: 500 } },
+  })
   const first = await s.run('go', { limits: { max_budget_usd: 0.65 } })
   expect(first).toMatchObject({ outcome_code: 'success', total_cost_usd: 0.6 })
-  expect(JSON.parse((await s.booted.read(`.vtcode/sessions/${first.session_id}/manifest.json`))!)).toMatchObject({ total_cost_usd: 0.6, status: 'completed' })
-  expect(await s.run('x'.repeat(4000), { limits: { max_budget_usd: 0.65 }, resume: first.session_id })).toMatchObject({ outcome_code: 'budget_limit_reached', exit_code: 1 })
+  expect(JSON.parse((await s.booted.read(`.vtcode/sessions/${first.session_id}/manifest.json`))!)).toMatchObject({
+    total_cost_usd: 0.6,
+    status: 'completed',
+  })
+  expect(await s.run('x'.repeat(4000), { limits: { max_budget_usd: 0.65 }, resume: first.session_id })).toMatchObject({
+    outcome_code: 'budget_limit_reached',
+    exit_code: 1,
+  })
 })
 
 it('an agent whose manifest cannot be written says so when it is closed, and lets go of the session', async () => {
@@ -109,11 +155,18 @@ it('an agent whose manifest cannot be written says so when it is closed, and let
   rmSync(manifest)
   mkdirSync(manifest)
   expect(await agent.run('on')).toMatchObject({ outcome_code: 'success', text: 'two' })
-  await expect(agent.close()).rejects.toMatchObject({ code: 'VT_SESSION_WRITE', message: expect.stringContaining('manifest.json') })
+  await expect(agent.close()).rejects.toMatchObject({
+    code: 'VT_SESSION_WRITE',
+    message: expect.stringContaining('manifest.json'),
+  })
   rmdirSync(manifest)
   expect(await s.run('again', { resume: agent.session_id })).toMatchObject({ text: 'three' })
 })
 
 it('an agent without a kernel is a typed refusal that shows how one is made', async () => {
-  for (const kernel of [undefined, {}, 'x']) await expect(createAgent(kernel as never)).rejects.toMatchObject({ name: 'VT_CONFIG_INVALID', extra: { hint: expect.stringContaining('createKernel') } })
+  for (const kernel of [undefined, {}, 'x'])
+    await expect(createAgent(kernel as never)).rejects.toMatchObject({
+      name: 'VT_CONFIG_INVALID',
+      extra: { hint: expect.stringContaining('createKernel') },
+    })
 })

@@ -5,7 +5,15 @@ import { fc } from '../../../support/property.js'
 
 describe('the limits of a turn', () => {
   const limits = (harness: Partial<AgentSettings['harness']> = {}, max_tool_loops = 0) => {
-    const settings = { harness: { max_tool_calls_per_turn: 0, max_tool_wall_clock_secs: 0, max_consecutive_blocked_tool_calls_per_turn: 0, ...harness }, tools: { max_tool_loops } } as unknown as AgentSettings
+    const settings = {
+      harness: {
+        max_tool_calls_per_turn: 0,
+        max_tool_wall_clock_secs: 0,
+        max_consecutive_blocked_tool_calls_per_turn: 0,
+        ...harness,
+      },
+      tools: { max_tool_loops },
+    } as unknown as AgentSettings
     return new TurnLimits(settings, new LoopDetector())
   }
   const traits = (identity: string, continues = false) => ({ identity, continues })
@@ -18,7 +26,10 @@ describe('the limits of a turn', () => {
         const turn = limits({ max_tool_calls_per_turn: most })
         const codes = Array.from({ length: wanted }, (_, index) => turn.refuse(traits(`call ${index}`))?.code)
         const allowed = most === 0 ? wanted : Math.min(most, wanted)
-        expect(codes).toEqual([...Array<undefined>(allowed).fill(undefined), ...Array<string>(wanted - allowed).fill('VT_LOOP_CALL_LIMIT')])
+        expect(codes).toEqual([
+          ...Array<undefined>(allowed).fill(undefined),
+          ...Array<string>(wanted - allowed).fill('VT_LOOP_CALL_LIMIT'),
+        ])
         expect(turn.counts.tool_calls).toBe(allowed)
         expect(turn.exhausted).toBe(most > 0 && wanted >= most ? 'agent.harness.max_tool_calls_per_turn' : undefined)
       }),
@@ -50,7 +61,9 @@ describe('the limits of a turn', () => {
   })
   it('see a loop whatever time each call took, and make nothing once a person cancelled', () => {
     const turn = limits()
-    const texts = [1, 20, 3.5, 400].map((time) => turn.note(traits('same'), ['exec'], done, { text: `done in ${time} ms` }, time).text)
+    const texts = [1, 20, 3.5, 400].map(
+      (time) => turn.note(traits('same'), ['exec'], done, { text: `done in ${time} ms` }, time).text,
+    )
     expect(texts.map((text) => text.includes('[VT_LOOP_CYCLE]'))).toEqual([false, false, false, true])
     turn.cancelled = true
     expect(turn.refuse(traits('other'))?.code).toBe('VT_CALL_ABORTED')
@@ -58,7 +71,11 @@ describe('the limits of a turn', () => {
 })
 
 describe('the arguments of a call', () => {
-  const read = (text: string, finish: 'stop' | 'length' = 'stop', effects: readonly ('read' | 'write' | 'exec')[] = ['write']) => readArguments({ name: 't', text } as Parameters<typeof readArguments>[0], finish, async () => effects)
+  const read = (
+    text: string,
+    finish: 'stop' | 'length' = 'stop',
+    effects: readonly ('read' | 'write' | 'exec')[] = ['write'],
+  ) => readArguments({ name: 't', text } as Parameters<typeof readArguments>[0], finish, async () => effects)
 
   it('are those that were written, also as a text in a text', async () => {
     await fc.assert(
@@ -73,13 +90,21 @@ describe('the arguments of a call', () => {
   it('that were cut are repaired for calls that only look, and never where the answer ended or something could change', async () => {
     const whole = JSON.stringify({ path: 'a', text: 'one "two"' })
     await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 1, max: whole.length - 1 }), fc.constantFrom(['write' as const], ['exec' as const], ['read' as const, 'write' as const]), async (at, effects) => {
-        const cut = whole.slice(0, at)
-        expect(await read(cut, 'stop', effects)).toMatchObject({ input: cut, fault: { code: 'VT_LLM_BAD_JSON' } })
-        expect(await read(cut, 'length', ['read'])).toMatchObject({ input: cut, fault: { code: 'VT_LLM_CALL_TRUNCATED' } })
-      }),
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: whole.length - 1 }),
+        fc.constantFrom(['write' as const], ['exec' as const], ['read' as const, 'write' as const]),
+        async (at, effects) => {
+          const cut = whole.slice(0, at)
+          expect(await read(cut, 'stop', effects)).toMatchObject({ input: cut, fault: { code: 'VT_LLM_BAD_JSON' } })
+          expect(await read(cut, 'length', ['read'])).toMatchObject({
+            input: cut,
+            fault: { code: 'VT_LLM_CALL_TRUNCATED' },
+          })
+        },
+      ),
     )
     expect(await read("{path: 'a',}", 'stop', ['read'])).toEqual({ input: { path: 'a' } })
-    for (const text of ['[1]', '1', 'null', 'text']) expect(await read(text)).toMatchObject({ fault: { code: 'VT_LLM_BAD_JSON' } })
+    for (const text of ['[1]', '1', 'null', 'text'])
+      expect(await read(text)).toMatchObject({ fault: { code: 'VT_LLM_BAD_JSON' } })
   })
 })

@@ -6,18 +6,34 @@ import { items, scene } from '../../../support/inside.js'
 import { checkLog, checkMessages } from '../../../support/invariants.js'
 import { call } from '../../../support/peer.js'
 
-const nested = (depth: number): string => `{"action":"write","path":"a","content":"x","more":${'['.repeat(depth)}${']'.repeat(depth)}}`
+const nested = (depth: number): string =>
+  `{"action":"write","path":"a","content":"x","more":${'['.repeat(depth)}${']'.repeat(depth)}}`
 const numbersOf = (root: string, id: string): number[] =>
-  readFileSync(join(root, '.vtcode/sessions', id, 'messages.jsonl'), 'utf8').trim().split('\n').map((line) => JSON.parse(line).n)
+  readFileSync(join(root, '.vtcode/sessions', id, 'messages.jsonl'), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line).n)
 
 describe('arguments that nobody can mean', () => {
   it('nested thousands deep are answered with a typed error, and the session goes on with a whole journal', async () => {
     for (const depth of [65, 5_000, 100_000]) {
-      const s = await scene([{ toolCalls: [call('unified_file', nested(depth)), call('unified_file', { action: 'write', path: 'b', content: 'ok' })] }, { content: 'one' }, { content: 'two' }])
+      const s = await scene([
+        {
+          toolCalls: [
+            call('unified_file', nested(depth)),
+            call('unified_file', { action: 'write', path: 'b', content: 'ok' }),
+          ],
+        },
+        { content: 'one' },
+        { content: 'two' },
+      ])
       const agent = await createAgent(s.booted.kernel, { env: {}, onEvent: (event) => void s.events.push(event) })
       expect(await agent.run('go')).toMatchObject({ outcome_code: 'success', text: 'one' })
       await agent.close()
-      expect(items(s.events, 'tool_output').map(({ error_code }) => error_code)).toEqual(['VT_INPUT_INVALID', undefined])
+      expect(items(s.events, 'tool_output').map(({ error_code }) => error_code)).toEqual([
+        'VT_INPUT_INVALID',
+        undefined,
+      ])
       expect([await s.booted.read('a'), await s.booted.read('b')]).toEqual([undefined, 'ok'])
       const numbers = numbersOf(s.booted.root, agent.session_id)
       expect(numbers).toEqual(numbers.map((_, index) => index + 1))
@@ -30,17 +46,35 @@ describe('arguments that nobody can mean', () => {
   })
 
   it('of five megabytes are answered with a typed error and are not sent back', async () => {
-    const s = await scene([{ toolCalls: [call('unified_file', { action: 'write', path: 'a', content: 'x'.repeat(5_000_000) })], how: { chunkSize: 200_000 } }, { content: 'ok' }])
+    const s = await scene([
+      {
+        toolCalls: [call('unified_file', { action: 'write', path: 'a', content: 'x'.repeat(5_000_000) })],
+        how: { chunkSize: 200_000 },
+      },
+      { content: 'ok' },
+    ])
     expect(await s.run()).toMatchObject({ outcome_code: 'success' })
     expect(items(s.events, 'tool_output').map(({ error_code }) => error_code)).toEqual(['VT_INPUT_TOO_LARGE'])
     expect(JSON.stringify(s.peer.bodies.at(-1).messages).length).toBeLessThan(100_000)
   })
 
   it('named __proto__ or constructor are unknown properties, at any depth', async () => {
-    const inputs = ['{"action":"read","path":"a.txt","__proto__":{"x":1}}', '{"action":"read","path":"a.txt","constructor":1}', '{"action":"read","__proto__":{"path":"a.txt"}}', '{"action":"edit","path":"a.txt","edits":[{"old_str":"a","new_str":"b","__proto__":{"replace_all":true}}]}']
-    const s = await scene([{ toolCalls: inputs.map((text) => call('unified_file', text)) }, { content: 'ok' }], { boot: { files: { 'a.txt': 'a\n' } } })
+    const inputs = [
+      '{"action":"read","path":"a.txt","__proto__":{"x":1}}',
+      '{"action":"read","path":"a.txt","constructor":1}',
+      '{"action":"read","__proto__":{"path":"a.txt"}}',
+      '{"action":"edit","path":"a.txt","edits":[{"old_str":"a","new_str":"b","__proto__":{"replace_all":true}}]}',
+    ]
+    const s = await scene([{ toolCalls: inputs.map((text) => call('unified_file', text)) }, { content: 'ok' }], {
+      boot: { files: { 'a.txt': 'a\n' } },
+    })
     await s.run()
-    expect(items(s.events, 'tool_output').map(({ error_code }) => error_code)).toEqual(['VT_INPUT_UNKNOWN', 'VT_INPUT_UNKNOWN', 'VT_INPUT_UNKNOWN', expect.stringMatching(/^VT_INPUT_/)])
+    expect(items(s.events, 'tool_output').map(({ error_code }) => error_code)).toEqual([
+      'VT_INPUT_UNKNOWN',
+      'VT_INPUT_UNKNOWN',
+      'VT_INPUT_UNKNOWN',
+      expect.stringMatching(/^VT_INPUT_/),
+    ])
     expect(await s.booted.read('a.txt')).toBe('a\n')
   })
 })

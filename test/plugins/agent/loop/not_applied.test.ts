@@ -31,32 +31,209 @@ interface Ending {
 const deny = { policy: { deny: ['Edit(a.txt)'] } }
 const file = 'unified_file'
 const endings: Ending[] = [
-  { title: 'a denied write, then "done"', script: [step(write()), done, honest], mode: 'plan', not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED']], asked: 3, text: 'Not done.', exit: 1 },
-  { title: 'a write that a rule denies', script: [step(write()), done, honest], settings: deny, not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED']], asked: 3, text: 'Not done.', exit: 1 },
-  { title: 'a write that nobody could allow', script: [step(write()), done, honest], mode: 'ask', not_applied: [[file, 'a.txt', 'VT_POLICY_NEEDS_APPROVAL']], asked: 3, text: 'Not done.', exit: 1 },
-  { title: 'a denied write, then the same done another way', script: [step(write()), step(write('b.txt')), done], settings: deny, not_applied: [], asked: 3, text: 'Done.', exit: 0 },
-  { title: 'a change that was made, then a denied one', script: [step(write('b.txt')), step(write()), done, honest], settings: deny, not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED']], asked: 4, text: 'Not done.', exit: 1 },
-  { title: 'two denials', script: [step(write(), write('b.txt')), done, honest], mode: 'plan', not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED'], [file, 'b.txt', 'VT_POLICY_DENIED']], asked: 3, text: 'Not done.', exit: 1 },
-  { title: 'a failed edit', script: [step(edit('nothing')), done, honest], not_applied: [[file, 'there.txt', 'VT_EDIT_NOT_FOUND']], asked: 3, text: 'Not done.', exit: 0 },
-  { title: 'a failed edit, then a good one', script: [step(edit('nothing')), step(edit('one')), done], not_applied: [], asked: 3, text: 'Done.', exit: 0 },
-  { title: 'a denied command', script: [step(run('rm there.txt')), done, honest], settings: { policy: { deny: ['Bash(rm *)'] } }, not_applied: [['unified_exec', 'rm there.txt', 'VT_POLICY_DENIED']], asked: 3, text: 'Not done.', exit: 1 },
-  { title: 'a denied patch', script: [step(call('apply_patch', { input: '*** Begin Patch\n*** Update File: there.txt\n@@\n-one\n+two\n*** Add File: a.txt\n+x\n*** End Patch' })), done, honest], mode: 'plan', not_applied: [['apply_patch', 'there.txt a.txt', 'VT_POLICY_DENIED']], asked: 3, text: 'Not done.', exit: 1 },
-  { title: 'a path in other words', script: [step(call('unified_file', { action: 'write', file_path: 'a.txt', content: 'x' })), done, honest], mode: 'plan', not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED']], asked: 3, text: 'Not done.', exit: 1 },
-  { title: 'a path that draws lines', script: [step(write('a\n\u001b]52;c;eA==\u0007Not applied: none.txt')), done, honest], mode: 'plan', not_applied: [[file, 'a\\u{a}\\u{1b}]52;c;eA==\\u{7}Not applied: none.txt', 'VT_POLICY_DENIED']], asked: 3, text: 'Not done.', exit: 1 },
-  { title: 'a command that ran and failed', script: [step(run('false')), done], settings: { policy: { allow: ['Bash(false)'] } }, not_applied: [], asked: 2, text: 'Done.', exit: 0 },
-  { title: 'a denied read', script: [step(read('.env')), done], settings: { policy: { deny: ['Read(.env)'] } }, not_applied: [], asked: 2, text: 'Done.', exit: 0 },
-  { title: 'a read of what is not there', script: [step(read('gone.txt')), done], not_applied: [], asked: 2, text: 'Done.', exit: 0 },
-  { title: 'a tool that nobody has', script: [step(call('no_such_tool', {})), done], not_applied: [], asked: 2, text: 'Done.', exit: 0 },
-  { title: 'a denied write, then a look around', script: [step(write()), step(run('ls')), done, honest], settings: { policy: { ...deny.policy, allow: ['Bash(ls)'] } }, not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED']], asked: 4, text: 'Not done.', exit: 1 },
-  { title: 'a denied write, then the same by a command', script: [step(write()), step(run('touch a.txt')), done], mode: 'ask', settings: { policy: { allow: ['Bash(touch *)'] } }, not_applied: [], asked: 3, text: 'Done.', exit: 0 },
-  { title: 'a model that tries again once it is told', script: [step(write()), done, step(write('b.txt')), done], settings: deny, not_applied: [], asked: 4, text: 'Done.', exit: 0 },
-  { title: 'a model that is told once, whatever it does then', script: [step(write()), done, step(write()), honest], settings: deny, not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED']], asked: 4, text: 'Not done.', exit: 1 },
+  {
+    title: 'a denied write, then "done"',
+    script: [step(write()), done, honest],
+    mode: 'plan',
+    not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED']],
+    asked: 3,
+    text: 'Not done.',
+    exit: 1,
+  },
+  {
+    title: 'a write that a rule denies',
+    script: [step(write()), done, honest],
+    settings: deny,
+    not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED']],
+    asked: 3,
+    text: 'Not done.',
+    exit: 1,
+  },
+  {
+    title: 'a write that nobody could allow',
+    script: [step(write()), done, honest],
+    mode: 'ask',
+    not_applied: [[file, 'a.txt', 'VT_POLICY_NEEDS_APPROVAL']],
+    asked: 3,
+    text: 'Not done.',
+    exit: 1,
+  },
+  {
+    title: 'a denied write, then the same done another way',
+    script: [step(write()), step(write('b.txt')), done],
+    settings: deny,
+    not_applied: [],
+    asked: 3,
+    text: 'Done.',
+    exit: 0,
+  },
+  {
+    title: 'a change that was made, then a denied one',
+    script: [step(write('b.txt')), step(write()), done, honest],
+    settings: deny,
+    not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED']],
+    asked: 4,
+    text: 'Not done.',
+    exit: 1,
+  },
+  {
+    title: 'two denials',
+    script: [step(write(), write('b.txt')), done, honest],
+    mode: 'plan',
+    not_applied: [
+      [file, 'a.txt', 'VT_POLICY_DENIED'],
+      [file, 'b.txt', 'VT_POLICY_DENIED'],
+    ],
+    asked: 3,
+    text: 'Not done.',
+    exit: 1,
+  },
+  {
+    title: 'a failed edit',
+    script: [step(edit('nothing')), done, honest],
+    not_applied: [[file, 'there.txt', 'VT_EDIT_NOT_FOUND']],
+    asked: 3,
+    text: 'Not done.',
+    exit: 0,
+  },
+  {
+    title: 'a failed edit, then a good one',
+    script: [step(edit('nothing')), step(edit('one')), done],
+    not_applied: [],
+    asked: 3,
+    text: 'Done.',
+    exit: 0,
+  },
+  {
+    title: 'a denied command',
+    script: [step(run('rm there.txt')), done, honest],
+    settings: { policy: { deny: ['Bash(rm *)'] } },
+    not_applied: [['unified_exec', 'rm there.txt', 'VT_POLICY_DENIED']],
+    asked: 3,
+    text: 'Not done.',
+    exit: 1,
+  },
+  {
+    title: 'a denied patch',
+    script: [
+      step(
+        call('apply_patch', {
+          input: '*** Begin Patch\n*** Update File: there.txt\n@@\n-one\n+two\n*** Add File: a.txt\n+x\n*** End Patch',
+        }),
+      ),
+      done,
+      honest,
+    ],
+    mode: 'plan',
+    not_applied: [['apply_patch', 'there.txt a.txt', 'VT_POLICY_DENIED']],
+    asked: 3,
+    text: 'Not done.',
+    exit: 1,
+  },
+  {
+    title: 'a path in other words',
+    script: [step(call('unified_file', { action: 'write', file_path: 'a.txt', content: 'x' })), done, honest],
+    mode: 'plan',
+    not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED']],
+    asked: 3,
+    text: 'Not done.',
+    exit: 1,
+  },
+  {
+    title: 'a path that draws lines',
+    script: [step(write('a\n\u001b]52;c;eA==\u0007Not applied: none.txt')), done, honest],
+    mode: 'plan',
+    not_applied: [[file, 'a\\u{a}\\u{1b}]52;c;eA==\\u{7}Not applied: none.txt', 'VT_POLICY_DENIED']],
+    asked: 3,
+    text: 'Not done.',
+    exit: 1,
+  },
+  {
+    title: 'a command that ran and failed',
+    script: [step(run('false')), done],
+    settings: { policy: { allow: ['Bash(false)'] } },
+    not_applied: [],
+    asked: 2,
+    text: 'Done.',
+    exit: 0,
+  },
+  {
+    title: 'a denied read',
+    script: [step(read('.env')), done],
+    settings: { policy: { deny: ['Read(.env)'] } },
+    not_applied: [],
+    asked: 2,
+    text: 'Done.',
+    exit: 0,
+  },
+  {
+    title: 'a read of what is not there',
+    script: [step(read('gone.txt')), done],
+    not_applied: [],
+    asked: 2,
+    text: 'Done.',
+    exit: 0,
+  },
+  {
+    title: 'a tool that nobody has',
+    script: [step(call('no_such_tool', {})), done],
+    not_applied: [],
+    asked: 2,
+    text: 'Done.',
+    exit: 0,
+  },
+  {
+    title: 'a denied write, then a look around',
+    script: [step(write()), step(run('ls')), done, honest],
+    settings: { policy: { ...deny.policy, allow: ['Bash(ls)'] } },
+    not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED']],
+    asked: 4,
+    text: 'Not done.',
+    exit: 1,
+  },
+  {
+    title: 'a denied write, then the same by a command',
+    script: [step(write()), step(run('touch a.txt')), done],
+    mode: 'ask',
+    settings: { policy: { allow: ['Bash(touch *)'] } },
+    not_applied: [],
+    asked: 3,
+    text: 'Done.',
+    exit: 0,
+  },
+  {
+    title: 'a model that tries again once it is told',
+    script: [step(write()), done, step(write('b.txt')), done],
+    settings: deny,
+    not_applied: [],
+    asked: 4,
+    text: 'Done.',
+    exit: 0,
+  },
+  {
+    title: 'a model that is told once, whatever it does then',
+    script: [step(write()), done, step(write()), honest],
+    settings: deny,
+    not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED']],
+    asked: 4,
+    text: 'Not done.',
+    exit: 1,
+  },
   { title: 'nothing to do', script: [done], not_applied: [], asked: 1, text: 'Done.', exit: 0 },
 ]
 
 async function scene(script: Answer[], settings: object = {}): Promise<{ at: Home; asked: () => any[] }> {
   const peer = hold(await startPeer(script))
-  return { at: hold(await home(peer, { 'there.txt': 'one\n', '.env': 'x' }, { settings: { agent: { model: 'peer/m' }, ...settings } })), asked: () => peer.bodies }
+  return {
+    at: hold(
+      await home(
+        peer,
+        { 'there.txt': 'one\n', '.env': 'x' },
+        { settings: { agent: { model: 'peer/m' }, ...settings } },
+      ),
+    ),
+    asked: () => peer.bodies,
+  }
 }
 const shown = (rows: Ending['not_applied']) => rows.map(([tool, target, code]) => ({ tool, target, code }))
 
@@ -69,28 +246,53 @@ describe('what was not applied is told to the model once, then to the person', (
     const end = events.at(-1)
     expect([code, end.result, requests().length]).toEqual([exit, text, asked])
     expect(end.not_applied ?? []).toEqual(shown(not_applied))
-    const told = events.filter(({ type, item }) => type === 'item.completed' && item.type === 'user_message' && item.origin === 'harness').map(({ item }) => item.text)
+    const told = events
+      .filter(
+        ({ type, item }) => type === 'item.completed' && item.type === 'user_message' && item.origin === 'harness',
+      )
+      .map(({ item }) => item.text)
     const first = requests().findIndex(({ messages }) => String(messages.at(-1).content).startsWith('Not applied: '))
     expect(told.length).toBe(first < 0 ? 0 : 1)
-    if (told.length > 0) expect(told[0]).toMatch(/^Not applied: .*\(VT_\w+\)\.[\s\S]*Say in your answer what was not done and why/)
+    if (told.length > 0)
+      expect(told[0]).toMatch(/^Not applied: .*\(VT_\w+\)\.[\s\S]*Say in your answer what was not done and why/)
   })
 
   it('exec and ask print it on stderr behind the answer with what to do next, and exit with 1', async () => {
     const script = () => [step(write()), done, honest]
     const one = await scene(script())
-    expect(await vtcode(one.at, ['exec', '--quiet', '--mode', 'plan', 'go'])).toMatchObject({ code: 1, out: 'Not done.\n', err: expect.stringMatching(/^Not applied: unified_file a\.txt \(VT_POLICY_DENIED\)\nvtcode: error: escalated: \d requests, .*\nA change was refused, and none was made after it\.\n {2}Allow it by a rule or another mode/) })
+    expect(await vtcode(one.at, ['exec', '--quiet', '--mode', 'plan', 'go'])).toMatchObject({
+      code: 1,
+      out: 'Not done.\n',
+      err: expect.stringMatching(
+        /^Not applied: unified_file a\.txt \(VT_POLICY_DENIED\)\nvtcode: error: escalated: \d requests, .*\nA change was refused, and none was made after it\.\n {2}Allow it by a rule or another mode/,
+      ),
+    })
     const two = await scene(script())
-    expect(await vtcode(two.at, ['ask', 'go'])).toMatchObject({ code: 1, out: 'Not done.\n', err: expect.stringMatching(/^Not applied: unified_file a\.txt \(VT_POLICY_DENIED\)\nvtcode: error: A change was refused, and none was made after it\.\n/) })
+    expect(await vtcode(two.at, ['ask', 'go'])).toMatchObject({
+      code: 1,
+      out: 'Not done.\n',
+      err: expect.stringMatching(
+        /^Not applied: unified_file a\.txt \(VT_POLICY_DENIED\)\nvtcode: error: A change was refused, and none was made after it\.\n/,
+      ),
+    })
     const three = await scene(script())
     const { code, out } = await vtcode(three.at, ['ask', '--json', 'go'])
-    expect([code, JSON.parse(out)]).toMatchObject([1, { response: 'Not done.', not_applied: [{ tool: 'unified_file', target: 'a.txt', code: 'VT_POLICY_DENIED' }] }])
+    expect([code, JSON.parse(out)]).toMatchObject([
+      1,
+      { response: 'Not done.', not_applied: [{ tool: 'unified_file', target: 'a.txt', code: 'VT_POLICY_DENIED' }] },
+    ])
   })
 
   it('a model without calls left gets the words of the seed', async () => {
     const { at, asked } = await scene([step(write()), done], { tools: { max_tool_loops: 1 } })
     const { out } = await vtcode(at, ['exec', '--json', '--mode', 'plan', 'go'])
-    expect(eventsOf(out).at(-1)).toMatchObject({ outcome_code: 'tool_loop_limit_reached', not_applied: [{ target: 'a.txt' }] })
-    expect(asked().at(-1).messages.at(-1).content).toContain('Not applied. Tools were disabled or denied during recovery, so no additional tool call ran.')
+    expect(eventsOf(out).at(-1)).toMatchObject({
+      outcome_code: 'tool_loop_limit_reached',
+      not_applied: [{ target: 'a.txt' }],
+    })
+    expect(asked().at(-1).messages.at(-1).content).toContain(
+      'Not applied. Tools were disabled or denied during recovery, so no additional tool call ran.',
+    )
   })
 
   it('the text of a refusal reaches the model as it reaches others', async () => {
@@ -101,16 +303,23 @@ describe('what was not applied is told to the model once, then to the person', (
 
   it('after kill -9 behind any write of the journal it is told no more than once, and the resumed run ends as it would have', async () => {
     const answers = [step(write()), done, honest]
-    const byPlace = (body: any): Answer => answers[body.messages.filter(({ role }: any) => role === 'assistant').length] ?? honest
+    const byPlace = (body: any): Answer =>
+      answers[body.messages.filter(({ role }: any) => role === 'assistant').length] ?? honest
     const play = async (kill?: number) => {
       const peer = hold(await startPeer(Array.from({ length: 10 }, () => byPlace)))
       const at = hold(await home(peer, {}, { settings: { agent: { model: 'peer/m' }, ...deny } }))
       const how = kill === undefined ? {} : { node: ['--import', killing], env: { KILL_AFTER: String(kill) } }
       const { code, out } = await vtcode(at, ['exec', '--json', '--mode', 'auto', 'change it'], how)
-      const last = kill === undefined ? out : (await vtcode(at, ['resume', '--last', '--continue-turn', '--json', '--mode', 'auto'])).out
+      const last =
+        kill === undefined
+          ? out
+          : (await vtcode(at, ['resume', '--last', '--continue-turn', '--json', '--mode', 'auto'])).out
       const [session] = readdirSync(join(at.root, '.vtcode/sessions')).filter((name) => name.startsWith('ses_'))
       checkLog(logOf(at, session!))
-      const facts = readFileSync(join(at.root, '.vtcode/sessions', session!, 'messages.jsonl'), 'utf8').trim().split('\n').map((line) => JSON.parse(line))
+      const facts = readFileSync(join(at.root, '.vtcode/sessions', session!, 'messages.jsonl'), 'utf8')
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line))
       const { outcome_code, not_applied } = eventsOf(last).at(-1)
       return { code, writes: facts.length, told: facts.filter(({ tells }) => tells).length, outcome_code, not_applied }
     }
@@ -120,7 +329,13 @@ describe('what was not applied is told to the model once, then to the person', (
     for (const n of samplePoints(points, 3)) {
       const { told, outcome_code, not_applied } = await play(n)
       // Behind the first write there is no input yet: nothing is gone on with.
-      if (n > 1) expect({ n, told, outcome_code, not_applied }).toEqual({ n, told: 1, outcome_code: 'escalated', not_applied: whole.not_applied })
+      if (n > 1)
+        expect({ n, told, outcome_code, not_applied }).toEqual({
+          n,
+          told: 1,
+          outcome_code: 'escalated',
+          not_applied: whole.not_applied,
+        })
     }
   }, 300_000)
 })

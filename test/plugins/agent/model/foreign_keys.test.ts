@@ -21,13 +21,20 @@ const places: [where: string, file: string, agree: string[]][] = [
 ]
 
 describe.each(places)('the provider of %s', (_, file, agree) => {
-  it.each(ways.flatMap(([what, said]) => Object.keys(env).map((variable): [string, string, string] => [what, variable, said(variable)])))('gets no key that is for another origin: %s, %s', async (_what, variable, said) => {
+  it.each(
+    ways.flatMap(([what, said]) =>
+      Object.keys(env).map((variable): [string, string, string] => [what, variable, said(variable)]),
+    ),
+  )('gets no key that is for another origin: %s, %s', async (_what, variable, said) => {
     const own = hold(await startPeer([{ content: 'own' }]))
     const other = hold(await startPeer([{ content: 'planted' }]))
     const at = hold(await home(own, {}))
     const path = join(at.root, file)
     mkdirSync(join(path, '..'), { recursive: true })
-    writeFileSync(path, `name: other\nkind: provider\nversion: '1.0.0'\ndescription: Models.\nprovider:\n  name: other\n  api_format: openai-chat\n  base_url: ${other.url}/v1\n  models: [m]\n${said}`)
+    writeFileSync(
+      path,
+      `name: other\nkind: provider\nversion: '1.0.0'\ndescription: Models.\nprovider:\n  name: other\n  api_format: openai-chat\n  base_url: ${other.url}/v1\n  models: [m]\n${said}`,
+    )
     const agreed = await vtcode(at, agree, { env })
     if (agree[0] === 'plugins') expect(agreed.err).toContain(variable)
     expect((await vtcode(at, ['exec', '--model', 'other/m', 'go'], { env })).code).not.toBe(0)

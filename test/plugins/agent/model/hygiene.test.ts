@@ -25,7 +25,8 @@ function blanksIn(value: unknown, found: string[] = []): string[] {
   else if (typeof value === 'object' && value !== null) {
     const { text, content, role } = value as any
     if (typeof text === 'string' && text.trim() === '') found.push(JSON.stringify(value))
-    if (role !== undefined && typeof content === 'string' && content.trim() === '' && !('tool_calls' in value)) found.push(JSON.stringify(value))
+    if (role !== undefined && typeof content === 'string' && content.trim() === '' && !('tool_calls' in value))
+      found.push(JSON.stringify(value))
     for (const item of Object.values(value)) blanksIn(item, found)
   }
   return found
@@ -34,19 +35,38 @@ const strange = ['functions.do_it', 'foo bar!', 'x'.repeat(100), '', '1st', 'ün
 const historyOf = ({ messages, input, contents }: any): unknown => messages ?? input ?? contents
 
 describe('what goes back to a server', () => {
-  it.each(formats)('over %s holds no name that no wire accepts, and calls keep their results', async (format: Format) => {
-    const s = await scene([{ content: ' \n\t ', toolCalls: strange.map((name, index) => call(name, { a: 1 }, `call_${index}`)) }, { content: 'ok' }], { format })
-    await s.run()
-    const names = namesIn(historyOf(s.peer.bodies.at(-1)))
-    expect(s.peer.bodies).toHaveLength(2)
-    expect(names.length).toBeGreaterThanOrEqual(strange.length - 1)
-    expect(names.filter((name) => !accepted.test(name))).toEqual([])
-    checkLog(s.events)
-  })
+  it.each(formats)(
+    'over %s holds no name that no wire accepts, and calls keep their results',
+    async (format: Format) => {
+      const s = await scene(
+        [
+          { content: ' \n\t ', toolCalls: strange.map((name, index) => call(name, { a: 1 }, `call_${index}`)) },
+          { content: 'ok' },
+        ],
+        { format },
+      )
+      await s.run()
+      const names = namesIn(historyOf(s.peer.bodies.at(-1)))
+      expect(s.peer.bodies).toHaveLength(2)
+      expect(names.length).toBeGreaterThanOrEqual(strange.length - 1)
+      expect(names.filter((name) => !accepted.test(name))).toEqual([])
+      checkLog(s.events)
+    },
+  )
 
   it.each(formats)('over %s holds no text of white space alone', async (format: Format) => {
-    const s = await scene([{ content: ' \n ', toolCalls: [call('unified_search', { action: 'list' })] }, { content: 'one' }, { content: 'two' }], { format, boot: { files: { 'blank.txt': ' \n\n' } } })
-    const agent = await createAgent(s.booted.kernel, { env: {}, providers: { execute: { run: async () => ({ ok: true, output: {}, text: ' \n ' }) } } })
+    const s = await scene(
+      [
+        { content: ' \n ', toolCalls: [call('unified_search', { action: 'list' })] },
+        { content: 'one' },
+        { content: 'two' },
+      ],
+      { format, boot: { files: { 'blank.txt': ' \n\n' } } },
+    )
+    const agent = await createAgent(s.booted.kernel, {
+      env: {},
+      providers: { execute: { run: async () => ({ ok: true, output: {}, text: ' \n ' }) } },
+    })
     await agent.run('go')
     await agent.run(' \n ')
     await agent.close()
@@ -55,18 +75,33 @@ describe('what goes back to a server', () => {
   })
 
   it.each(formats)('over %s takes an answer of white space alone for none', async (format: Format) => {
-    const s = await scene([{ content: ' \n\t' }, { content: '  ' }, { content: '\n' }, { content: 'never' }], { format })
+    const s = await scene([{ content: ' \n\t' }, { content: '  ' }, { content: '\n' }, { content: 'never' }], {
+      format,
+    })
     expect(await s.run()).toMatchObject({ outcome_code: 'failed', error: { code: 'VT_LLM_EMPTY' } })
   })
 })
 
 describe('an answer that was cut by its length', () => {
-  const reasons = { 'openai-chat': 'length', 'anthropic-messages': 'max_tokens', 'google-generative-ai': 'MAX_TOKENS', 'openai-responses': '' }
+  const reasons = {
+    'openai-chat': 'length',
+    'anthropic-messages': 'max_tokens',
+    'google-generative-ai': 'MAX_TOKENS',
+    'openai-responses': '',
+  }
   it.each(formats)('over %s is no success: the text is kept and the reason is told', async (format: Format) => {
     // What the peer sends over this wire names no reason, as no server does.
     const server = format === 'openai-responses' ? hold(await startServer(format, { cut: true })) : undefined
-    const s = await scene([{ content: 'ok', finishReason: reasons[format] }], { format, ...(server && { url: server.url }) })
-    expect(await s.run()).toMatchObject({ outcome_code: 'failed', exit_code: 1, text: 'ok', error: { code: 'VT_LLM_LENGTH', hint: expect.stringContaining('max_output_tokens') } })
+    const s = await scene([{ content: 'ok', finishReason: reasons[format] }], {
+      format,
+      ...(server && { url: server.url }),
+    })
+    expect(await s.run()).toMatchObject({
+      outcome_code: 'failed',
+      exit_code: 1,
+      text: 'ok',
+      error: { code: 'VT_LLM_LENGTH', hint: expect.stringContaining('max_output_tokens') },
+    })
     checkLog(s.events)
     expect(s.events.some((event) => event.type === 'turn.failed' && event.code === 'VT_LLM_LENGTH')).toBe(true)
     expect(items(s.events, 'agent_message').map(({ text }) => text)[0]).toBe('ok')
@@ -76,9 +111,17 @@ describe('an answer that was cut by its length', () => {
     const at = hold(await home(hold(await startPeer([cut, cut, cut, { content: 'goes on' }]))))
     for (const [args, input] of [[['exec', '--quiet', 'go']], [['ask', 'go']], [['chat'], 'go\n']] as const) {
       const { code, out, err } = await vtcode(at, [...args], input === undefined ? {} : { input })
-      expect([args[0], code, out, err]).toEqual([args[0], 1, 'The answer begins and\n', expect.stringMatching(/VT_LLM_LENGTH[\s\S]*max_output_tokens/)])
+      expect([args[0], code, out, err]).toEqual([
+        args[0],
+        1,
+        'The answer begins and\n',
+        expect.stringMatching(/VT_LLM_LENGTH[\s\S]*max_output_tokens/),
+      ])
     }
-    expect(await vtcode(at, ['exec', '--quiet', 'resume', '--last', 'go on'])).toMatchObject({ code: 0, out: 'goes on\n' })
+    expect(await vtcode(at, ['exec', '--quiet', 'resume', '--last', 'go on'])).toMatchObject({
+      code: 0,
+      out: 'goes on\n',
+    })
   })
 })
 
@@ -89,15 +132,23 @@ describe('reasoning', () => {
     ['openai-responses', (body: any) => body.reasoning?.effort, 'high'],
     ['anthropic-messages', (body: any) => body.output_config?.effort, 'high'],
     ['google-generative-ai', (body: any) => body.generationConfig?.thinkingConfig?.thinkingLevel, 'high'],
-  ] as const)('effort reaches the wire %s, and does not where the model knows none', async (format, found, expected) => {
-    const server = await startServer(format)
-    const s = await scene([], { format, url: server.url, ...effort })
-    await s.run()
-    const none = await scene([], { format, url: server.url, ...effort, provider: { supports_reasoning_effort: false } })
-    await none.run()
-    expect(server.bodies.map(found)).toEqual([expected, undefined])
-    await server[Symbol.asyncDispose]()
-  })
+  ] as const)(
+    'effort reaches the wire %s, and does not where the model knows none',
+    async (format, found, expected) => {
+      const server = await startServer(format)
+      const s = await scene([], { format, url: server.url, ...effort })
+      await s.run()
+      const none = await scene([], {
+        format,
+        url: server.url,
+        ...effort,
+        provider: { supports_reasoning_effort: false },
+      })
+      await none.run()
+      expect(server.bodies.map(found)).toEqual([expected, undefined])
+      await server[Symbol.asyncDispose]()
+    },
+  )
 
   it('that is encrypted is asked for and goes back over openai-responses', async () => {
     const server = await startServer('openai-responses', { encrypted: 'encrypted-reasoning-of-the-server' })
@@ -118,7 +169,12 @@ describe('the length of an answer', () => {
       const s = await scene([{ content: 'ok' }], { format })
       await s.run()
       const [body] = s.peer.bodies
-      expect([format, body.max_tokens, body.max_output_tokens, body.generationConfig?.maxOutputTokens]).toEqual([format, undefined, undefined, undefined])
+      expect([format, body.max_tokens, body.max_output_tokens, body.generationConfig?.maxOutputTokens]).toEqual([
+        format,
+        undefined,
+        undefined,
+        undefined,
+      ])
     }
     const known = await scene([{ content: 'ok' }], { provider: { context_window: 16_000 } })
     await known.run()
@@ -129,8 +185,16 @@ describe('the length of an answer', () => {
   })
 
   it('that a server refuses leads to a hint with the key', async () => {
-    const message = "'max_tokens' is too large: 9000. This model's maximum context length is 4096 tokens and your request has 50 input tokens."
-    const s = await scene([{ error: { message }, status: 400 }, { error: { message }, status: 400 }, { error: { message }, status: 400 }], { provider: { max_output_tokens: 9000 } })
+    const message =
+      "'max_tokens' is too large: 9000. This model's maximum context length is 4096 tokens and your request has 50 input tokens."
+    const s = await scene(
+      [
+        { error: { message }, status: 400 },
+        { error: { message }, status: 400 },
+        { error: { message }, status: 400 },
+      ],
+      { provider: { max_output_tokens: 9000 } },
+    )
     const { error } = await s.run()
     expect(error).toMatchObject({ code: 'VT_LLM_REQUEST', hint: expect.stringContaining('max_output_tokens') })
     expect(s.peer.bodies).toHaveLength(1)
@@ -138,10 +202,20 @@ describe('the length of an answer', () => {
 })
 
 it('events carry every message that the model is given beside the words of the user', async () => {
-  const s = await scene([{ content: 'I do <tool_call>x</tool_call>' }, { toolCalls: [call('unified_file', { action: 'read', path: 'sub/a.txt' })] }, { content: 'ok' }], { boot: { files: { 'sub/AGENTS.md': 'Say please.\n', 'sub/a.txt': 'a\n' } } })
+  const s = await scene(
+    [
+      { content: 'I do <tool_call>x</tool_call>' },
+      { toolCalls: [call('unified_file', { action: 'read', path: 'sub/a.txt' })] },
+      { content: 'ok' },
+    ],
+    { boot: { files: { 'sub/AGENTS.md': 'Say please.\n', 'sub/a.txt': 'a\n' } } },
+  )
   await s.run()
   const told = items(s.events, 'user_message').map(({ text, origin }) => [origin, text])
-  const sent = s.peer.bodies.at(-1).messages.filter(({ role }: any) => role === 'user').map(({ content }: any) => (typeof content === 'string' ? content : content.map(({ text }: any) => text).join('')))
+  const sent = s.peer.bodies
+    .at(-1)
+    .messages.filter(({ role }: any) => role === 'user')
+    .map(({ content }: any) => (typeof content === 'string' ? content : content.map(({ text }: any) => text).join('')))
   expect(told.map(([, text]) => text)).toEqual(sent)
   expect(told.map(([origin]) => origin)).toEqual(['prompt', 'harness', 'instructions'])
   checkLog(s.events)

@@ -11,14 +11,22 @@ const shot = png(8, 6)
 const base64 = shot.toString('base64')
 const read = (path: string) => call('unified_file', { action: 'read', path })
 const sees = { models: { m: { supports_vision: true } } }
-const wired = (format: Format, script: Script, provider: object = sees, refuse?: (body: string) => string | undefined) => wiredAs(format, script, { provider }, refuse)
+const wired = (
+  format: Format,
+  script: Script,
+  provider: object = sees,
+  refuse?: (body: string) => string | undefined,
+) => wiredAs(format, script, { provider }, refuse)
 const key = { PEER_API_KEY: 'key-of-the-peer-0123' }
 
 /** Every value in a request, by where it lies. */
 function places(value: unknown, at = ''): [string, unknown][] {
-  return typeof value === 'object' && value !== null ? Object.entries(value).flatMap(([name, one]) => places(one, `${at}.${name}`)) : [[at, value]]
+  return typeof value === 'object' && value !== null
+    ? Object.entries(value).flatMap(([name, one]) => places(one, `${at}.${name}`))
+    : [[at, value]]
 }
-const holding = (body: string, text: string): string[] => places(JSON.parse(body)).flatMap(([at, value]) => (typeof value === 'string' && value.includes(text) ? [at] : []))
+const holding = (body: string, text: string): string[] =>
+  places(JSON.parse(body)).flatMap(([at, value]) => (typeof value === 'string' && value.includes(text) ? [at] : []))
 
 // The form of each wire, from the documents of its maker.
 const inResult: Record<Format, RegExp> = {
@@ -35,7 +43,11 @@ const inPrompt: Record<Format, RegExp> = {
 
 describe.each(formats)('over %s', (format) => {
   it('an image that a call reads reaches a model that sees, in the form of the wire, and the journal has its digest only', async () => {
-    const s = await wired(format, [{ toolCalls: [read('shot.png'), read('b.txt')] }, { content: 'seen' }, { content: 'still' }])
+    const s = await wired(format, [
+      { toolCalls: [read('shot.png'), read('b.txt')] },
+      { content: 'seen' },
+      { content: 'still' },
+    ])
     writeFileSync(join(s.booted.root, 'shot.png'), shot)
     writeFileSync(join(s.booted.root, 'b.txt'), 'plain\n')
     const outcome = await s.run()
@@ -56,7 +68,9 @@ describe.each(formats)('over %s', (format) => {
     const agent = await createAgent(s.booted.kernel, { env: key })
     const other = png(9, 9, 7)
     writeFileSync(join(s.booted.root, 'in.png'), other)
-    expect(await agent.run({ text: 'what is it', images: [{ name: 'a.png', data: shot }, 'in.png'] })).toMatchObject({ text: 'a' })
+    expect(await agent.run({ text: 'what is it', images: [{ name: 'a.png', data: shot }, 'in.png'] })).toMatchObject({
+      text: 'a',
+    })
     await agent.close()
     expect(holding(s.bodies[0]!, base64)).toEqual([expect.stringMatching(inPrompt[format])])
     expect(holding(s.bodies[0]!, other.toString('base64'))).toHaveLength(1)
@@ -67,13 +81,21 @@ describe.each(formats)('over %s', (format) => {
     await unseeing.run({ text: 'what is it', images: [{ name: 'a.png', data: shot }] })
     await unseeing.run('read it')
     await unseeing.close()
-    expect(blind.bodies[0]).toContain(`[image a.png, image/png, ${shot.length} bytes, 8 × 6 points: this model sees no images]`)
-    expect(blind.bodies[2]).toContain(`[image in.png, image/png, ${other.length} bytes, 9 × 9 points: this model sees no images]`)
+    expect(blind.bodies[0]).toContain(
+      `[image a.png, image/png, ${shot.length} bytes, 8 × 6 points: this model sees no images]`,
+    )
+    expect(blind.bodies[2]).toContain(
+      `[image in.png, image/png, ${other.length} bytes, 9 × 9 points: this model sees no images]`,
+    )
     for (const body of blind.bodies) expect(body).not.toContain(base64.slice(0, 40))
   })
 
   it('an image whose bytes have changed or are gone is told as text', async () => {
-    const s = await wired(format, [{ toolCalls: [read('a.png'), read('b.png')] }, { content: 'seen' }, { content: 'still' }])
+    const s = await wired(format, [
+      { toolCalls: [read('a.png'), read('b.png')] },
+      { content: 'seen' },
+      { content: 'still' },
+    ])
     writeFileSync(join(s.booted.root, 'a.png'), shot)
     writeFileSync(join(s.booted.root, 'b.png'), png(7))
     const { session_id } = await s.run()
@@ -88,8 +110,20 @@ describe.each(formats)('over %s', (format) => {
   })
 
   it('a server that refuses images is said once, and the run goes on with text', async () => {
-    const refusal = JSON.stringify({ error: { message: 'This model does not support image input.', type: 'invalid_request_error', code: 400, status: 'INVALID_ARGUMENT' } })
-    const s = await wired(format, [{ toolCalls: [read('a.png')] }, { toolCalls: [read('b.png')] }, { content: 'done' }], sees, (body) => (body.includes('iVBORw0KGgo') ? refusal : undefined))
+    const refusal = JSON.stringify({
+      error: {
+        message: 'This model does not support image input.',
+        type: 'invalid_request_error',
+        code: 400,
+        status: 'INVALID_ARGUMENT',
+      },
+    })
+    const s = await wired(
+      format,
+      [{ toolCalls: [read('a.png')] }, { toolCalls: [read('b.png')] }, { content: 'done' }],
+      sees,
+      (body) => (body.includes('iVBORw0KGgo') ? refusal : undefined),
+    )
     writeFileSync(join(s.booted.root, 'a.png'), shot)
     writeFileSync(join(s.booted.root, 'b.png'), png(7))
     expect(await s.run()).toMatchObject({ outcome_code: 'success', text: 'done' })
@@ -111,8 +145,31 @@ describe('images of a conversation', () => {
   })
 
   it('are in a conversation that is compacted, by their names where its old part gave way to a summary', async () => {
-    const summary = { content: JSON.stringify({ goal: 'look', constraints: [], done: ['read a.png'], in_progress: [], blocked: [], decisions: [], next_steps: [], facts: [], open_questions: [], critical_context: '' }) }
-    const s = await wired('openai-chat', [{ toolCalls: [read('a.png')] }, { content: 'seen '.repeat(30_000) }, ...[1, 2, 3].map(() => ({ content: 'more '.repeat(2_000) })), summary, { content: 'after' }], { ...sees, context_window: 1_000_000 })
+    const summary = {
+      content: JSON.stringify({
+        goal: 'look',
+        constraints: [],
+        done: ['read a.png'],
+        in_progress: [],
+        blocked: [],
+        decisions: [],
+        next_steps: [],
+        facts: [],
+        open_questions: [],
+        critical_context: '',
+      }),
+    }
+    const s = await wired(
+      'openai-chat',
+      [
+        { toolCalls: [read('a.png')] },
+        { content: 'seen '.repeat(30_000) },
+        ...[1, 2, 3].map(() => ({ content: 'more '.repeat(2_000) })),
+        summary,
+        { content: 'after' },
+      ],
+      { ...sees, context_window: 1_000_000 },
+    )
     writeFileSync(join(s.booted.root, 'a.png'), shot)
     const agent = await createAgent(s.booted.kernel, { env: key })
     await agent.run('look')
@@ -130,7 +187,8 @@ describe('images of a conversation', () => {
     const all = Array.from({ length: 22 }, (_, index) => png(10 + index))
     const s = await wired('openai-chat', [{ content: 'a' }, { content: 'b' }])
     const agent = await createAgent(s.booted.kernel, { env: key })
-    const given = (from: number, to: number) => all.slice(from, to).map((data, index) => ({ name: `${from + index}.png`, data }))
+    const given = (from: number, to: number) =>
+      all.slice(from, to).map((data, index) => ({ name: `${from + index}.png`, data }))
     await agent.run({ text: 'some', images: given(0, 11) })
     await agent.run({ text: 'more', images: given(11, 22) })
     await agent.close()
@@ -144,17 +202,36 @@ describe('images of a conversation', () => {
     writeFileSync(join(s.booted.root, 'text.png'), 'no image\n')
     const agent = await createAgent(s.booted.kernel, { env: key })
     const bad: [unknown, string][] = [
-      ['text.png', 'first bytes'], ['none.png', 'none.png'], ['../out.png', 'out.png'], [{ name: 'x' }, 'neither a path'], [7, 'neither a path'], [null, 'neither a path'],
-      [{ name: 'big.png', data: png(9000, 1) }, '9000 × 1'], [{ name: 'cut.png', data: shot.subarray(0, 30) }, 'broken image/png'], [{ name: 'none.jpg', data: jpeg(0, 0) }, 'broken image/jpeg'],
+      ['text.png', 'first bytes'],
+      ['none.png', 'none.png'],
+      ['../out.png', 'out.png'],
+      [{ name: 'x' }, 'neither a path'],
+      [7, 'neither a path'],
+      [null, 'neither a path'],
+      [{ name: 'big.png', data: png(9000, 1) }, '9000 × 1'],
+      [{ name: 'cut.png', data: shot.subarray(0, 30) }, 'broken image/png'],
+      [{ name: 'none.jpg', data: jpeg(0, 0) }, 'broken image/jpeg'],
       [{ name: 'huge', data: Buffer.alloc(4_000_000) }, '4000000 bytes'],
     ]
     for (const [image, why] of bad) {
-      expect(await agent.run({ text: 'what', images: [image as string] })).toMatchObject({ outcome_code: 'failed', error: { code: 'VT_FILE_IMAGE', message: expect.stringContaining(why), hint: expect.stringContaining('PNG') } })
+      expect(await agent.run({ text: 'what', images: [image as string] })).toMatchObject({
+        outcome_code: 'failed',
+        error: { code: 'VT_FILE_IMAGE', message: expect.stringContaining(why), hint: expect.stringContaining('PNG') },
+      })
     }
-    expect(await agent.run({ text: 'what', images: Array.from({ length: 21 }, () => 'a.png') })).toMatchObject({ error: { code: 'VT_FILE_IMAGE' } })
-    for (const wrong of [{}, { text: 1 }, { text: 'x', images: 'a.png' }, { text: 'x', images: {} }]) expect(await agent.run(wrong as never)).toMatchObject({ error: { code: 'VT_CONFIG_INVALID' } })
-    for (const [data, type] of [[gif(3, 4), 'image/gif'], [webp(3, 4), 'image/webp'], [jpeg(3, 4), 'image/jpeg']] as const) {
-      expect(await agent.run({ text: 'what', images: [{ name: 'ok', data }] })).not.toMatchObject({ error: { code: 'VT_FILE_IMAGE' } })
+    expect(await agent.run({ text: 'what', images: Array.from({ length: 21 }, () => 'a.png') })).toMatchObject({
+      error: { code: 'VT_FILE_IMAGE' },
+    })
+    for (const wrong of [{}, { text: 1 }, { text: 'x', images: 'a.png' }, { text: 'x', images: {} }])
+      expect(await agent.run(wrong as never)).toMatchObject({ error: { code: 'VT_CONFIG_INVALID' } })
+    for (const [data, type] of [
+      [gif(3, 4), 'image/gif'],
+      [webp(3, 4), 'image/webp'],
+      [jpeg(3, 4), 'image/jpeg'],
+    ] as const) {
+      expect(await agent.run({ text: 'what', images: [{ name: 'ok', data }] })).not.toMatchObject({
+        error: { code: 'VT_FILE_IMAGE' },
+      })
       expect(s.bodies.at(-1)).toContain(`data:${type};base64,`)
     }
     await agent.close()

@@ -18,7 +18,8 @@ const answering = async (...answers: Answer[]): Promise<TestServer> =>
     }),
   )
 
-const against = async (format: Wire, server: TestServer, provider: object = {}) => scene([], { url: server.url, format, provider })
+const against = async (format: Wire, server: TestServer, provider: object = {}) =>
+  scene([], { url: server.url, format, provider })
 
 // What a server of each of these wires may do, with the same outcome on each.
 describe.each(wires)('over %s', (format) => {
@@ -28,7 +29,11 @@ describe.each(wires)('over %s', (format) => {
     const server = await answering(framesOf(format, { call: write }).body, whole)
     const s = await against(format, server)
     expect(await s.run()).toMatchObject({ outcome_code: 'success', text: 'whole' })
-    expect([server.seen.length, await s.booted.read('a.txt'), items(s.events, 'tool_invocation')]).toEqual([2, undefined, []])
+    expect([server.seen.length, await s.booted.read('a.txt'), items(s.events, 'tool_invocation')]).toEqual([
+      2,
+      undefined,
+      [],
+    ])
   })
 
   it('an unreadable frame makes an answer incomplete, though it ends well', async () => {
@@ -54,13 +59,19 @@ describe.each(wires)('over %s', (format) => {
 
   it('a refused token is renewed once, and no log shows either', async () => {
     const { root } = (await scene([])).booted
-    const refuse = (response: ServerResponse) => response.writeHead(401, { 'content-type': 'application/json' }).end('{"error":{"message":"expired: token-number-1"}}')
+    const refuse = (response: ServerResponse) =>
+      response
+        .writeHead(401, { 'content-type': 'application/json' })
+        .end('{"error":{"message":"expired: token-number-1"}}')
     const server = await answering(refuse, wholeOf(format, { text: 'the token is token-number-2' }))
     const auth = { command: '/bin/sh', args: ['-c', 'echo x >> count; echo token-number-$(wc -l < count)'], cwd: root }
     const s = await against(format, server, { auth })
     const outcome = await s.run()
     expect(outcome.outcome_code).toBe('success')
-    expect(server.seen.map(({ headers }) => headers.authorization)).toEqual(['Bearer token-number-1', 'Bearer token-number-2'])
+    expect(server.seen.map(({ headers }) => headers.authorization)).toEqual([
+      'Bearer token-number-1',
+      'Bearer token-number-2',
+    ])
     expect(JSON.stringify([outcome, s.events])).not.toContain('token-number')
     const refused = await answering(refuse)
     expect((await (await against(format, refused, { auth })).run()).error?.code).toBe('VT_LLM_AUTH')
@@ -71,13 +82,21 @@ describe.each(wires)('over %s', (format) => {
   })
 
   it('tokens are counted and priced, cached ones at their own price', async () => {
-    const first: Said = { call: { name: 'unified_search', arguments: '{"action":"list"}' }, usage: { input: 1000, cached: 0, output: 50 } }
+    const first: Said = {
+      call: { name: 'unified_search', arguments: '{"action":"list"}' },
+      usage: { input: 1000, cached: 0, output: 50 },
+    }
     const second: Said = { text: 'ok', usage: { input: 1200, cached: 900, output: 7 } }
-    const s = await against(format, await answering(wholeOf(format, first), wholeOf(format, second)), { cost: { input: 3, output: 15, cache_read: 0.3 } })
+    const s = await against(format, await answering(wholeOf(format, first), wholeOf(format, second)), {
+      cost: { input: 3, output: 15, cache_read: 0.3 },
+    })
     const { usage, total_cost_usd } = await s.run()
     const prices = [(1000 * 3 + 50 * 15) / 1e6, (300 * 3 + 900 * 0.3 + 7 * 15) / 1e6] as const
     const steps = s.events.filter((event) => event.type === 'step.completed')
-    expect(steps.map((event) => event.usage)).toMatchObject([{ input_tokens: 1000, cached_input_tokens: 0, output_tokens: 50 }, { input_tokens: 1200, cached_input_tokens: 900, output_tokens: 7 }])
+    expect(steps.map((event) => event.usage)).toMatchObject([
+      { input_tokens: 1000, cached_input_tokens: 0, output_tokens: 50 },
+      { input_tokens: 1200, cached_input_tokens: 900, output_tokens: 7 },
+    ])
     steps.forEach((event, index) => expect(event.cost_usd).toBeCloseTo(prices[index]!, 9))
     expect(usage).toMatchObject({ input_tokens: 2200, cached_input_tokens: 900, output_tokens: 57 })
     expect(usage).not.toHaveProperty('estimated')
@@ -87,23 +106,51 @@ describe.each(wires)('over %s', (format) => {
 
   it('a server that redirects gets the key, the redirect target gets the request without it', async () => {
     const other = await answering(whole)
-    const server = await answering((response) => response.writeHead(307, { location: `http://localhost:${other.port}/v1/elsewhere` }).end())
+    const server = await answering((response) =>
+      response.writeHead(307, { location: `http://localhost:${other.port}/v1/elsewhere` }).end(),
+    )
     const s = await against(format, server, { headers: { 'x-team': 'tools' } })
     expect(await s.run()).toMatchObject({ text: 'whole' })
-    const secretsOf = ({ seen }: TestServer) => Object.entries(seen[0]!.headers).filter(([name, value]) => name === 'x-team' || String(value).includes('key-of-the-peer'))
+    const secretsOf = ({ seen }: TestServer) =>
+      Object.entries(seen[0]!.headers).filter(
+        ([name, value]) => name === 'x-team' || String(value).includes('key-of-the-peer'),
+      )
     expect([secretsOf(server).length, secretsOf(other)]).toEqual([2, []])
   })
 
   it('a fallback replaces a server that is down, and gets no metadata of the first', async () => {
-    const thinking: Said = { reasoning: 'I look first.', call: { name: 'unified_search', arguments: '{"action":"list"}' } }
-    const down = (response: ServerResponse) => response.writeHead(500, { 'content-type': 'application/json' }).end('{"error":{"message":"down"}}')
+    const thinking: Said = {
+      reasoning: 'I look first.',
+      call: { name: 'unified_search', arguments: '{"action":"list"}' },
+    }
+    const down = (response: ServerResponse) =>
+      response.writeHead(500, { 'content-type': 'application/json' }).end('{"error":{"message":"down"}}')
     const server = await answering(wholeOf(format, thinking), down)
     const stand_in = await answering(wholeOf(format, { text: 'from b' }))
-    const entry = (name: string, url: string) => ({ name, api_format: format, base_url: `${url}/v1`, retries: { request: 0 } })
-    const s = await scene([], { boot: { config: { agent: { model: 'a/x', fallback_models: ['b/y'] }, custom_providers: [entry('a', server.url), entry('b', stand_in.url)] } as never } })
+    const entry = (name: string, url: string) => ({
+      name,
+      api_format: format,
+      base_url: `${url}/v1`,
+      retries: { request: 0 },
+    })
+    const s = await scene([], {
+      boot: {
+        config: {
+          agent: { model: 'a/x', fallback_models: ['b/y'] },
+          custom_providers: [entry('a', server.url), entry('b', stand_in.url)],
+        } as never,
+      },
+    })
     expect(await s.run()).toMatchObject({ outcome_code: 'success', text: 'from b' })
-    expect(harness(s.events, 'model_fallback')).toMatchObject([{ error_category: 'VT_LLM_REQUEST', data: { from: 'a/x', to: 'b/y' } }])
-    expect(s.events.flatMap((event) => (event.type === 'segment.started' ? [[event.model, event.reason]] : []))).toEqual([['a/x', 'start'], ['b/y', 'model_switch']])
+    expect(harness(s.events, 'model_fallback')).toMatchObject([
+      { error_category: 'VT_LLM_REQUEST', data: { from: 'a/x', to: 'b/y' } },
+    ])
+    expect(
+      s.events.flatMap((event) => (event.type === 'segment.started' ? [[event.model, event.reason]] : [])),
+    ).toEqual([
+      ['a/x', 'start'],
+      ['b/y', 'model_switch'],
+    ])
     // What it thought goes back to the server that thought it, as it was.
     if (format !== 'openai-chat') expect(server.seen[1]!.body).toContain('note-of-this-server')
     expect(stand_in.seen[0]!.body).toContain('unified_search')
@@ -114,19 +161,33 @@ describe.each(wires)('over %s', (format) => {
 
 it('silence ends at a timeout, before the first token and in the middle', async () => {
   // Over each wire; all of them wait at once.
-  const told = await Promise.all(wires.map(async (format) => {
-    const { body } = framesOf(format, { text: 'half' })
-    const server = await answering(() => {}, (response) => response.writeHead(200, stream).write(body), wholeOf(format, { text: 'whole' }))
-    const s = await against(format, server, { timeouts: { first_token_ms: 1500, idle_ms: 1500 } })
-    const { text } = await s.run()
-    return [format, text, harness(s.events, 'model_retry').map(({ error_category }) => error_category)]
-  }))
+  const told = await Promise.all(
+    wires.map(async (format) => {
+      const { body } = framesOf(format, { text: 'half' })
+      const server = await answering(
+        () => {},
+        (response) => response.writeHead(200, stream).write(body),
+        wholeOf(format, { text: 'whole' }),
+      )
+      const s = await against(format, server, { timeouts: { first_token_ms: 1500, idle_ms: 1500 } })
+      const { text } = await s.run()
+      return [format, text, harness(s.events, 'model_retry').map(({ error_category }) => error_category)]
+    }),
+  )
   expect(told).toEqual(wires.map((format) => [format, 'whole', ['first_token', 'idle']]))
 })
 
 describe('a server that counts nothing', () => {
-  it.each(['{}', '{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}', '{"prompt_tokens":0,"completion_tokens":0,"prompt_tokens_details":{"cached_tokens":5}}', 'null'])('says so by %s, and its tokens are estimated', async (usage) => {
-    const said = wholeOf('openai-chat', { text: 'A few words, which are no tokens at all.' }).replace(/"usage":\{.*?\}\}/, `"usage":${usage}`)
+  it.each([
+    '{}',
+    '{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}',
+    '{"prompt_tokens":0,"completion_tokens":0,"prompt_tokens_details":{"cached_tokens":5}}',
+    'null',
+  ])('says so by %s, and its tokens are estimated', async (usage) => {
+    const said = wholeOf('openai-chat', { text: 'A few words, which are no tokens at all.' }).replace(
+      /"usage":\{.*?\}\}/,
+      `"usage":${usage}`,
+    )
     const s = await scene([], { url: (await answering(said)).url })
     const ran = await s.run()
     expect(ran).toMatchObject({ outcome_code: 'success', usage: { estimated: true } })
@@ -136,9 +197,16 @@ describe('a server that counts nothing', () => {
 })
 
 describe('a price that the server reports', () => {
-  const paid = (cost: unknown) => framesOf('openai-chat', { text: 'ok', usage: { input: 10, cached: 0, output: 1 } }).body + framesOf('openai-chat', {}).end.replace('"usage":{', `"usage":{"cost":${JSON.stringify(cost)},`)
+  const paid = (cost: unknown) =>
+    framesOf('openai-chat', { text: 'ok', usage: { input: 10, cached: 0, output: 1 } }).body +
+    framesOf('openai-chat', {}).end.replace('"usage":{', `"usage":{"cost":${JSON.stringify(cost)},`)
   it('wins over ours, and counts where we know none', async () => {
-    for (const [provider, cost, expected] of [[{ cost: { input: 3, output: 15 } }, 0.0125, 0.0125], [{}, 0, 0], [{}, 'free', null], [{}, -1, null]] as const) {
+    for (const [provider, cost, expected] of [
+      [{ cost: { input: 3, output: 15 } }, 0.0125, 0.0125],
+      [{}, 0, 0],
+      [{}, 'free', null],
+      [{}, -1, null],
+    ] as const) {
       const s = await scene([], { url: (await answering(paid(cost))).url, provider })
       expect((await s.run()).total_cost_usd).toBe(expected)
     }

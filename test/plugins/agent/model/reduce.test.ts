@@ -15,12 +15,26 @@ describe('the time of a request', () => {
       }
       return 'said'
     }
-    await expect(withTimeouts(never(), times(200, 5000), (signal, alive) => speak(8, signal, alive))).resolves.toBe('said')
-    await expect(withTimeouts(never(), times(20, 5000), (signal) => sleep(1000, undefined, { signal }))).rejects.toMatchObject({ stage: 'first_token', message: 'no first token for 20 ms' })
-    await expect(withTimeouts(never(), times(1000, 5000), async (signal, alive) => (alive('idle', 20), sleep(1000, undefined, { signal })))).rejects.toMatchObject({ stage: 'idle' })
-    await expect(withTimeouts(never(), times(1000, 100), (signal, alive) => speak(50, signal, alive))).rejects.toMatchObject({ stage: 'total', message: 'no complete answer for 100 ms' })
+    await expect(withTimeouts(never(), times(200, 5000), (signal, alive) => speak(8, signal, alive))).resolves.toBe(
+      'said',
+    )
+    await expect(
+      withTimeouts(never(), times(20, 5000), (signal) => sleep(1000, undefined, { signal })),
+    ).rejects.toMatchObject({ stage: 'first_token', message: 'no first token for 20 ms' })
+    await expect(
+      withTimeouts(
+        never(),
+        times(1000, 5000),
+        async (signal, alive) => (alive('idle', 20), sleep(1000, undefined, { signal })),
+      ),
+    ).rejects.toMatchObject({ stage: 'idle' })
+    await expect(
+      withTimeouts(never(), times(1000, 100), (signal, alive) => speak(50, signal, alive)),
+    ).rejects.toMatchObject({ stage: 'total', message: 'no complete answer for 100 ms' })
     const reason = new Error('enough')
-    await expect(withTimeouts(AbortSignal.abort(reason), times(1000, 5000), () => new Promise(() => {}))).rejects.toBe(reason)
+    await expect(withTimeouts(AbortSignal.abort(reason), times(1000, 5000), () => new Promise(() => {}))).rejects.toBe(
+      reason,
+    )
     const own = new Error('of the work')
     await expect(withTimeouts(never(), times(1000, 5000), () => Promise.reject(own))).rejects.toBe(own)
   })
@@ -28,7 +42,20 @@ describe('the time of a request', () => {
 
 it('what was used adds up in any order, and an estimate stays one', () => {
   const count = fc.nat({ max: 99 })
-  const usage = fc.record({ input_tokens: count, cached_input_tokens: count, cache_creation_tokens: count, output_tokens: count, reasoning_tokens: count, estimated: fc.constant(true as const) }, { requiredKeys: ['input_tokens', 'cached_input_tokens', 'cache_creation_tokens', 'output_tokens'], noNullPrototype: true })
+  const usage = fc.record(
+    {
+      input_tokens: count,
+      cached_input_tokens: count,
+      cache_creation_tokens: count,
+      output_tokens: count,
+      reasoning_tokens: count,
+      estimated: fc.constant(true as const),
+    },
+    {
+      requiredKeys: ['input_tokens', 'cached_input_tokens', 'cache_creation_tokens', 'output_tokens'],
+      noNullPrototype: true,
+    },
+  )
   fc.assert(
     fc.property(usage, usage, usage, (a, b, c) => {
       expect(addUsage(addUsage(a, b), c)).toEqual(addUsage(a, addUsage(c, b)))

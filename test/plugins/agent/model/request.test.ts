@@ -17,33 +17,64 @@ const paths = {
 
 describe.each(formats)('over %s', (format) => {
   it('text and calls go round, side by side and in order', async () => {
-    const s = await scene([{ content: 'Looking.', toolCalls: [call('unified_search', { action: 'list' }), write('a.txt', 'x\n')] }, { content: 'Done.' }], { format, boot: { files: { 'b.txt': '' } } })
+    const s = await scene(
+      [
+        { content: 'Looking.', toolCalls: [call('unified_search', { action: 'list' }), write('a.txt', 'x\n')] },
+        { content: 'Done.' },
+      ],
+      { format, boot: { files: { 'b.txt': '' } } },
+    )
     expect(await s.run()).toMatchObject({ outcome_code: 'success', text: 'Done.', exit_code: 0 })
     checkLog(s.events)
     expect(await s.booted.read('a.txt')).toBe('x\n')
     expect(s.peer.asked.map(({ path }) => path)).toEqual(Array(2).fill(paths[format]))
     const sent = JSON.stringify(s.peer.bodies[1])
     expect(sent.indexOf('1 entry')).toBeLessThan(sent.indexOf('created a.txt'))
-    expect(items(s.events, 'agent_message').map(({ text, status }) => [text, status])).toEqual([['Looking.', 'completed'], ['Done.', 'completed']])
+    expect(items(s.events, 'agent_message').map(({ text, status }) => [text, status])).toEqual([
+      ['Looking.', 'completed'],
+      ['Done.', 'completed'],
+    ])
   })
 
   it('a busy server is asked again after the time it names, within one step', async () => {
-    const s = await scene([{ error: { message: 'slow down' }, status: 429, retryAfter: 2 }, { error: { message: 'overloaded' }, status: 529 }, { content: 'ok' }], { format })
+    const s = await scene(
+      [
+        { error: { message: 'slow down' }, status: 429, retryAfter: 2 },
+        { error: { message: 'overloaded' }, status: 529 },
+        { content: 'ok' },
+      ],
+      { format },
+    )
     expect(await s.run()).toMatchObject({ outcome_code: 'success' })
     expect([s.peer.asked.length, s.waits[0], s.waits.length]).toEqual([3, 2000, 2])
-    expect(harness(s.events, 'model_retry').map(({ attempt, error_category }) => [attempt, error_category])).toEqual([[1, 'http 429'], [2, 'http 529']])
+    expect(harness(s.events, 'model_retry').map(({ attempt, error_category }) => [attempt, error_category])).toEqual([
+      [1, 'http 429'],
+      [2, 'http 529'],
+    ])
     checkLog(s.events)
   })
 
   it('an answer that is cut is asked for again; nothing of it stays, and nothing of it runs', async () => {
-    const cut = { content: 'half of a long answer '.repeat(20), toolCalls: [write('a.txt', 'no\n')], how: { chunkSize: 20, truncateAfterChunks: 6 } }
+    const cut = {
+      content: 'half of a long answer '.repeat(20),
+      toolCalls: [write('a.txt', 'no\n')],
+      how: { chunkSize: 20, truncateAfterChunks: 6 },
+    }
     const s = await scene([cut, cut, { content: 'whole' }], { format })
     expect(await s.run()).toMatchObject({ outcome_code: 'success', text: 'whole' })
     expect(s.peer.asked.length).toBe(3)
     expect(JSON.stringify(s.peer.bodies[2])).not.toContain('half of')
     expect(await s.booted.read('a.txt')).toBeUndefined()
-    expect(items(s.events, 'agent_message').map(({ status }) => status).at(-1)).toBe('completed')
-    expect(items(s.events, 'agent_message').slice(0, -1).every(({ status }) => status === 'discarded')).toBe(true)
+    expect(
+      items(s.events, 'agent_message')
+        .map(({ status }) => status)
+        .at(-1),
+    ).toBe('completed')
+    expect(
+      items(s.events, 'agent_message')
+        .slice(0, -1)
+        .every(({ status }) => status === 'discarded'),
+    ).toBe(true)
     checkLog(s.events)
     const often = await scene([cut, cut, cut], { format })
     expect(await often.run()).toMatchObject({ outcome_code: 'failed', exit_code: 1, error: { code: 'VT_LLM_CUT' } })
@@ -55,21 +86,46 @@ describe.each(formats)('over %s', (format) => {
     const change = { toolCalls: [write('a.txt', 'no\n')] }
     const one = { settings: { agent: { model: 'peer/m' }, tools: { max_tool_loops: 1 } } }
     const s = await wired(format, [list, change, { content: 'That is all.' }], one)
-    expect(await s.run()).toMatchObject({ outcome_code: 'tool_loop_limit_reached', text: expect.stringMatching(/^That is all\./) })
+    expect(await s.run()).toMatchObject({
+      outcome_code: 'tool_loop_limit_reached',
+      text: expect.stringMatching(/^That is all\./),
+    })
     const [first, last, again] = s.bodies.map((body) => JSON.parse(body))
     expect(last.tools).toEqual(first.tools)
     // Anthropic's servers forget what they have read when that word changes.
-    expect(last.tool_choice ?? last.toolConfig?.functionCallingConfig).toEqual({ 'openai-chat': 'none', 'openai-responses': 'none', 'anthropic-messages': undefined, 'google-generative-ai': { mode: 'NONE' } }[format])
+    expect(last.tool_choice ?? last.toolConfig?.functionCallingConfig).toEqual(
+      {
+        'openai-chat': 'none',
+        'openai-responses': 'none',
+        'anthropic-messages': undefined,
+        'google-generative-ai': { mode: 'NONE' },
+      }[format],
+    )
     expect(again.tools).toBeUndefined()
     expect(await s.booted.read('a.txt')).toBeUndefined()
     checkLog(s.events)
-    const refusal = JSON.stringify({ error: { message: 'tool_choice is not supported.', type: 'invalid_request_error', code: 400, status: 'INVALID_ARGUMENT' } })
-    const plain = await wired(format, [list, { content: 'That is all.' }], one, (body) => (/No more calls are possible/.test(body) && JSON.parse(body).tools ? refusal : undefined))
-    expect(await plain.run()).toMatchObject({ outcome_code: 'tool_loop_limit_reached', text: expect.stringMatching(/^That is all\./) })
+    const refusal = JSON.stringify({
+      error: {
+        message: 'tool_choice is not supported.',
+        type: 'invalid_request_error',
+        code: 400,
+        status: 'INVALID_ARGUMENT',
+      },
+    })
+    const plain = await wired(format, [list, { content: 'That is all.' }], one, (body) =>
+      /No more calls are possible/.test(body) && JSON.parse(body).tools ? refusal : undefined,
+    )
+    expect(await plain.run()).toMatchObject({
+      outcome_code: 'tool_loop_limit_reached',
+      text: expect.stringMatching(/^That is all\./),
+    })
     expect(plain.bodies.map((body) => JSON.parse(body).tools !== undefined)).toEqual([true, true, false])
     checkLog(plain.events)
     const stubborn = await wired(format, [list, change, change], one)
-    expect(await stubborn.run()).toMatchObject({ outcome_code: 'tool_loop_limit_reached', text: 'What is left stands in .vtcode/tasks/current_blocked.md.' })
+    expect(await stubborn.run()).toMatchObject({
+      outcome_code: 'tool_loop_limit_reached',
+      text: 'What is left stands in .vtcode/tasks/current_blocked.md.',
+    })
     expect(stubborn.bodies).toHaveLength(3)
     checkLog(stubborn.events)
   })
@@ -78,14 +134,23 @@ describe.each(formats)('over %s', (format) => {
     const cases = [
       [{ error: { message: 'no such field' }, status: 400 }, 'VT_LLM_REQUEST'],
       [{ error: { message: 'who are you' }, status: 401 }, 'VT_LLM_AUTH'],
-      [{ error: { message: 'You exceeded your current quota, check your billing', code: 'insufficient_quota' }, status: 429 }, 'VT_LLM_QUOTA'],
+      [
+        {
+          error: { message: 'You exceeded your current quota, check your billing', code: 'insufficient_quota' },
+          status: 429,
+        },
+        'VT_LLM_QUOTA',
+      ],
       [{ error: { message: "This model's maximum context length is 8192 tokens" }, status: 400 }, 'VT_LLM_CONTEXT'],
       [{ error: { message: 'not for you' }, status: 403 }, 'VT_LLM_AUTH'],
       [{ error: { message: 'no such model' }, status: 404 }, 'VT_LLM_REQUEST'],
       [{ error: { message: 'prompt is too long: 9000 tokens' }, status: 413 }, 'VT_LLM_CONTEXT'],
       [{ error: { message: 'slow' }, status: 429, retryAfter: 3600 }, 'VT_LLM_RATE_LIMIT'],
     ] as const
-    const s = await scene(cases.map(([answer]) => answer), { format })
+    const s = await scene(
+      cases.map(([answer]) => answer),
+      { format },
+    )
     for (const [index, [, code]] of cases.entries()) {
       expect((await s.run()).error?.code).toBe(code)
       expect(s.peer.asked.length, code).toBe(index + 1)
@@ -95,12 +160,15 @@ describe.each(formats)('over %s', (format) => {
 
 // The peer's Anthropic half sends only arguments that parse.
 it.each(formats.slice(0, 2))('over %s arguments that were cut or are no JSON never run a change', async (format) => {
-  const s = await scene([
-    { toolCalls: [call('unified_file', '{"action":"write","path":"a.txt","content":"half')], finishReason: 'length' },
-    { toolCalls: [call('unified_file', '{"action":"write","path":"a.txt",}')] },
-    { toolCalls: [call('unified_search', '{"action":"list",}')] },
-    { content: 'ok' },
-  ], { format, boot: { files: { 'b.txt': '' } } })
+  const s = await scene(
+    [
+      { toolCalls: [call('unified_file', '{"action":"write","path":"a.txt","content":"half')], finishReason: 'length' },
+      { toolCalls: [call('unified_file', '{"action":"write","path":"a.txt",}')] },
+      { toolCalls: [call('unified_search', '{"action":"list",}')] },
+      { content: 'ok' },
+    ],
+    { format, boot: { files: { 'b.txt': '' } } },
+  )
   const outcome = await s.run()
   expect(await s.booted.read('a.txt')).toBeUndefined()
   expect(outcome.outcome_code).toBe('success')
@@ -116,12 +184,18 @@ it.each(formats.slice(0, 2))('over %s arguments that were cut or are no JSON nev
 describe('an answer of a model', () => {
   it('with missing or repeated call ids gets a result for each call', async () => {
     const list = (path: string, id: string) => call('unified_search', { action: 'list', path }, id)
-    const s = await scene([{ toolCalls: [list('a', 'same'), list('b', 'same'), list('c', '')] }, { content: 'ok' }], { boot: { files: { 'a/1': '', 'b/2': '', 'c/3': '' } } })
+    const s = await scene([{ toolCalls: [list('a', 'same'), list('b', 'same'), list('c', '')] }, { content: 'ok' }], {
+      boot: { files: { 'a/1': '', 'b/2': '', 'c/3': '' } },
+    })
     await s.run()
     const messages = s.peer.bodies[1].messages
     const asked = messages.find(({ role }: any) => role === 'assistant').tool_calls.map(({ id }: any) => id)
     expect(new Set(asked).size).toBe(3)
-    expect(messages.filter(({ role }: any) => role === 'tool').map((message: any) => [message.tool_call_id, message.content])).toEqual(asked.map((id: string, index: number) => [id, `${'abc'[index]}/${index + 1}\n1 entry`]))
+    expect(
+      messages
+        .filter(({ role }: any) => role === 'tool')
+        .map((message: any) => [message.tool_call_id, message.content]),
+    ).toEqual(asked.map((id: string, index: number) => [id, `${'abc'[index]}/${index + 1}\n1 entry`]))
   })
   it('with a call written as text is corrected twice, then the turn fails', async () => {
     const text = { content: '<tool_call>{"name":"unified_search"}</tool_call>' }
@@ -145,14 +219,23 @@ describe('an answer of a model', () => {
 describe('a server', () => {
   it('that stays silent is given up, and the error names the stage', async () => {
     const never = hold(await serve(() => {}))
-    const t = await scene([], { url: never.url, provider: { timeouts: { first_token_ms: 100 }, retries: { stream: 1 } } })
-    expect((await t.run()).error).toMatchObject({ code: 'VT_LLM_TIMEOUT', message: expect.stringContaining('no first token') })
+    const t = await scene([], {
+      url: never.url,
+      provider: { timeouts: { first_token_ms: 100 }, retries: { stream: 1 } },
+    })
+    expect((await t.run()).error).toMatchObject({
+      code: 'VT_LLM_TIMEOUT',
+      message: expect.stringContaining('no first token'),
+    })
   })
   it('that does not run is reported as unreachable after the retries', async () => {
     const gone = await serve(() => {})
     await gone[Symbol.asyncDispose]()
     const s = await scene([], { url: gone.url, provider: { retries: { request: 2 } } })
-    expect((await s.run()).error).toMatchObject({ code: 'VT_LLM_REQUEST', message: expect.stringContaining('ECONNREFUSED') })
+    expect((await s.run()).error).toMatchObject({
+      code: 'VT_LLM_REQUEST',
+      message: expect.stringContaining('ECONNREFUSED'),
+    })
     expect(s.waits.length).toBe(2)
   })
 })
@@ -173,13 +256,18 @@ describe('a provider', () => {
     await s.run('go', { env: { OF_THE_TEAM: 'blue-value' } })
     const [{ headers, path }] = s.peer.asked as any
     expect([headers['x-team'], headers['x-key']]).toEqual(['tools', 'blue-value'])
-    await expect(s.run('go', { env: {} })).rejects.toMatchObject({ code: 'VT_LLM_AUTH', message: expect.stringContaining('OF_THE_TEAM') })
+    await expect(s.run('go', { env: {} })).rejects.toMatchObject({
+      code: 'VT_LLM_AUTH',
+      message: expect.stringContaining('OF_THE_TEAM'),
+    })
     expect(path).toContain('version=7')
     expect(s.peer.bodies[0]).toMatchObject({ max_completion_tokens: 3000, top_p: 0.5, metadata: { a: 1, b: 2 } })
     expect(s.peer.bodies[0]).not.toHaveProperty('max_tokens')
   })
   it('of any AI SDK package is used by its name, if it is installed and of the right version', async () => {
-    const s = await scene([{ content: 'ok' }], { provider: { api_format: 'ai-sdk', package: '@ai-sdk/openai-compatible' } })
+    const s = await scene([{ content: 'ok' }], {
+      provider: { api_format: 'ai-sdk', package: '@ai-sdk/openai-compatible' },
+    })
     expect(await s.run()).toMatchObject({ text: 'ok' })
     expect(s.peer.asked[0]!.path).toBe('/v1/chat/completions')
     for (const [wanted, factory, code] of [

@@ -17,12 +17,24 @@ const table = JSON.parse(readFileSync(file, 'utf8')) as Table
 
 describe('the table of models', () => {
   it('says where it comes from and when, and everything of each first choice: window, limit, price, vision, reasoning', () => {
-    expect(table).toMatchObject({ as_of: expect.stringMatching(/^\d{4}-\d\d-\d\d$/), source: expect.stringContaining('models.dev') })
+    expect(table).toMatchObject({
+      as_of: expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
+      source: expect.stringContaining('models.dev'),
+    })
     expect(Object.keys(table.first)).toEqual(['anthropic', 'openai', 'google', 'deepseek', 'openrouter'])
-    const numbers = { context_window: expect.any(Number), max_output_tokens: expect.any(Number), cost: { input: expect.any(Number), output: expect.any(Number) } }
+    const numbers = {
+      context_window: expect.any(Number),
+      max_output_tokens: expect.any(Number),
+      cost: { input: expect.any(Number), output: expect.any(Number) },
+    }
     for (const [provider, ids] of Object.entries(table.first)) {
       expect(ids.length, provider).toBeGreaterThan(0)
-      for (const id of ids) expect(table.models[`${provider}/${id}`], id).toMatchObject({ ...numbers, supports_vision: expect.any(Boolean), supports_reasoning: expect.any(Boolean) })
+      for (const id of ids)
+        expect(table.models[`${provider}/${id}`], id).toMatchObject({
+          ...numbers,
+          supports_vision: expect.any(Boolean),
+          supports_reasoning: expect.any(Boolean),
+        })
     }
   })
 
@@ -31,9 +43,29 @@ describe('the table of models', () => {
     cpSync(file, join(at, 'table.json'))
     return at
   }
-  const refresh = (source: string, to: string) => spawnSync(process.execPath, [join(root, 'scripts/models.mjs'), source, '--to', to], { encoding: 'utf8' })
+  const refresh = (source: string, to: string) =>
+    spawnSync(process.execPath, [join(root, 'scripts/models.mjs'), source, '--to', to], { encoding: 'utf8' })
   const dev = (ids: Record<string, string[]>) =>
-    Object.fromEntries(Object.entries(ids).map(([provider, names]) => [provider, { models: Object.fromEntries(names.map((id) => [id, { id, tool_call: true, reasoning: true, modalities: { input: ['text', 'image'] }, limit: { context: 300_000, output: 30_000 }, cost: { input: 1, output: 2, cache_read: 0.1, cache_write: 0 } }])) }]))
+    Object.fromEntries(
+      Object.entries(ids).map(([provider, names]) => [
+        provider,
+        {
+          models: Object.fromEntries(
+            names.map((id) => [
+              id,
+              {
+                id,
+                tool_call: true,
+                reasoning: true,
+                modalities: { input: ['text', 'image'] },
+                limit: { context: 300_000, output: 30_000 },
+                cost: { input: 1, output: 2, cache_read: 0.1, cache_write: 0 },
+              },
+            ]),
+          ),
+        },
+      ]),
+    )
 
   it('is refreshed from what models.dev answers; the first choices, which are kept by hand, stay', () => {
     const at = folder()
@@ -44,8 +76,19 @@ describe('the table of models', () => {
     expect(refresh(join(at, 'api.json'), join(at, 'table.json'))).toMatchObject({ status: 0, stderr: '' })
     const { first, models, source } = JSON.parse(readFileSync(join(at, 'table.json'), 'utf8')) as Table
     expect([first, source]).toEqual([table.first, 'models.dev'])
-    expect(Object.keys(models)).toEqual([...Object.entries(table.first).flatMap(([provider, ids]) => [...ids.map((id) => `${provider}/${id}`), ...(provider === 'anthropic' ? ['anthropic/claude-newest'] : [])])])
-    expect(models['anthropic/claude-newest']).toEqual({ context_window: 300_000, max_output_tokens: 30_000, supports_reasoning: true, supports_vision: true, cost: { input: 1, output: 2, cache_read: 0.1 } })
+    expect(Object.keys(models)).toEqual([
+      ...Object.entries(table.first).flatMap(([provider, ids]) => [
+        ...ids.map((id) => `${provider}/${id}`),
+        ...(provider === 'anthropic' ? ['anthropic/claude-newest'] : []),
+      ]),
+    ])
+    expect(models['anthropic/claude-newest']).toEqual({
+      context_window: 300_000,
+      max_output_tokens: 30_000,
+      supports_reasoning: true,
+      supports_vision: true,
+      cost: { input: 1, output: 2, cache_read: 0.1 },
+    })
     expect(models['openai/gpt-6.1-sol']).toMatchObject({ supports_reasoning_effort: true })
   })
   it('is not written where the source has no window, limit or price of a first choice', () => {
@@ -53,7 +96,10 @@ describe('the table of models', () => {
     const answer = dev(table.first)
     delete answer['google']!.models[table.first['google']![0]!]
     writeFileSync(join(at, 'api.json'), JSON.stringify(answer))
-    expect(refresh(join(at, 'api.json'), join(at, 'table.json'))).toMatchObject({ status: 1, stderr: expect.stringContaining(`google/${table.first['google']![0]} is a first choice`) })
+    expect(refresh(join(at, 'api.json'), join(at, 'table.json'))).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining(`google/${table.first['google']![0]} is a first choice`),
+    })
     expect(readFileSync(join(at, 'table.json'), 'utf8')).toBe(readFileSync(file, 'utf8'))
   })
 })

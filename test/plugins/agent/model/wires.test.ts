@@ -12,7 +12,12 @@ import { call, formats, startPeer, type Answer, type Format } from '../../../sup
 const head = { 'content-type': 'text/event-stream' }
 const write = (path: string, content: string) => call('unified_file', { action: 'write', path, content })
 /** What ends an answer on each wire; before the line with it is whole, nothing has been said. */
-const ending = { 'openai-chat': '"finish_reason":"tool_calls"', 'openai-responses': '"type":"response.completed"', 'anthropic-messages': '"type":"message_stop"', 'google-generative-ai': '"finishReason":' }
+const ending = {
+  'openai-chat': '"finish_reason":"tool_calls"',
+  'openai-responses': '"type":"response.completed"',
+  'anthropic-messages': '"type":"message_stop"',
+  'google-generative-ai': '"finishReason":',
+}
 
 // Every byte in the long form of the suite; in the short one steps that fall on even and odd places.
 const step = rounds(47, 1)
@@ -20,7 +25,11 @@ const step = rounds(47, 1)
 const shortAnswers = new Map<Format, Promise<Buffer>>()
 /** The bytes of a whole answer "ok", recorded once per wire. */
 function bytesOfOk(format: Format): Promise<Buffer> {
-  if (!shortAnswers.has(format)) shortAnswers.set(format, bytesOf(format, [{ content: 'ok' }]).then(([ok]) => ok!))
+  if (!shortAnswers.has(format))
+    shortAnswers.set(
+      format,
+      bytesOf(format, [{ content: 'ok' }]).then(([ok]) => ok!),
+    )
   return shortAnswers.get(format)!
 }
 
@@ -42,43 +51,57 @@ async function bytesOf(format: Format, script: Answer[]): Promise<Buffer[]> {
 }
 
 describe.each(formats)('over %s', (format) => {
-  it('an answer that ends at any byte before its end is asked for again, and no call of it runs', { timeout: 300_000 }, async () => {
-    const [asking, whole] = await bytesOf(format, [{ content: 'I will – 写 – it.', toolCalls: [write('a.txt', 'né\n')] }, { content: 'whole' }])
-    const end = asking!.indexOf('\n', asking!.indexOf(ending[format]))
-    expect(end).toBeGreaterThan(100)
-    const most = 100
-    const cuts = Array.from({ length: end + 1 }, (_, at) => at).filter((at) => at % step === 0 || at > end - 5)
-    let queue: number[] = []
-    let requests = 0
-    // Every other one is torn off instead of ended.
-    const cut = (response: ServerResponse, at: number) => {
-      response.writeHead(200, head)
-      if (at % 2 === 0) response.end(asking!.subarray(0, at))
-      else response.write(asking!.subarray(0, at), () => response.destroy())
-    }
-    const server = hold(
-      await serve((_, response) => {
-        requests += 1
-        const at = queue.shift()
-        if (at === undefined) response.writeHead(200, head).end(whole)
-        else cut(response, at)
-      }),
-    )
-    const s = await scene([], { url: server.url, format, provider: { retries: { stream: most, request: most }, timeouts: { total_ms: 1_000_000_000 } } })
-    for (let from = 0; from < cuts.length; from += most) {
-      queue = cuts.slice(from, from + most)
-      const expected = queue.length + 1
-      requests = 0
-      expect(await s.run('go', { providers: { session: 'memory' } }), `from ${from}`).toMatchObject({ outcome_code: 'success', text: 'whole' })
-      expect(requests, `from ${from}`).toBe(expected)
-    }
-    expect(items(s.events, 'tool_invocation')).toEqual([])
-    expect(await s.booted.read('a.txt')).toBeUndefined()
-    // With one line more it is whole.
-    queue = [2 * asking!.length]
-    await s.run()
-    expect(await s.booted.read('a.txt')).toBe('né\n')
-  })
+  it(
+    'an answer that ends at any byte before its end is asked for again, and no call of it runs',
+    { timeout: 300_000 },
+    async () => {
+      const [asking, whole] = await bytesOf(format, [
+        { content: 'I will – 写 – it.', toolCalls: [write('a.txt', 'né\n')] },
+        { content: 'whole' },
+      ])
+      const end = asking!.indexOf('\n', asking!.indexOf(ending[format]))
+      expect(end).toBeGreaterThan(100)
+      const most = 100
+      const cuts = Array.from({ length: end + 1 }, (_, at) => at).filter((at) => at % step === 0 || at > end - 5)
+      let queue: number[] = []
+      let requests = 0
+      // Every other one is torn off instead of ended.
+      const cut = (response: ServerResponse, at: number) => {
+        response.writeHead(200, head)
+        if (at % 2 === 0) response.end(asking!.subarray(0, at))
+        else response.write(asking!.subarray(0, at), () => response.destroy())
+      }
+      const server = hold(
+        await serve((_, response) => {
+          requests += 1
+          const at = queue.shift()
+          if (at === undefined) response.writeHead(200, head).end(whole)
+          else cut(response, at)
+        }),
+      )
+      const s = await scene([], {
+        url: server.url,
+        format,
+        provider: { retries: { stream: most, request: most }, timeouts: { total_ms: 1_000_000_000 } },
+      })
+      for (let from = 0; from < cuts.length; from += most) {
+        queue = cuts.slice(from, from + most)
+        const expected = queue.length + 1
+        requests = 0
+        expect(await s.run('go', { providers: { session: 'memory' } }), `from ${from}`).toMatchObject({
+          outcome_code: 'success',
+          text: 'whole',
+        })
+        expect(requests, `from ${from}`).toBe(expected)
+      }
+      expect(items(s.events, 'tool_invocation')).toEqual([])
+      expect(await s.booted.read('a.txt')).toBeUndefined()
+      // With one line more it is whole.
+      queue = [2 * asking!.length]
+      await s.run()
+      expect(await s.booted.read('a.txt')).toBe('né\n')
+    },
+  )
 
   it('a finished call is not made again, however often the next answer fails', async () => {
     const counter = join(mkdtempSync(join(tmpdir(), 'vtcode-count-')), 'n')
@@ -86,16 +109,27 @@ describe.each(formats)('over %s', (format) => {
     const count = call('unified_exec', { action: 'run', command: `printf x >> ${counter}` })
     const busy = { error: { message: 'busy' }, status: 503 }
     const cut = { content: 'half of a long answer '.repeat(20), how: { chunkSize: 20, truncateAfterChunks: 4 } }
-    const s = await scene([{ toolCalls: [count] }, busy, { ...busy, status: 529 }, cut, { ...busy, status: 500 }, { content: 'done' }], { format, boot: { config: { sandbox: { mode: 'off' } } as never } })
+    const s = await scene(
+      [{ toolCalls: [count] }, busy, { ...busy, status: 529 }, cut, { ...busy, status: 500 }, { content: 'done' }],
+      { format, boot: { config: { sandbox: { mode: 'off' } } as never } },
+    )
     expect(await s.run()).toMatchObject({ outcome_code: 'success', text: 'done' })
     expect(readFileSync(counter, 'utf8')).toBe('x')
-    expect(harness(s.events, 'model_retry').map(({ error_category }) => error_category)).toEqual(['http 503', 'http 529', 'cut', 'http 500'])
+    expect(harness(s.events, 'model_retry').map(({ error_category }) => error_category)).toEqual([
+      'http 503',
+      'http 529',
+      'cut',
+      'http 500',
+    ])
     checkLog(s.events)
   })
 
   it('calls side by side keep their order and their ids', async () => {
     const list = (path: string) => call('unified_search', { action: 'list', path })
-    const s = await scene([{ toolCalls: [list('a'), list('b'), write('c.txt', 'c\n'), list('d')] }, { content: 'ok' }], { format, boot: { files: { 'a/1': '', 'b/2': '', 'd/4': '' } } })
+    const s = await scene(
+      [{ toolCalls: [list('a'), list('b'), write('c.txt', 'c\n'), list('d')] }, { content: 'ok' }],
+      { format, boot: { files: { 'a/1': '', 'b/2': '', 'd/4': '' } } },
+    )
     expect(await s.run()).toMatchObject({ outcome_code: 'success' })
     const sent = JSON.stringify(s.peer.bodies[1])
     const places = ['a/1', 'b/2', 'created c.txt', 'd/4'].map((text) => sent.lastIndexOf(text))
@@ -105,7 +139,10 @@ describe.each(formats)('over %s', (format) => {
   })
 
   it('slow tokens are waited for as long as they come', async () => {
-    const s = await scene([{ content: 'one two three four', how: { chunkSize: 4, latency: 50 } }], { format, provider: { timeouts: { first_token_ms: 5000, idle_ms: 5000, total_ms: 60_000 } } })
+    const s = await scene([{ content: 'one two three four', how: { chunkSize: 4, latency: 50 } }], {
+      format,
+      provider: { timeouts: { first_token_ms: 5000, idle_ms: 5000, total_ms: 60_000 } },
+    })
     expect(await s.run()).toMatchObject({ text: 'one two three four' })
     expect(harness(s.events, 'model_retry')).toEqual([])
   })
@@ -122,7 +159,10 @@ describe.each(formats)('over %s', (format) => {
       await serve((_request, response) => {
         const status = statuses.shift() ?? 200
         if (status === 200) response.writeHead(200, head).end(ok)
-        else response.writeHead(status, { 'content-type': 'application/json', 'retry-after': after() }).end('{"error":{"message":"wait"}}')
+        else
+          response
+            .writeHead(status, { 'content-type': 'application/json', 'retry-after': after() })
+            .end('{"error":{"message":"wait"}}')
       }),
     )
     const s = await scene([], { url: server.url, format })
@@ -141,18 +181,46 @@ describe.each(formats)('over %s', (format) => {
 })
 
 describe('arguments that are no object', () => {
-  const frame = (event: Record<string, unknown>) => `${event.type ? `event: ${event.type}\n` : ''}data: ${JSON.stringify(event)}\n\n`
+  const frame = (event: Record<string, unknown>) =>
+    `${event.type ? `event: ${event.type}\n` : ''}data: ${JSON.stringify(event)}\n\n`
   /** An answer of Anthropic's wire that calls a tool with this text as its arguments. */
   const messages = (text: string) =>
     [
-      { type: 'message_start', message: { id: 'm', type: 'message', role: 'assistant', model: 'm', content: [], stop_reason: null, usage: { input_tokens: 1, output_tokens: 1 } } },
-      { type: 'content_block_start', index: 0, content_block: { type: 'tool_use', id: 'toolu_1', name: 'unified_file', input: {} } },
+      {
+        type: 'message_start',
+        message: {
+          id: 'm',
+          type: 'message',
+          role: 'assistant',
+          model: 'm',
+          content: [],
+          stop_reason: null,
+          usage: { input_tokens: 1, output_tokens: 1 },
+        },
+      },
+      {
+        type: 'content_block_start',
+        index: 0,
+        content_block: { type: 'tool_use', id: 'toolu_1', name: 'unified_file', input: {} },
+      },
       { type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json: text } },
       { type: 'content_block_stop', index: 0 },
       { type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 5 } },
       { type: 'message_stop' },
-    ].map(frame).join('')
-  const google = (args: unknown) => frame({ candidates: [{ content: { role: 'model', parts: [{ functionCall: { name: 'unified_file', args } }] }, finishReason: 'STOP', index: 0 }], usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 } })
+    ]
+      .map(frame)
+      .join('')
+  const google = (args: unknown) =>
+    frame({
+      candidates: [
+        {
+          content: { role: 'model', parts: [{ functionCall: { name: 'unified_file', args } }] },
+          finishReason: 'STOP',
+          index: 0,
+        },
+      ],
+      usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
+    })
   const run = async (format: Format, answer: string) => {
     const ok = await bytesOfOk(format)
     const answers: (string | Buffer)[] = [answer]
@@ -169,7 +237,11 @@ describe('arguments that are no object', () => {
     ['NaN among them', '{"action":"write","path":"a.txt","content":NaN}', 'VT_LLM_BAD_JSON'],
     ['a list', '["write","a.txt"]', 'VT_LLM_BAD_JSON'],
     ['lone halves of a character', '{"action":"write","path":"a\\ud800.txt","content":"x"}', undefined],
-    ['five megabytes without end', `{"action":"write","path":"a.txt","content":"${'y'.repeat(5_000_000)}`, 'VT_LLM_BAD_JSON'],
+    [
+      'five megabytes without end',
+      `{"action":"write","path":"a.txt","content":"${'y'.repeat(5_000_000)}`,
+      'VT_LLM_BAD_JSON',
+    ],
   ])('over anthropic-messages: %s never change a file, and the model is told', async (_, text, code) => {
     const { outcome, s, server, told } = await run('anthropic-messages', messages(text))
     expect(outcome).toMatchObject({ outcome_code: 'success', text: 'ok' })
@@ -182,17 +254,28 @@ describe('arguments that are no object', () => {
   it('over anthropic-messages: an object in a text is unwrapped, and the last of two equal keys counts, as JSON has it', async () => {
     const wrapped = await run('anthropic-messages', messages(JSON.stringify(good)))
     expect(await wrapped.s.booted.read('a.txt')).toBe('x')
-    const twice = await run('anthropic-messages', messages('{"action":"write","path":"a.txt","path":"b.txt","content":"x"}'))
+    const twice = await run(
+      'anthropic-messages',
+      messages('{"action":"write","path":"a.txt","path":"b.txt","content":"x"}'),
+    )
     expect(await twice.s.booted.read('a.txt')).toBeUndefined()
     expect(await twice.s.booted.read('b.txt')).toBe('x')
   })
   it('over openai-responses: a patch that comes as a common call, badly written, is answered like any other', async () => {
-    const s = await scene([{ toolCalls: [call('apply_patch', '{"input":"*** Begin Patch')] }, { content: 'ok' }], { format: 'openai-responses' })
+    const s = await scene([{ toolCalls: [call('apply_patch', '{"input":"*** Begin Patch')] }, { content: 'ok' }], {
+      format: 'openai-responses',
+    })
     expect(await s.run()).toMatchObject({ outcome_code: 'success', text: 'ok' })
     expect(harness(s.events, 'model_retry')).toEqual([])
-    expect(items(s.events, 'tool_output').map(({ output }) => output)).toEqual([expect.stringContaining('VT_LLM_BAD_JSON')])
+    expect(items(s.events, 'tool_output').map(({ output }) => output)).toEqual([
+      expect.stringContaining('VT_LLM_BAD_JSON'),
+    ])
   })
-  it.each([['a text', 'write a.txt'], ['a list', ['write']], ['a number', 7]])('over google-generative-ai: %s never changes a file', async (_, args) => {
+  it.each([
+    ['a text', 'write a.txt'],
+    ['a list', ['write']],
+    ['a number', 7],
+  ])('over google-generative-ai: %s never changes a file', async (_, args) => {
     const { outcome, s } = await run('google-generative-ai', google(args))
     expect(outcome.outcome_code).toMatch(/success|failed/)
     expect(await s.booted.read('a.txt')).toBeUndefined()

@@ -4,7 +4,12 @@ import { fc } from '../../../support/property.js'
 
 describe('addressFault', () => {
   it('takes https, and http to this machine only', () => {
-    for (const address of ['https://example.org/v1', 'http://localhost:8080', 'http://127.0.0.9/v1', 'http://[::1]:1']) {
+    for (const address of [
+      'https://example.org/v1',
+      'http://localhost:8080',
+      'http://127.0.0.9/v1',
+      'http://[::1]:1',
+    ]) {
       expect([address, addressFault(address)]).toEqual([address, undefined])
     }
     for (const address of ['http://example.org', 'ftp://localhost', 'http://localhost.example.org', 'v1', '']) {
@@ -22,7 +27,11 @@ describe('merged', () => {
     expect(merged({ a: 1, b: { c: 1, d: 2 } }, undefined, { b: { d: 3 } })).toEqual({ a: 1, b: { c: 1, d: 3 } })
   })
   it('is associative', () => {
-    const object = fc.dictionary(fc.constantFrom('a', 'b'), fc.oneof(fc.integer(), fc.dictionary(fc.constantFrom('a', 'b'), fc.integer())), { noNullPrototype: true })
+    const object = fc.dictionary(
+      fc.constantFrom('a', 'b'),
+      fc.oneof(fc.integer(), fc.dictionary(fc.constantFrom('a', 'b'), fc.integer())),
+      { noNullPrototype: true },
+    )
     fc.assert(
       fc.property(object, object, object, (one, two, three) => {
         expect(merged(merged(one, two), three)).toEqual(merged(one, two, three))

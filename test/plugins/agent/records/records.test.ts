@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { atifOf, openResponsesOf, otelOf, outlineOf, readEvents, reduce, reduceLog, RunReducer } from '../../../../build/plugins/agent/records/index.js'
+import {
+  atifOf,
+  openResponsesOf,
+  otelOf,
+  outlineOf,
+  readEvents,
+  reduce,
+  reduceLog,
+  RunReducer,
+} from '../../../../build/plugins/agent/records/index.js'
 import { checkAtif, checkResponses } from '../../../support/records.js'
 import { eventful, TraceLog } from '../../../support/trace_log.js'
 
@@ -21,28 +30,55 @@ describe('reduce', () => {
   it('makes turns, steps and calls of events, and adds up what they cost', () => {
     const { head, turns, totals } = run()
     expect(head).toMatchObject({ session_id: 'ses_one', thread_id: 'th_one', model: 'peer/m' })
-    expect(turns.map(({ number, status, entries }) => [number, status, entries.map(({ kind }) => kind).join(' ')])).toEqual([
+    expect(
+      turns.map(({ number, status, entries }) => [number, status, entries.map(({ kind }) => kind).join(' ')]),
+    ).toEqual([
       [1, 'completed', 'message segment note step step own_call note'],
       [2, 'completed', 'boundary message child step step own_call note'],
     ])
-    expect(totals).toMatchObject({ runs: 1, turns: 2, steps: 4, calls: 7, failed_calls: 3, usage: { input_tokens: 10_000, output_tokens: 200 }, unknown_events: 0 })
+    expect(totals).toMatchObject({
+      runs: 1,
+      turns: 2,
+      steps: 4,
+      calls: 7,
+      failed_calls: 3,
+      usage: { input_tokens: 10_000, output_tokens: 200 },
+      unknown_events: 0,
+    })
     expect(totals.cost_usd).toBeCloseTo(0.306, 9)
     expect(totals.files).toEqual([{ path: 'src/a.ts', kind: 'update', added_lines: 3, removed_lines: 1 }])
     const step = turns[0]!.entries.find(({ kind }) => kind === 'step')!
-    expect(step).toMatchObject({ attempts: 2, texts: [{ status: 'discarded' }, { type: 'reasoning' }, { type: 'text' }], calls: [{ tool: 'unified_file', output: 'export const a = 1\n' }, { tool: 'unified_search' }] })
+    expect(step).toMatchObject({
+      attempts: 2,
+      texts: [{ status: 'discarded' }, { type: 'reasoning' }, { type: 'text' }],
+      calls: [{ tool: 'unified_file', output: 'export const a = 1\n' }, { tool: 'unified_search' }],
+    })
   })
   it('tells a call that was asked about with the answer and the wait, and one that never ended', () => {
     const [first] = run().turns
     const calls = first!.entries.flatMap((entry) => (entry.kind === 'step' ? entry.calls : []))
-    expect(calls[2]).toMatchObject({ outcome: 'permission_rejected', asked: { policy: 'permission' }, answered: { decision: 'deny', wait_ms: 500 } })
-    const cut = reduce(new TraceLog().begin().ask('go').call('unified_exec', { command: 'sleep' }, { output: null }).events)
-    expect(cut.turns).toMatchObject([{ status: 'open', entries: [{}, {}, { kind: 'step', status: 'cut', calls: [{ status: 'in_progress' }] }] }])
+    expect(calls[2]).toMatchObject({
+      outcome: 'permission_rejected',
+      asked: { policy: 'permission' },
+      answered: { decision: 'deny', wait_ms: 500 },
+    })
+    const cut = reduce(
+      new TraceLog().begin().ask('go').call('unified_exec', { command: 'sleep' }, { output: null }).events,
+    )
+    expect(cut.turns).toMatchObject([
+      { status: 'open', entries: [{}, {}, { kind: 'step', status: 'cut', calls: [{ status: 'in_progress' }] }] },
+    ])
     expect(cut.totals.end).toBeUndefined()
   })
   it('passes by what it does not know and says how much that was', () => {
     const log = eventful()
     const known = run()
-    log.events.splice(5, 0, { type: 'weather.changed', ts: '2026-01-01T00:00:00.500Z', sky: 'blue' }, { type: 'item.completed', ts: '2026-01-01T00:00:00.500Z', item: { id: 'x', type: 'dream', about: 1 } })
+    log.events.splice(
+      5,
+      0,
+      { type: 'weather.changed', ts: '2026-01-01T00:00:00.500Z', sky: 'blue' },
+      { type: 'item.completed', ts: '2026-01-01T00:00:00.500Z', item: { id: 'x', type: 'dream', about: 1 } },
+    )
     for (const event of log.events) event.strange = { field: true }
     const { totals, turns } = reduce(log.events)
     expect([totals.unknown_events, totals.steps, turns.length]).toEqual([2, known.totals.steps, known.turns.length])
@@ -61,18 +97,33 @@ describe('reduce', () => {
   })
   it('reads a log whose lines are no events, of no known version, or of the wrong shape', async () => {
     const found = faults()
-    const wrong = ['{', 'null', '[]', '{"type":"item.completed","ts":"x","item":{}}', '{"type":"item.completed","ts":"2026-01-01T00:00:00.000Z","item":{"type":"agent_message"}}', '{"type":"step.completed","ts":"2026-01-01T00:00:00.000Z"}']
-    const odd = '{"schema_version":"2.0.0","event":{"type":"step.completed","ts":"2026-01-01T00:00:00.000Z","usage":{},"duration_ms":1e300}}'
+    const wrong = [
+      '{',
+      'null',
+      '[]',
+      '{"type":"item.completed","ts":"x","item":{}}',
+      '{"type":"item.completed","ts":"2026-01-01T00:00:00.000Z","item":{"type":"agent_message"}}',
+      '{"type":"step.completed","ts":"2026-01-01T00:00:00.000Z"}',
+    ]
+    const odd =
+      '{"schema_version":"2.0.0","event":{"type":"step.completed","ts":"2026-01-01T00:00:00.000Z","usage":{},"duration_ms":1e300}}'
     const read = await reduceLog(events(`${wrong.join('\n')}\n${odd}\n${eventful().text}`, 64, found))
     expect([found, read.totals.turns, read.totals.steps]).toEqual([{ damaged: 6, torn: false, newer: '2.0.0' }, 2, 5])
   })
 })
 
 describe('ATIF', () => {
-  const trajectory = async (text: string, files: Parameters<typeof atifOf>[1] = nothing) => JSON.parse(await joined(atifOf(events(text), files)))
+  const trajectory = async (text: string, files: Parameters<typeof atifOf>[1] = nothing) =>
+    JSON.parse(await joined(atifOf(events(text), files)))
 
   it('is valid by schema and rules, with each step once and its sums equal to the totals', async () => {
-    const child = new TraceLog('ses_child', 'th_child').begin().ask('look').say({ type: 'agent_message', text: 'Nothing.', status: 'completed' }).stepEnd().turnEnd().end()
+    const child = new TraceLog('ses_child', 'th_child')
+      .begin()
+      .ask('look')
+      .say({ type: 'agent_message', text: 'Nothing.', status: 'completed' })
+      .stepEnd()
+      .turnEnd()
+      .end()
     const tools = [{ name: 'unified_file', description: 'x', inputSchema: {} }]
     const files = {
       read: async (path: string) => (path.startsWith('prompts/') ? JSON.stringify(tools) : undefined),
@@ -80,21 +131,53 @@ describe('ATIF', () => {
     }
     const document = await trajectory(eventful().text, files)
     checkAtif(document)
-    expect(document).toMatchObject({ schema_version: 'ATIF-v1.7', session_id: 'ses_one', trajectory_id: 'th_one', agent: { name: 'vtcode', tool_definitions: tools }, subagent_trajectories: [{ trajectory_id: 'th_child' }], extra: { outcome_code: 'success', verified: true } })
+    expect(document).toMatchObject({
+      schema_version: 'ATIF-v1.7',
+      session_id: 'ses_one',
+      trajectory_id: 'th_one',
+      agent: { name: 'vtcode', tool_definitions: tools },
+      subagent_trajectories: [{ trajectory_id: 'th_child' }],
+      extra: { outcome_code: 'success', verified: true },
+    })
     const agent = document.steps.filter(({ source }: any) => source === 'agent')
-    expect(agent.map(({ tool_calls = [], llm_call_count }: any) => [tool_calls.length, llm_call_count])).toEqual([[2, 2], [2, 1], [1, 1], [0, 1]])
-    expect(agent[0]).toMatchObject({ message: 'I read the file.', reasoning_content: 'The file first.', extra: { discarded_texts: 1 } })
-    expect(document.steps.filter(({ llm_call_count }: any) => llm_call_count === 0).map(({ observation }: any) => observation.results[0].content)).toEqual(['1 failing', '12 passing'])
-    expect(document.steps.find(({ extra }: any) => extra?.context_management).extra.context_management).toMatchObject({ type: 'compaction', boundary: 'replace', tokens_before: 5000, tokens_after: 900 })
+    expect(agent.map(({ tool_calls = [], llm_call_count }: any) => [tool_calls.length, llm_call_count])).toEqual([
+      [2, 2],
+      [2, 1],
+      [1, 1],
+      [0, 1],
+    ])
+    expect(agent[0]).toMatchObject({
+      message: 'I read the file.',
+      reasoning_content: 'The file first.',
+      extra: { discarded_texts: 1 },
+    })
+    expect(
+      document.steps
+        .filter(({ llm_call_count }: any) => llm_call_count === 0)
+        .map(({ observation }: any) => observation.results[0].content),
+    ).toEqual(['1 failing', '12 passing'])
+    expect(document.steps.find(({ extra }: any) => extra?.context_management).extra.context_management).toMatchObject({
+      type: 'compaction',
+      boundary: 'replace',
+      tokens_before: 5000,
+      tokens_after: 900,
+    })
   })
   it('is valid for a log without a beginning, without an end, and for one of nothing', async () => {
     const { text } = eventful()
-    for (const part of ['', text.split('\n').slice(3).join('\n'), text.slice(0, text.length / 2), 'x\n'.repeat(3)]) checkAtif(await trajectory(part))
+    for (const part of ['', text.split('\n').slice(3).join('\n'), text.slice(0, text.length / 2), 'x\n'.repeat(3)])
+      checkAtif(await trajectory(part))
   })
   it('takes arguments that are no object for what they are', async () => {
-    const document = await trajectory(new TraceLog().begin().ask('go').call('t', 'text').call('t', [1]).call('t', null).stepEnd().turnEnd().end().text)
+    const document = await trajectory(
+      new TraceLog().begin().ask('go').call('t', 'text').call('t', [1]).call('t', null).stepEnd().turnEnd().end().text,
+    )
     checkAtif(document)
-    expect(document.steps.at(-1).tool_calls.map((call: any) => call.arguments)).toEqual([{ value: 'text' }, { value: [1] }, { value: null }])
+    expect(document.steps.at(-1).tool_calls.map((call: any) => call.arguments)).toEqual([
+      { value: 'text' },
+      { value: [1] },
+      { value: null },
+    ])
   })
 })
 
@@ -103,20 +186,37 @@ describe('Open Responses', () => {
     const text = await joined(openResponsesOf(events(eventful().text)))
     const ends = checkResponses(text)
     expect(ends.map(({ status, output }) => [status, output.map(({ type }: any) => type).join(' ')])).toEqual([
-      ['completed', 'reasoning message function_call function_call'], ['completed', 'function_call function_call'], ['completed', 'function_call'], ['completed', 'message'],
+      ['completed', 'reasoning message function_call function_call'],
+      ['completed', 'function_call function_call'],
+      ['completed', 'function_call'],
+      ['completed', 'message'],
     ])
-    const inputs = text.split('\n').filter((line) => line.includes('vtcode:input_item')).map((line) => JSON.parse(line).item.type)
-    expect(inputs).toEqual(['message', 'function_call_output', 'function_call_output', 'function_call_output', 'function_call_output', 'message', 'function_call_output'])
+    const inputs = text
+      .split('\n')
+      .filter((line) => line.includes('vtcode:input_item'))
+      .map((line) => JSON.parse(line).item.type)
+    expect(inputs).toEqual([
+      'message',
+      'function_call_output',
+      'function_call_output',
+      'function_call_output',
+      'function_call_output',
+      'message',
+      'function_call_output',
+    ])
     expect(text).toMatch(/"type":"vtcode:compact_boundary".*\n[^]*"type":"vtcode:thread_completed"/)
   })
   it('say that a step which was cut has failed', async () => {
-    const [only] = checkResponses(await joined(openResponsesOf(events(new TraceLog().begin().ask('go').call('t', {}, { output: null }).text))))
+    const [only] = checkResponses(
+      await joined(openResponsesOf(events(new TraceLog().begin().ask('go').call('t', {}, { output: null }).text))),
+    )
     expect(only).toMatchObject({ status: 'failed', error: { code: 'server_error' }, usage: null })
   })
 })
 
 describe('OpenTelemetry', () => {
-  const spansOf = async (text: string, content = false): Promise<any[]> => JSON.parse(await joined(otelOf(events(text), { content }))).resourceSpans[0].scopeSpans[0].spans
+  const spansOf = async (text: string, content = false): Promise<any[]> =>
+    JSON.parse(await joined(otelOf(events(text), { content }))).resourceSpans[0].scopeSpans[0].spans
 
   it('has spans that nest, the same twice, and no text unless it is asked for', async () => {
     const { text } = eventful()
@@ -125,12 +225,25 @@ describe('OpenTelemetry', () => {
     const root = spans.find(({ parentSpanId }) => parentSpanId === undefined)
     expect(spans.filter(({ parentSpanId }) => parentSpanId === undefined)).toHaveLength(1)
     for (const { spanId, traceId, parentSpanId, startTimeUnixNano, endTimeUnixNano } of spans) {
-      expect([traceId, spanId]).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/), expect.stringMatching(/^[0-9a-f]{16}$/)])
-      expect([parentSpanId ?? root.spanId, BigInt(startTimeUnixNano) <= BigInt(endTimeUnixNano)]).toEqual([root.spanId, true])
-      expect([BigInt(root.startTimeUnixNano) <= BigInt(startTimeUnixNano), BigInt(endTimeUnixNano) <= BigInt(root.endTimeUnixNano)]).toEqual([true, true])
+      expect([traceId, spanId]).toEqual([
+        expect.stringMatching(/^[0-9a-f]{32}$/),
+        expect.stringMatching(/^[0-9a-f]{16}$/),
+      ])
+      expect([parentSpanId ?? root.spanId, BigInt(startTimeUnixNano) <= BigInt(endTimeUnixNano)]).toEqual([
+        root.spanId,
+        true,
+      ])
+      expect([
+        BigInt(root.startTimeUnixNano) <= BigInt(startTimeUnixNano),
+        BigInt(endTimeUnixNano) <= BigInt(root.endTimeUnixNano),
+      ]).toEqual([true, true])
     }
     expect(new Set(spans.map(({ spanId }) => spanId)).size).toBe(spans.length)
-    expect(spans.map(({ name }) => name.split(' ')[0]).sort()).toEqual([...Array(4).fill('chat'), ...Array(7).fill('execute_tool'), 'invoke_agent'])
+    expect(spans.map(({ name }) => name.split(' ')[0]).sort()).toEqual([
+      ...Array(4).fill('chat'),
+      ...Array(7).fill('execute_tool'),
+      'invoke_agent',
+    ])
     expect(JSON.stringify(spans)).not.toMatch(/export const a|parser/)
     expect(JSON.stringify(await spansOf(text, true))).toMatch(/export const a/)
   })
@@ -142,7 +255,13 @@ describe('OpenTelemetry', () => {
 })
 
 it('an outline tells turns, steps and calls, and shows what would steer a terminal instead of doing it', () => {
-  const log = new TraceLog().begin().ask('\u001b[2Jgo \u202eback').call('t', {}, { output: '\u001b]0;x\u0007' }).stepEnd().turnEnd().end()
+  const log = new TraceLog()
+    .begin()
+    .ask('\u001b[2Jgo \u202eback')
+    .call('t', {}, { output: '\u001b]0;x\u0007' })
+    .stepEnd()
+    .turnEnd()
+    .end()
   const text = outlineOf(reduce(log.events), { full: true })
   expect(text).not.toMatch(/[\u001b\u0007\u202e]/)
   expect(text).toMatch(/turn 1 {2}completed\n {2}prompt: [^]*segment [^]*step 1 [^]*✓ t \{\}/)

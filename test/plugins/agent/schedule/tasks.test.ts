@@ -1,6 +1,11 @@
 import { createAgent } from 'vtcode/agent'
 import { describe, expect, it } from 'vitest'
-import { readLoop, readReminder, roundedInterval, saidInterval } from '../../../../build/plugins/agent/schedule/index.js'
+import {
+  readLoop,
+  readReminder,
+  roundedInterval,
+  saidInterval,
+} from '../../../../build/plugins/agent/schedule/index.js'
 import { scene, type Scene } from '../../../support/inside.js'
 
 const minute = 60_000
@@ -8,27 +13,68 @@ const chat = { surface: 'chat' }
 const time = { skipped: 0 }
 const clock = { now: () => Date.UTC(2026, 5, 1) + time.skipped, sleep: async (ms: number) => void (time.skipped += ms) }
 const pass = (ms: number): void => void (time.skipped += ms)
-const opener = (s: Scene) => (more: object = chat, env: object = {}) =>
-  createAgent(s.booted.kernel, { env: { PEER_API_KEY: 'key-of-the-peer-0123', ...env }, ...more, onEvent: (event) => void s.events.push(event), providers: { clock } })
-const fired = ({ events }: { events: any[] }): string[] => events.flatMap(({ type, item }) => (type === 'item.completed' && item.type === 'harness' && item.event === 'schedule_fired' ? [item.message] : []))
+const opener =
+  (s: Scene) =>
+  (more: object = chat, env: object = {}) =>
+    createAgent(s.booted.kernel, {
+      env: { PEER_API_KEY: 'key-of-the-peer-0123', ...env },
+      ...more,
+      onEvent: (event) => void s.events.push(event),
+      providers: { clock },
+    })
+const fired = ({ events }: { events: any[] }): string[] =>
+  events.flatMap(({ type, item }) =>
+    type === 'item.completed' && item.type === 'harness' && item.event === 'schedule_fired' ? [item.message] : [],
+  )
 
 describe('what /loop and /remind say', () => {
   it('is rounded to an interval that divides its unit, the nearest one', () => {
-    const rounded = Object.fromEntries(['30s', '61s', '5m', '7m', '25m', '45m', '90m', '5h', '36h', '3d', '99d'].map((said) => [said, saidInterval(roundedInterval(said)!)]))
-    expect(rounded).toEqual({ '30s': '1m', '61s': '2m', '5m': '5m', '7m': '6m', '25m': '30m', '45m': '1h', '90m': '2h', '5h': '6h', '36h': '2d', '3d': '3d', '99d': '30d' })
-    expect(['0m', '5', 'often', '5w', '-5m'].map(roundedInterval)).toEqual([undefined, undefined, undefined, undefined, undefined])
+    const rounded = Object.fromEntries(
+      ['30s', '61s', '5m', '7m', '25m', '45m', '90m', '5h', '36h', '3d', '99d'].map((said) => [
+        said,
+        saidInterval(roundedInterval(said)!),
+      ]),
+    )
+    expect(rounded).toEqual({
+      '30s': '1m',
+      '61s': '2m',
+      '5m': '5m',
+      '7m': '6m',
+      '25m': '30m',
+      '45m': '1h',
+      '90m': '2h',
+      '5h': '6h',
+      '36h': '2d',
+      '3d': '3d',
+      '99d': '30d',
+    })
+    expect(['0m', '5', 'often', '5w', '-5m'].map(roundedInterval)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ])
   })
   it('is an interval before the prompt or behind it, and ten minutes without one', () => {
     expect(readLoop('7m look at the build')).toEqual({ prompt: 'look at the build', every_secs: 360 })
     expect(readLoop('look at the build every 2h')).toEqual({ prompt: 'look at the build', every_secs: 7200 })
     expect(readLoop('read every file')).toEqual({ prompt: 'read every file', every_secs: 600 })
-    for (const wrong of ['', '7m', '0m look']) expect(() => readLoop(wrong), wrong).toThrow(expect.objectContaining({ code: 'VT_SCHED_BAD_EXPRESSION' }))
+    for (const wrong of ['', '7m', '0m look'])
+      expect(() => readLoop(wrong), wrong).toThrow(expect.objectContaining({ code: 'VT_SCHED_BAD_EXPRESSION' }))
   })
   it('is a time that comes, and no words for one', async () => {
     const now = Date.parse('2026-06-01T12:00:00Z')
     expect(await readReminder('+45m tea', now)).toEqual({ prompt: 'tea', at: now + 45 * minute })
-    expect(await readReminder('2026-06-01T13:00:00Z tea time', now)).toEqual({ prompt: 'tea time', at: now + 60 * minute })
-    for (const wrong of ['', '18:30', 'tomorrow tea', '2026-05-01T13:00:00Z tea', '25:00 tea']) await expect(readReminder(wrong, now), wrong).rejects.toMatchObject({ code: 'VT_SCHED_BAD_EXPRESSION', extra: { hint: expect.stringContaining('/remind +45m') } })
+    expect(await readReminder('2026-06-01T13:00:00Z tea time', now)).toEqual({
+      prompt: 'tea time',
+      at: now + 60 * minute,
+    })
+    for (const wrong of ['', '18:30', 'tomorrow tea', '2026-05-01T13:00:00Z tea', '25:00 tea'])
+      await expect(readReminder(wrong, now), wrong).rejects.toMatchObject({
+        code: 'VT_SCHED_BAD_EXPRESSION',
+        extra: { hint: expect.stringContaining('/remind +45m') },
+      })
   })
 })
 
@@ -38,7 +84,11 @@ describe('what begins by itself in a session', () => {
     const open = opener(s)
     const agent = await open()
     const task = await agent.tasks.loop('7m look at the build')
-    expect([task.every_secs, Date.parse(task.next) - clock.now(), Date.parse(task.ends!) - clock.now()]).toEqual([360, 6 * minute, 72 * 60 * minute])
+    expect([task.every_secs, Date.parse(task.next) - clock.now(), Date.parse(task.ends!) - clock.now()]).toEqual([
+      360,
+      6 * minute,
+      72 * 60 * minute,
+    ])
     await agent.run('hello')
     expect([fired(s), agent.tasks.due()]).toEqual([[], 6 * minute])
     pass(20 * minute)

@@ -7,13 +7,23 @@ import { hold, scene } from '../../../support/inside.js'
 import { call, home, startPeer } from '../../../support/peer.js'
 
 const write = (path: string, content = 'x') => call('unified_file', { action: 'write', path, content })
-const refusedThenFine = [{ toolCalls: [write('a.txt')] }, { content: 'Done.' }, { content: 'I could not.' }, { content: 'Fine.' }, { toolCalls: [write('b.txt')] }, { content: 'Done.' }, { content: 'Again not.' }]
+const refusedThenFine = [
+  { toolCalls: [write('a.txt')] },
+  { content: 'Done.' },
+  { content: 'I could not.' },
+  { content: 'Fine.' },
+  { toolCalls: [write('b.txt')] },
+  { content: 'Done.' },
+  { content: 'Again not.' },
+]
 
 describe('an agent', () => {
   it('is escalated in the run whose change was refused, and not in a later one', async () => {
     const s = await scene(refusedThenFine, { boot: { mode: 'ask' } })
     const agent = await createAgent(s.booted.kernel, { env: {} })
-    const outcomes = [await agent.run('change'), await agent.run('just talk'), await agent.run('change')].map(({ outcome_code }) => outcome_code)
+    const outcomes = [await agent.run('change'), await agent.run('just talk'), await agent.run('change')].map(
+      ({ outcome_code }) => outcome_code,
+    )
     await agent.close()
     expect(outcomes).toEqual(['escalated', 'success', 'escalated'])
   })
@@ -24,8 +34,20 @@ describe('an agent', () => {
     await agent.run('go')
     await Promise.all([agent.close(), agent.close()])
     await agent.close()
-    expect(await agent.run('more')).toMatchObject({ outcome_code: 'failed', subtype: 'error_during_execution', exit_code: 1, num_turns: 0, error: { code: 'VT_SESSION_CLOSED', hint: expect.stringContaining('resume') } })
-    for (const asked of [() => agent.followUp('x'), () => agent.steer('x'), () => agent.compact(), () => agent.takeBack()]) await expect(asked()).rejects.toMatchObject({ code: 'VT_SESSION_CLOSED' })
+    expect(await agent.run('more')).toMatchObject({
+      outcome_code: 'failed',
+      subtype: 'error_during_execution',
+      exit_code: 1,
+      num_turns: 0,
+      error: { code: 'VT_SESSION_CLOSED', hint: expect.stringContaining('resume') },
+    })
+    for (const asked of [
+      () => agent.followUp('x'),
+      () => agent.steer('x'),
+      () => agent.compact(),
+      () => agent.takeBack(),
+    ])
+      await expect(asked()).rejects.toMatchObject({ code: 'VT_SESSION_CLOSED' })
     agent.pause()
     agent.resume()
     expect(s.peer.bodies).toHaveLength(1)
@@ -37,7 +59,11 @@ describe('an agent', () => {
     const s = await scene([{ content: 'one' }, { content: 'two' }])
     const agent = await createAgent(s.booted.kernel, { env: {} })
     const first = agent.run('go')
-    expect(await agent.run('and this')).toMatchObject({ outcome_code: 'failed', num_requests: 0, error: { code: 'VT_SESSION_RUNNING', hint: expect.stringContaining('followUp') } })
+    expect(await agent.run('and this')).toMatchObject({
+      outcome_code: 'failed',
+      num_requests: 0,
+      error: { code: 'VT_SESSION_RUNNING', hint: expect.stringContaining('followUp') },
+    })
     await expect(agent.compact()).rejects.toMatchObject({ code: 'VT_SESSION_RUNNING' })
     expect(await first).toMatchObject({ outcome_code: 'success', text: 'one', num_requests: 1 })
     expect(await agent.run('more')).toMatchObject({ text: 'two' })
@@ -46,15 +72,32 @@ describe('an agent', () => {
 
   it('whose session is in memory leaves nothing on disk but what the task changed', async () => {
     for (const files of [{}, { '.vtcode/plans/p.md': 'kept', '.vtcode/spool/.gitignore': '*\n' }]) {
-      const s = await scene([{ toolCalls: [write('a.txt'), call('unified_exec', { action: 'run', command: 'seq 1 60000; echo y > c.txt' }), call('unified_search', { action: 'list' })] }, { toolCalls: [call('unified_file', { action: 'edit', path: 'a.txt', old_str: 'x', new_str: 'y' })] }, { content: 'ok' }], {
-        boot: { mode: 'full-auto', files },
-        settings: { sandbox: { mode: 'off' } },
-      })
+      const s = await scene(
+        [
+          {
+            toolCalls: [
+              write('a.txt'),
+              call('unified_exec', { action: 'run', command: 'seq 1 60000; echo y > c.txt' }),
+              call('unified_search', { action: 'list' }),
+            ],
+          },
+          { toolCalls: [call('unified_file', { action: 'edit', path: 'a.txt', old_str: 'x', new_str: 'y' })] },
+          { content: 'ok' },
+        ],
+        {
+          boot: { mode: 'full-auto', files },
+          settings: { sandbox: { mode: 'off' } },
+        },
+      )
       const before = readdirSync(s.booted.root, { recursive: true, encoding: 'utf8' })
-      expect(await s.run('go', { providers: { session: 'memory', approval: { approve: () => true } } })).toMatchObject({ outcome_code: 'success' })
+      expect(await s.run('go', { providers: { session: 'memory', approval: { approve: () => true } } })).toMatchObject({
+        outcome_code: 'success',
+      })
       expect(await s.booted.read('a.txt')).toBe('y')
       // What a kernel that lives notes of its own writes is no part of a session.
-      const left = readdirSync(s.booted.root, { recursive: true, encoding: 'utf8' }).filter((name) => !before.includes(name) && !/^\.vtcode(\/tmp(\/.*)?)?$/.test(name))
+      const left = readdirSync(s.booted.root, { recursive: true, encoding: 'utf8' }).filter(
+        (name) => !before.includes(name) && !/^\.vtcode(\/tmp(\/.*)?)?$/.test(name),
+      )
       expect(left.sort()).toEqual(['a.txt', 'c.txt'])
       expect(existsSync(join(s.booted.root, '.vtcode/plans/p.md'))).toBe('.vtcode/plans/p.md' in files)
     }
@@ -62,7 +105,11 @@ describe('an agent', () => {
 
   it.each(['full_copy', 'summarized'] as const)('keeps the mode that was chosen for it in a fork: %s', async (fork) => {
     const place = hold(await home(hold(await startPeer([{ content: 'hello' }]))))
-    const kernel = hold(await createKernel({ workspace: place.root, home: place.home }).then((made) => Object.assign(made, { [Symbol.asyncDispose]: () => made.close() })))
+    const kernel = hold(
+      await createKernel({ workspace: place.root, home: place.home }).then((made) =>
+        Object.assign(made, { [Symbol.asyncDispose]: () => made.close() }),
+      ),
+    )
     const agent = await createAgent(kernel, { env: {} })
     expect([agent.mode, await agent.setMode('plan'), agent.mode]).toEqual(['ask', 'plan', 'plan'])
     await agent.run('hello')

@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { callsIn, conversationTable, lineOf, memoryStore, messageText, Queue, readJournal, unanswered } from '../../../../build/plugins/agent/session/index.js'
+import {
+  callsIn,
+  conversationTable,
+  lineOf,
+  memoryStore,
+  messageText,
+  Queue,
+  readJournal,
+  unanswered,
+} from '../../../../build/plugins/agent/session/index.js'
 import { seeded } from '../../../../build/plugins/agent/base/index.js'
 import { fc, runs } from '../../../support/property.js'
 
@@ -10,7 +19,15 @@ const summary = conversationTable.begin().summary
 
 /** A journal as a run writes it: turns of steps, with compactions and reverts between them. */
 const journal = fc
-  .array(fc.record({ prompt: word, steps: fc.array(word, { maxLength: 3 }), then: fc.constantFrom('nothing', 'nothing', 'compaction', 'conversation', 'code'), back: fc.nat({ max: 5 }) }), { maxLength: 5 })
+  .array(
+    fc.record({
+      prompt: word,
+      steps: fc.array(word, { maxLength: 3 }),
+      then: fc.constantFrom('nothing', 'nothing', 'compaction', 'conversation', 'code'),
+      back: fc.nat({ max: 5 }),
+    }),
+    { maxLength: 5 },
+  )
   .map((plan) => {
     const records: { fact: Fact; turn: number }[] = []
     let turn = 0
@@ -20,14 +37,22 @@ const journal = fc
       add({ kind: 'turn_start', turn_id: `tn_${turn}`, input: said('user', `${index} ${prompt}`) })
       for (const text of steps) add({ kind: 'message', message: said('assistant', text), cost_usd: 1 })
       add({ kind: 'turn_end', status: 'completed' })
-      if (then === 'compaction') add({ kind: 'compaction', keep_from: 1, inserted: [said('user', 'summary')], history_path: `h${turn}`, summary })
+      if (then === 'compaction')
+        add({
+          kind: 'compaction',
+          keep_from: 1,
+          inserted: [said('user', 'summary')],
+          history_path: `h${turn}`,
+          summary,
+        })
       if (then !== 'conversation' && then !== 'code') return
       turn += 1
       add({ kind: 'revert', to_turn: 1 + (back % (turn - 1)), scope: then })
     })
     return records
   })
-const textOf = (records: { fact: Fact; turn: number }[]) => records.map(({ fact, turn }, index) => lineOf(fact, index + 1, turn, '2026-01-01T00:00:00.000Z', () => 'a0')).join('')
+const textOf = (records: { fact: Fact; turn: number }[]) =>
+  records.map(({ fact, turn }, index) => lineOf(fact, index + 1, turn, '2026-01-01T00:00:00.000Z', () => 'a0')).join('')
 
 describe('a journal', () => {
   it('is read as it was written, and cut anywhere it is what was whole before', () => {
@@ -40,26 +65,37 @@ describe('a journal', () => {
         expect(whole.damaged).toBeUndefined()
         const cut = text.slice(0, at % (text.length + 1))
         const lines = cut.split('\n').length - 1
-        expect(readJournal(cut)).toEqual({ records: whole.records.slice(0, lines), bytes: Buffer.byteLength(cut.slice(0, cut.lastIndexOf('\n') + 1)), torn: !cut.endsWith('\n') && cut !== '' })
+        expect(readJournal(cut)).toEqual({
+          records: whole.records.slice(0, lines),
+          bytes: Buffer.byteLength(cut.slice(0, cut.lastIndexOf('\n') + 1)),
+          torn: !cut.endsWith('\n') && cut !== '',
+        })
       }),
     )
   })
   it('with one changed character, or a line that is lost, doubled or moved, ends before it', () => {
     fc.assert(
-      fc.property(journal.filter(({ length }) => length > 2), fc.nat(), fc.nat(), (records, which, at) => {
-        const lines = textOf(records).split('\n').slice(0, -1)
-        const index = which % (lines.length - 1)
-        const line = lines[index]!
-        const place = at % line.length
-        const changed = line.slice(0, place) + (line[place] === 'x' ? 'y' : 'x') + line.slice(place + 1)
-        const damages = [[changed], [], [line, line], [lines[index + 1]!, line]]
-        for (const [kind, by] of damages.entries()) {
-          const read = readJournal([...lines.slice(0, index), ...by, ...lines.slice(index + (kind === 3 ? 2 : 1)), ''].join('\n'))
-          const good = kind === 2 ? index + 1 : index
-          expect([kind, read.records.length]).toEqual([kind, good])
-          expect([kind, read.damaged ?? (read.torn && good + 1)]).toEqual([kind, good + 1])
-        }
-      }),
+      fc.property(
+        journal.filter(({ length }) => length > 2),
+        fc.nat(),
+        fc.nat(),
+        (records, which, at) => {
+          const lines = textOf(records).split('\n').slice(0, -1)
+          const index = which % (lines.length - 1)
+          const line = lines[index]!
+          const place = at % line.length
+          const changed = line.slice(0, place) + (line[place] === 'x' ? 'y' : 'x') + line.slice(place + 1)
+          const damages = [[changed], [], [line, line], [lines[index + 1]!, line]]
+          for (const [kind, by] of damages.entries()) {
+            const read = readJournal(
+              [...lines.slice(0, index), ...by, ...lines.slice(index + (kind === 3 ? 2 : 1)), ''].join('\n'),
+            )
+            const good = kind === 2 ? index + 1 : index
+            expect([kind, read.records.length]).toEqual([kind, good])
+            expect([kind, read.damaged ?? (read.torn && good + 1)]).toEqual([kind, good + 1])
+          }
+        },
+      ),
       { numRuns: runs(200) },
     )
   })
@@ -79,7 +115,12 @@ describe('a journal', () => {
         }
         expect(state.messages.map(messageText)).toEqual(messages)
         const steps = records.filter(({ fact }) => fact.kind === 'message').length
-        expect([state.turn, state.steps, state.cost, state.open]).toEqual([records.at(-1)?.turn ?? 0, steps, steps, undefined])
+        expect([state.turn, state.steps, state.cost, state.open]).toEqual([
+          records.at(-1)?.turn ?? 0,
+          steps,
+          steps,
+          undefined,
+        ])
       }),
       { numRuns: runs(300) },
     )
@@ -87,13 +128,24 @@ describe('a journal', () => {
 })
 
 it('calls of the last step are unanswered until the results of all of them are there', () => {
-  const call = (id: string) => ({ type: 'tool_call' as const, call_id: id, tool_call_id: id, name: 't', input: { path: id } })
+  const call = (id: string) => ({
+    type: 'tool_call' as const,
+    call_id: id,
+    tool_call_id: id,
+    name: 't',
+    input: { path: id },
+  })
   const state = conversationTable.begin()
   conversationTable.apply(state, { kind: 'turn_start', turn_id: 'tn_1', input: said('user', 'go') }, 1)
   conversationTable.apply(state, { kind: 'message', message: { role: 'assistant', parts: [call('a'), call('b')] } }, 1)
   conversationTable.apply(state, { kind: 'call_start', call_id: 'a', name: 't', input: { path: 'a' }, effects: [] }, 1)
   conversationTable.apply(state, { kind: 'call_end', call_id: 'a', text: '', is_error: false, changed: ['x', 'y'] }, 1)
-  expect([unanswered(state).map(({ call_id }) => call_id), [...state.ended.keys()], state.touched, state.named]).toEqual([['a', 'b'], ['a'], ['x', 'y'], ['a']])
+  expect([
+    unanswered(state).map(({ call_id }) => call_id),
+    [...state.ended.keys()],
+    state.touched,
+    state.named,
+  ]).toEqual([['a', 'b'], ['a'], ['x', 'y'], ['a']])
   conversationTable.apply(state, { kind: 'message', message: { role: 'tool', parts: [] } }, 1)
   expect([unanswered(state), state.ended.size, callsIn(state.messages).length, state.steps]).toEqual([[], 0, 2, 1])
 })
@@ -101,15 +153,35 @@ it('calls of the last step are unanswered until the results of all of them are t
 it('a part that a room brings is made by its facts, taken back by a revert, and carried into a fork', () => {
   const notes = conversationTable.with<{ notes: string[]; count: number }>({
     begin: () => ({ notes: [], count: 0 }),
-    on: { note: (state, { text }) => void Object.assign(state, { notes: [...state.notes, `${state.turn} ${text}`], count: state.count + 1 }) },
+    on: {
+      note: (state, { text }) =>
+        void Object.assign(state, { notes: [...state.notes, `${state.turn} ${text}`], count: state.count + 1 }),
+    },
     reverted: ['notes'],
     carried: ({ notes }) => notes.map((text) => ({ kind: 'note', text })),
   })
-  const start = (turn: number): { fact: Fact; turn: number } => ({ fact: { kind: 'turn_start', turn_id: `tn_${turn}`, input: said('user', 'go') }, turn })
-  const records: { fact: Fact; turn: number }[] = [start(1), { fact: { kind: 'note', text: 'a' }, turn: 1 }, start(2), { fact: { kind: 'note', text: 'b' }, turn: 2 }]
+  const start = (turn: number): { fact: Fact; turn: number } => ({
+    fact: { kind: 'turn_start', turn_id: `tn_${turn}`, input: said('user', 'go') },
+    turn,
+  })
+  const records: { fact: Fact; turn: number }[] = [
+    start(1),
+    { fact: { kind: 'note', text: 'a' }, turn: 1 },
+    start(2),
+    { fact: { kind: 'note', text: 'b' }, turn: 2 },
+  ]
   const state = notes.replay(readJournal(textOf(records)).records)
-  expect([state.notes, state.count, notes.carried(state)]).toEqual([['1 a', '2 b'], 2, [{ kind: 'note', text: '1 a' }, { kind: 'note', text: '2 b' }]])
-  const back = notes.replay(readJournal(textOf([...records, { fact: { kind: 'revert', to_turn: 2, scope: 'conversation' }, turn: 3 }])).records)
+  expect([state.notes, state.count, notes.carried(state)]).toEqual([
+    ['1 a', '2 b'],
+    2,
+    [
+      { kind: 'note', text: '1 a' },
+      { kind: 'note', text: '2 b' },
+    ],
+  ])
+  const back = notes.replay(
+    readJournal(textOf([...records, { fact: { kind: 'revert', to_turn: 2, scope: 'conversation' }, turn: 3 }])).records,
+  )
   expect([back.notes, back.count, back.turn, back.messages.length]).toEqual([['1 a'], 2, 3, 1])
 })
 
@@ -117,7 +189,14 @@ describe('inputs that wait', () => {
   const clock = { now: () => 0, sleep: async () => {} }
 
   it('are each taken once, in their order, however often the process is lost and whoever sends them again', async () => {
-    const step = fc.oneof(fc.record({ kind: fc.constant('add' as const), id: fc.constantFrom('a', 'b', 'c', 'd', 'e'), first: fc.boolean() }), fc.constantFrom({ kind: 'take' as const }, { kind: 'lose' as const }))
+    const step = fc.oneof(
+      fc.record({
+        kind: fc.constant('add' as const),
+        id: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
+        first: fc.boolean(),
+      }),
+      fc.constantFrom({ kind: 'take' as const }, { kind: 'lose' as const }),
+    )
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
         const store = memoryStore()
@@ -132,7 +211,8 @@ describe('inputs that wait', () => {
           if (one.kind === 'lose') queue = await open()
           if (one.kind === 'add') {
             await queue.add(`text ${one.id}`, { id: one.id, first: one.first })
-            if (!waiting!.includes(one.id) && !taken!.includes(one.id)) waiting = one.first ? [one.id, ...waiting!] : [...waiting!, one.id]
+            if (!waiting!.includes(one.id) && !taken!.includes(one.id))
+              waiting = one.first ? [one.id, ...waiting!] : [...waiting!, one.id]
           }
           if (one.kind === 'take') {
             const message = await queue.next()
@@ -155,7 +235,11 @@ describe('inputs that wait', () => {
     await before.add('two', { id: 'b' })
     const after = new Queue(store, clock, seeded(1))
     await after.load(['a'])
-    expect([after.pending.map(({ id }) => id), await after.add('again', { id: 'a' }), after.pending.length]).toEqual([['b'], 'a', 1])
+    expect([after.pending.map(({ id }) => id), await after.add('again', { id: 'a' }), after.pending.length]).toEqual([
+      ['b'],
+      'a',
+      1,
+    ])
     for (const text of ['', '{}', '{"pending":[{}],"applied":[]}', '{"pending":[]}']) {
       await store.write('queue.json', text)
       await expect(new Queue(store, clock, seeded(1)).load([])).rejects.toMatchObject({ code: 'VT_SESSION_CORRUPT' })

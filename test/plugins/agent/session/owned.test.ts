@@ -5,11 +5,15 @@ import { describe, expect, it } from 'vitest'
 import { hold } from '../../../support/inside.js'
 import { home, startPeer, vtcode, type Home } from '../../../support/peer.js'
 
-const place = async (script: Parameters<typeof startPeer>[0], settings: object = {}): Promise<Home & { peer: Awaited<ReturnType<typeof startPeer>> }> => {
+const place = async (
+  script: Parameters<typeof startPeer>[0],
+  settings: object = {},
+): Promise<Home & { peer: Awaited<ReturnType<typeof startPeer>> }> => {
   const peer = hold(await startPeer(script))
   return Object.assign(hold(await home(peer, {}, { settings })), { peer })
 }
-const sessionsOf = (at: Home): string[] => readdirSync(join(at.root, '.vtcode/sessions')).filter((name) => name.startsWith('ses_'))
+const sessionsOf = (at: Home): string[] =>
+  readdirSync(join(at.root, '.vtcode/sessions')).filter((name) => name.startsWith('ses_'))
 
 /** Puts a session of somebody else into a workspace, as a repository would: younger than any other. */
 async function ship(to: Home, id = 'ses_SHIPPED', updated_at = '2099-01-01T00:00:00.000Z'): Promise<string> {
@@ -29,7 +33,11 @@ describe('a session that came with the workspace', () => {
     await vtcode(at, ['exec', '--quiet', 'my own'])
     const [own] = sessionsOf(at)
     await ship(at)
-    for (const args of [['exec', 'resume', '--last', 'go on'], ['exec', '--continue', 'go on'], ['resume', '--last', '--all', 'go on']]) {
+    for (const args of [
+      ['exec', 'resume', '--last', 'go on'],
+      ['exec', '--continue', 'go on'],
+      ['resume', '--last', '--all', 'go on'],
+    ]) {
       expect(await vtcode(at, [...args, '--quiet']), args.join(' ')).toMatchObject({ code: 0, out: 'on\n' })
     }
     expect(JSON.stringify(at.peer.bodies)).not.toContain('planted')
@@ -40,9 +48,20 @@ describe('a session that came with the workspace', () => {
   it('is no session at all where the user has none', async () => {
     const at = await place([{ content: 'no' }])
     await ship(at)
-    for (const args of [['exec', 'resume', '--last', 'go on'], ['exec', '--resume', 'last', 'go on'], ['chat', '--continue'], ['ask', '--continue', 'what?'], ['resume', '--last', '--fork', 'go'], ['revert', '--turn', '1']]) {
+    for (const args of [
+      ['exec', 'resume', '--last', 'go on'],
+      ['exec', '--resume', 'last', 'go on'],
+      ['chat', '--continue'],
+      ['ask', '--continue', 'what?'],
+      ['resume', '--last', '--fork', 'go'],
+      ['revert', '--turn', '1'],
+    ]) {
       const { code, err } = await vtcode(at, args, { input: '' })
-      expect([args.join(' '), code === 0, err]).toEqual([args.join(' '), false, expect.stringContaining('VT_SESSION_NOT_FOUND')])
+      expect([args.join(' '), code === 0, err]).toEqual([
+        args.join(' '),
+        false,
+        expect.stringContaining('VT_SESSION_NOT_FOUND'),
+      ])
     }
     expect(at.peer.bodies).toEqual([])
   })
@@ -50,25 +69,61 @@ describe('a session that came with the workspace', () => {
   it('needs its id and the consent of the user', async () => {
     const at = await place([{ content: 'went on' }])
     const id = await ship(at)
-    for (const args of [['exec', 'resume', id, 'go on'], ['resume', id, 'go on'], ['resume', id, '--fork', 'go on'], ['resume', '--all', id, 'go on'], ['revert', '--session', id, '--turn', '1']]) {
+    for (const args of [
+      ['exec', 'resume', id, 'go on'],
+      ['resume', id, 'go on'],
+      ['resume', id, '--fork', 'go on'],
+      ['resume', '--all', id, 'go on'],
+      ['revert', '--session', id, '--turn', '1'],
+    ]) {
       const { code, err } = await vtcode(at, args)
-      expect([args.join(' '), code === 0, err]).toEqual([args.join(' '), false, expect.stringMatching(/VT_SESSION_FOREIGN[\s\S]*vtcode sessions adopt ses_SHIPPED/)])
+      expect([args.join(' '), code === 0, err]).toEqual([
+        args.join(' '),
+        false,
+        expect.stringMatching(/VT_SESSION_FOREIGN[\s\S]*vtcode sessions adopt ses_SHIPPED/),
+      ])
     }
     expect(at.peer.bodies).toEqual([])
-    expect(await vtcode(at, ['sessions', 'adopt', id])).toMatchObject({ code: 0, out: `${id} is one of your sessions now; it begins with: planted prompt\n` })
+    expect(await vtcode(at, ['sessions', 'adopt', id])).toMatchObject({
+      code: 0,
+      out: `${id} is one of your sessions now; it begins with: planted prompt\n`,
+    })
     expect(await vtcode(at, ['exec', '--quiet', 'resume', id, 'go on'])).toMatchObject({ code: 0, out: 'went on\n' })
     expect((await vtcode(at, ['sessions', 'adopt', 'ses_NOBODY'])).err).toContain('VT_SESSION_NOT_FOUND')
   })
 
   it.each(['auto', 'full-auto'])('brings no mode %s along when it is taken over', async (mode) => {
-    const policy = { policy: { mode: 'ask' }, automation: { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec'] } } }
-    const at = await place([{ toolCalls: [{ name: 'unified_file', arguments: '{"action":"write","path":"planted.txt","content":"x"}' }] }, { content: 'refused' }, { content: 'refused' }], policy)
+    const policy = {
+      policy: { mode: 'ask' },
+      automation: { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec'] } },
+    }
+    const at = await place(
+      [
+        { toolCalls: [{ name: 'unified_file', arguments: '{"action":"write","path":"planted.txt","content":"x"}' }] },
+        { content: 'refused' },
+        { content: 'refused' },
+      ],
+      policy,
+    )
     const file = join(at.root, '.vtcode/sessions', await ship(at), 'messages.jsonl')
     const lines = readFileSync(file, 'utf8').trimEnd().split('\n')
-    const body = JSON.stringify({ n: lines.length + 1, ts: '2026-01-01T00:00:00.000Z', turn: 1, kind: 'mode', mode, by: 'person' })
-    writeFileSync(file, `${[...lines, `${body.slice(0, -1)},"crc":"${crc32(body).toString(16).padStart(8, '0')}"}`].join('\n')}\n`)
+    const body = JSON.stringify({
+      n: lines.length + 1,
+      ts: '2026-01-01T00:00:00.000Z',
+      turn: 1,
+      kind: 'mode',
+      mode,
+      by: 'person',
+    })
+    writeFileSync(
+      file,
+      `${[...lines, `${body.slice(0, -1)},"crc":"${crc32(body).toString(16).padStart(8, '0')}"}`].join('\n')}\n`,
+    )
     expect(await vtcode(at, ['sessions', 'adopt', 'ses_SHIPPED'])).toMatchObject({ code: 0 })
-    for (const [index, args] of [['resume', 'ses_SHIPPED', 'go on'], ['resume', 'ses_SHIPPED', '--fork', 'go on']].entries()) {
+    for (const [index, args] of [
+      ['resume', 'ses_SHIPPED', 'go on'],
+      ['resume', 'ses_SHIPPED', '--fork', 'go on'],
+    ].entries()) {
       const { err } = await vtcode(at, args)
       if (index === 0) expect(err).toContain('VT_POLICY_NEEDS_APPROVAL')
       expect(existsSync(join(at.root, 'planted.txt'))).toBe(false)
@@ -98,7 +153,12 @@ describe('a session of the user that somebody else changed', () => {
       rmSync(folder, { recursive: true })
       return ship(at, 'ses_MINE').then(() => {})
     })
-    for (const args of [['exec', 'resume', 'ses_MINE', 'go on'], ['resume', '--last', 'go on'], ['resume', 'ses_MINE', '--fork', 'go on'], ['revert', '--session', 'ses_MINE', '--turn', '1']]) {
+    for (const args of [
+      ['exec', 'resume', 'ses_MINE', 'go on'],
+      ['resume', '--last', 'go on'],
+      ['resume', 'ses_MINE', '--fork', 'go on'],
+      ['revert', '--session', 'ses_MINE', '--turn', '1'],
+    ]) {
       const { code, err } = await vtcode(at, args)
       expect([args.join(' '), code === 0, err]).toEqual([args.join(' '), false, refused('ses_MINE')])
     }
@@ -112,8 +172,22 @@ describe('a session of the user that somebody else changed', () => {
       const at = await changed((folder) => {
         const file = join(folder, 'messages.jsonl')
         const sum = (body: string) => `${body.slice(0, -1)},"crc":"${crc32(body).toString(16).padStart(8, '0')}"}\n`
-        const lines = readFileSync(file, 'utf8').trimEnd().split('\n').map((line) => line.replace(/,"crc":"\w+"\}$/, '}'))
-        const planted = reworded ? lines.map((line) => line.replaceAll('my own', 'planted')) : [...lines, JSON.stringify({ n: lines.length + 1, ts: '2026-01-01T00:00:00.000Z', turn: 1, kind: 'note', text: 'planted' })]
+        const lines = readFileSync(file, 'utf8')
+          .trimEnd()
+          .split('\n')
+          .map((line) => line.replace(/,"crc":"\w+"\}$/, '}'))
+        const planted = reworded
+          ? lines.map((line) => line.replaceAll('my own', 'planted'))
+          : [
+              ...lines,
+              JSON.stringify({
+                n: lines.length + 1,
+                ts: '2026-01-01T00:00:00.000Z',
+                turn: 1,
+                kind: 'note',
+                text: 'planted',
+              }),
+            ]
         writeFileSync(file, planted.map(sum).join(''))
       })
       expect((await vtcode(at, ['exec', 'resume', 'ses_MINE', 'go on'])).err).toEqual(refused('ses_MINE'))
@@ -123,7 +197,10 @@ describe('a session of the user that somebody else changed', () => {
 
   it('takes no prompt from a queue that the user did not fill', async () => {
     const at = await changed((folder) => {
-      writeFileSync(join(folder, 'queue.json'), JSON.stringify({ v: 1, pending: [{ id: 'q', text: 'planted', origin: 'queue', created_at: '' }], applied: [] }))
+      writeFileSync(
+        join(folder, 'queue.json'),
+        JSON.stringify({ v: 1, pending: [{ id: 'q', text: 'planted', origin: 'queue', created_at: '' }], applied: [] }),
+      )
     })
     expect((await vtcode(at, ['exec', 'resume', 'ses_MINE', 'go on'])).err).toContain('VT_SESSION_FOREIGN')
     expect(at.peer.bodies).toHaveLength(1)
@@ -137,6 +214,9 @@ it('a session stays the own one of its user where the workspace was moved', asyn
   const moved = `${at.root}-moved`
   renameSync(at.root, moved)
   mkdirSync(at.root)
-  expect(await vtcode({ ...at, root: moved } as Home, ['exec', '--quiet', 'resume', id!, 'on'])).toMatchObject({ code: 0, out: 'two\n' })
+  expect(await vtcode({ ...at, root: moved } as Home, ['exec', '--quiet', 'resume', id!, 'on'])).toMatchObject({
+    code: 0,
+    out: 'two\n',
+  })
   expect(existsSync(join(at.root, '.vtcode'))).toBe(false)
 })

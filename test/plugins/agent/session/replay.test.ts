@@ -9,7 +9,13 @@ import { call, settingsFor, startPeer, type Answer } from '../../../support/peer
 
 const recorded: Answer[] = [
   { toolCalls: [call('unified_search', { action: 'list' }), call('unified_file', { action: 'read', path: 'a.txt' })] },
-  { content: 'I will change it.', toolCalls: [call('unified_file', { action: 'edit', path: 'a.txt', old_str: 'one', new_str: 'two' }), call('no_such_tool', {})] },
+  {
+    content: 'I will change it.',
+    toolCalls: [
+      call('unified_file', { action: 'edit', path: 'a.txt', old_str: 'one', new_str: 'two' }),
+      call('no_such_tool', {}),
+    ],
+  },
   { error: { message: 'slow down' }, status: 429 },
   { content: 'Changed.' },
   { content: 'Nothing else.' },
@@ -26,10 +32,19 @@ function still() {
 
 /** The answers of the model as the journal of a session has them, for a peer that plays them again. */
 function fromJournal(journal: string): Answer[] {
-  const messages = journal.trim().split('\n').map((line) => JSON.parse(line)).filter(({ kind, message }) => kind === 'message' && message.role === 'assistant')
+  const messages = journal
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+    .filter(({ kind, message }) => kind === 'message' && message.role === 'assistant')
   return messages.map(({ message: { parts } }) => {
-    const said = parts.filter(({ type }: any) => type === 'text').map(({ text }: any) => text).join('')
-    const calls = parts.filter(({ type }: any) => type === 'tool_call').map(({ name, input, tool_call_id }: any) => call(name, input, tool_call_id))
+    const said = parts
+      .filter(({ type }: any) => type === 'text')
+      .map(({ text }: any) => text)
+      .join('')
+    const calls = parts
+      .filter(({ type }: any) => type === 'tool_call')
+      .map(({ name, input, tool_call_id }: any) => call(name, input, tool_call_id))
     return { ...(said && { content: said }), ...(calls.length > 0 && { toolCalls: calls }) }
   })
 }
@@ -48,13 +63,17 @@ it('a recorded session replays to the same bytes: answers, clock and random numb
     await agent.close()
     await kernel.close()
     const folder = join(place.root, '.vtcode/sessions', agent.session_id)
-    logs.push({ messages: readFileSync(join(folder, 'messages.jsonl'), 'utf8'), events: readFileSync(join(folder, 'events.jsonl'), 'utf8') })
+    logs.push({
+      messages: readFileSync(join(folder, 'messages.jsonl'), 'utf8'),
+      events: readFileSync(join(folder, 'events.jsonl'), 'utf8'),
+    })
     expect(readdirSync(folder)).toContain('memory.json')
     rmSync(join(place.root, '.vtcode'), { recursive: true })
     await place.write('a.txt', 'one\n')
   }
   expect(logs[2]).toEqual(logs[1])
   // The recording had to wait for the server once; everything that lasts is the same.
-  const facts = (text: string) => text.split('\n').map((line) => line.replace(/"(ts|seal|crc|turn_id|segment_id|tool_call_id)":"[^"]*"/g, ''))
+  const facts = (text: string) =>
+    text.split('\n').map((line) => line.replace(/"(ts|seal|crc|turn_id|segment_id|tool_call_id)":"[^"]*"/g, ''))
   expect(facts(logs[1]!.messages)).toEqual(facts(logs[0]!.messages))
 })

@@ -17,15 +17,24 @@ it('looks once at what sessions put aside, however many sessions there are, and 
   for (const text of texts) writeFileSync(text, Buffer.alloc(200 * 1024))
   for (const [index, session_id] of ids.entries()) {
     mkdirSync(join(place.root, '.vtcode/sessions', session_id), { recursive: true })
-    writeFileSync(join(place.root, '.vtcode/sessions', session_id, 'manifest.json'), JSON.stringify({ session_id, updated_at: `2026-01-0${index + 1}`, status: 'idle', first_prompt: '' }))
+    writeFileSync(
+      join(place.root, '.vtcode/sessions', session_id, 'manifest.json'),
+      JSON.stringify({ session_id, updated_at: `2026-01-0${index + 1}`, status: 'idle', first_prompt: '' }),
+    )
   }
   const workspace = openWorkspace(place.root, { home: homeOf({ home: place.home, env: {} }) })
   const names = vi.spyOn(workspace, 'names')
   const within = async (spool_max_mb: number): Promise<{ left: boolean[]; looks: number }> => {
     names.mockClear()
-    const settings = { sessions: { max_count: 0, max_age_days: 0, max_total_mb: 0 }, context: { dynamic: { spool_max_mb } } } as Parameters<typeof tidy>[1]
+    const settings = {
+      sessions: { max_count: 0, max_age_days: 0, max_total_mb: 0 },
+      context: { dynamic: { spool_max_mb } },
+    } as Parameters<typeof tidy>[1]
     expect(await tidy(workspace, settings, { now: 0, current: 'ses_0' })).toEqual([])
-    return { left: texts.map((text) => existsSync(text)), looks: names.mock.calls.filter(([folder]) => folder === '.vtcode/spool').length }
+    return {
+      left: texts.map((text) => existsSync(text)),
+      looks: names.mock.calls.filter(([folder]) => folder === '.vtcode/spool').length,
+    }
   }
   try {
     expect(await within(0)).toEqual({ left: texts.map(() => true), looks: 1 })

@@ -3,10 +3,18 @@ import { expect, it } from 'vitest'
 import { page, serve } from '../../../support/server.js'
 
 it('answers in the shape of its dialect', async () => {
-  await using server = await serve(page('<title>Hi</title><article><p>Some words that are long enough to be a page.</p></article>'))
+  await using server = await serve(
+    page('<title>Hi</title><article><p>Some words that are long enough to be a page.</p></article>'),
+  )
   await using booted = await bootKernel({ config: { web: { private_hosts: ['127.0.0.1'] } } })
   const result: any = await booted.call('read_url', { url: server.url })
-  expect(result.output).toEqual({ url: server.url, final_url: `${server.url}/`, title: 'Hi', content: expect.stringContaining('Some words'), truncated: false })
+  expect(result.output).toEqual({
+    url: server.url,
+    final_url: `${server.url}/`,
+    title: 'Hi',
+    content: expect.stringContaining('Some words'),
+    truncated: false,
+  })
 })
 
 it.each([

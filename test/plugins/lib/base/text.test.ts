@@ -1,5 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import { byPath, codePoints, cut, cutAtCodePoint, decodeBytes, encode, excerpt, firstInPathOrder, inPathOrder, recognise, withoutEnd } from '../../../../build/plugins/lib/base/index.js'
+import {
+  byPath,
+  codePoints,
+  cut,
+  cutAtCodePoint,
+  decodeBytes,
+  encode,
+  excerpt,
+  firstInPathOrder,
+  inPathOrder,
+  recognise,
+  withoutEnd,
+} from '../../../../build/plugins/lib/base/index.js'
 import { fc, runs } from '../../../support/property.js'
 
 const text = fc.string({ unit: fc.constantFrom('a', 'é', '技', '😀', ' '), maxLength: 60 })
@@ -31,7 +43,9 @@ describe('an excerpt', () => {
       fc.property(text, fc.nat({ max: 100 }), fc.nat({ max: 100 }), (line, from, length) => {
         const bytes = Buffer.from(line).subarray(from, from + length)
         fc.pre(bytes.length > 4)
-        expect(excerpt(bytes, Math.floor(bytes.length / 2), 200, { front: true, back: true }).text).not.toContain('\ufffd')
+        expect(excerpt(bytes, Math.floor(bytes.length / 2), 200, { front: true, back: true }).text).not.toContain(
+          '\ufffd',
+        )
       }),
     )
   })
@@ -40,7 +54,16 @@ describe('an excerpt', () => {
       fc.property(text, fc.integer({ min: 1, max: 70 }), (line, limit) => {
         const short = cut(line, limit)
         expect(codePoints(Buffer.from(line))).toBe(points(line))
-        expect(short).toEqual(points(line) <= limit ? { text: line, cut: false } : { text: `${Array.from(line).slice(0, limit - 1).join('')}…`, cut: true })
+        expect(short).toEqual(
+          points(line) <= limit
+            ? { text: line, cut: false }
+            : {
+                text: `${Array.from(line)
+                  .slice(0, limit - 1)
+                  .join('')}…`,
+                cut: true,
+              },
+        )
       }),
     )
   })
@@ -60,7 +83,10 @@ describe('the bytes of a text', () => {
     )
     const form = (...bytes: number[]) => recognise(Buffer.from(bytes))
     expect([form(0xff, 0xfe, 0x61, 0), form(0xfe, 0xff, 0, 0x61), form(0xef, 0xbb, 0xbf), form(0x61, 0)]).toEqual([
-      { encoding: 'utf-16le', bom: 2, binary: false }, { encoding: 'utf-16be', bom: 2, binary: false }, { encoding: 'utf-8', bom: 3, binary: false }, { encoding: 'utf-8', bom: 0, binary: true },
+      { encoding: 'utf-16le', bom: 2, binary: false },
+      { encoding: 'utf-16be', bom: 2, binary: false },
+      { encoding: 'utf-8', bom: 3, binary: false },
+      { encoding: 'utf-8', bom: 0, binary: true },
     ])
   })
   it('are cut between characters, as far behind as they may be, and pages of them are the whole', () => {
@@ -81,7 +107,9 @@ describe('the bytes of a text', () => {
 })
 
 describe('the order of paths', () => {
-  const path = fc.array(fc.constantFrom('a', 'b', 'a b', 'a-b', 'A', 'a.b', 'é', '!'), { minLength: 1, maxLength: 4 }).map((names) => names.join('/'))
+  const path = fc
+    .array(fc.constantFrom('a', 'b', 'a b', 'a-b', 'A', 'a.b', 'é', '!'), { minLength: 1, maxLength: 4 })
+    .map((names) => names.join('/'))
   const bySegment = (a: string, b: string): number => {
     const [one, other] = [a.split('/'), b.split('/')]
     const at = one.findIndex((name, index) => name !== other[index])

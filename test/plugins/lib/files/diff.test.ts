@@ -1,18 +1,35 @@
 import { applyPatch, parsePatch as readPatch } from 'diff'
 import { describe, expect, it } from 'vitest'
-import { Changes, countLines, diffOf, diffTexts, lineAt, linesChanged } from '../../../../build/plugins/lib/files/index.js'
+import {
+  Changes,
+  countLines,
+  diffOf,
+  diffTexts,
+  lineAt,
+  linesChanged,
+} from '../../../../build/plugins/lib/files/index.js'
 import { parsePatch, place } from '../../../../build/plugins/lib/patch/index.js'
 import { fc, runs } from '../../../support/property.js'
 
 const room = { lines: 10_000, bytes: 1_000_000 }
 const line = fc.constantFrom('a', 'b', '', ' x', 'é', '--', '+a', '\\ no')
 /** A text of lines, often with lines that occur twice; the last may be open. */
-const text = fc.tuple(fc.array(line, { minLength: 1, maxLength: 12 }), fc.boolean()).map(([lines, open]) => lines.join('\n') + (open && lines.at(-1) !== '' ? '' : '\n'))
+const text = fc
+  .tuple(fc.array(line, { minLength: 1, maxLength: 12 }), fc.boolean())
+  .map(([lines, open]) => lines.join('\n') + (open && lines.at(-1) !== '' ? '' : '\n'))
 const spans = (length: number) =>
-  fc.array(fc.tuple(fc.nat({ max: length }), fc.nat({ max: length }), fc.constantFrom('', 'n', '\n', 'new\nlines\n')), { maxLength: 4 }).map((all) => {
-    const points = all.flatMap(([start, end]) => [start, end]).sort((a, b) => a - b)
-    return all.map(([, , by], index) => ({ start: points[2 * index]!, end: points[2 * index + 1]!, by: Buffer.from(by) }))
-  })
+  fc
+    .array(fc.tuple(fc.nat({ max: length }), fc.nat({ max: length }), fc.constantFrom('', 'n', '\n', 'new\nlines\n')), {
+      maxLength: 4,
+    })
+    .map((all) => {
+      const points = all.flatMap(([start, end]) => [start, end]).sort((a, b) => a - b)
+      return all.map(([, , by], index) => ({
+        start: points[2 * index]!,
+        end: points[2 * index + 1]!,
+        by: Buffer.from(by),
+      }))
+    })
 
 describe('changes of a text', () => {
   /** Texts of one byte a character, changed in two rounds. */
@@ -55,18 +72,30 @@ describe('changes of a text', () => {
     )
   })
   it('are shown where they stand, in the old text and in the new one, however many lines came or went before', () => {
-    const edits = fc.uniqueArray(fc.tuple(fc.nat({ max: 79 }), fc.constantFrom('', 'n\n', 'n\nn\n', 'n\n\nn\nn\n')), { minLength: 1, maxLength: 5, selector: ([at]) => at })
+    const edits = fc.uniqueArray(fc.tuple(fc.nat({ max: 79 }), fc.constantFrom('', 'n\n', 'n\nn\n', 'n\n\nn\nn\n')), {
+      minLength: 1,
+      maxLength: 5,
+      selector: ([at]) => at,
+    })
     fc.assert(
       fc.property(edits, fc.constantFrom('', 'open'), (edits, open) => {
         const lines = Array.from({ length: 80 }, (_, at) => `line ${at}\n`)
         const starts = lines.map((_, at) => lines.slice(0, at).join('').length)
         const before = lines.join('') + open
         const changes = new Changes(Buffer.from(before))
-        changes.replace([...edits].sort(([a], [b]) => a - b).map(([at, by]) => ({ start: starts[at]!, end: starts[at]! + lines[at]!.length, by: Buffer.from(by) })))
+        changes.replace(
+          [...edits]
+            .sort(([a], [b]) => a - b)
+            .map(([at, by]) => ({ start: starts[at]!, end: starts[at]! + lines[at]!.length, by: Buffer.from(by) })),
+        )
         const [was, is] = [before, changes.bytes.toString()].map((text) => text.split('\n'))
         for (const hunk of readPatch(diffOf('f', changes, room))[0]!.hunks) {
-          const side = (mark: string) => hunk.lines.filter((line) => line.startsWith(' ') || line.startsWith(mark)).map((line) => line.slice(1))
-          expect([side('-'), side('+')]).toEqual([was!.slice(hunk.oldStart - 1, hunk.oldStart - 1 + hunk.oldLines), is!.slice(hunk.newStart - 1, hunk.newStart - 1 + hunk.newLines)])
+          const side = (mark: string) =>
+            hunk.lines.filter((line) => line.startsWith(' ') || line.startsWith(mark)).map((line) => line.slice(1))
+          expect([side('-'), side('+')]).toEqual([
+            was!.slice(hunk.oldStart - 1, hunk.oldStart - 1 + hunk.oldLines),
+            is!.slice(hunk.newStart - 1, hunk.newStart - 1 + hunk.newLines),
+          ])
         }
       }),
       { numRuns: runs(200) },

@@ -17,7 +17,11 @@ const flipper = `
 
 it('what is put back is put back in its own place: a folder that is exchanged for a link all the time leads no undo into git', async () => {
   // What git has is what the last change left: to an undo that follows the link it is the file of its own.
-  await using made = await bootKernel({ mode: 'auto', config: { manifests: ['!builtin:repeats', '!builtin:duplicate_calls'] }, files: { 'd/config': 'one', '.git/config': 'two', 'flip.mjs': flipper } })
+  await using made = await bootKernel({
+    mode: 'auto',
+    config: { manifests: ['!builtin:repeats', '!builtin:duplicate_calls'] },
+    files: { 'd/config': 'one', '.git/config': 'two', 'flip.mjs': flipper },
+  })
   const workspace = openWorkspace(made.root, { home: join(made.home, '.vtcode') })
   const flips = spawn(process.execPath, ['flip.mjs'], { cwd: made.root, stdio: 'ignore' })
   const closed = new Promise((resolve) => flips.once('close', resolve))
@@ -29,10 +33,14 @@ it('what is put back is put back in its own place: a folder that is exchanged fo
     const end = Date.now() + 1500
     for (let n = 0; Date.now() < end || !codes.has('undone'); n++) {
       const session = `s${n}`
-      for (const content of ['one', 'two']) while (!(await made.call(one.tool, { ...one.input, content }, { session })).ok) count('refused')
+      for (const content of ['one', 'two'])
+        while (!(await made.call(one.tool, { ...one.input, content }, { session })).ok) count('refused')
       for (;;) {
         const latest = await latestOf(workspace, session)
-        const outcome = await undo(workspace, latest!).then(() => 'undone', (error: { code?: string; message: string }) => error.code ?? error.message)
+        const outcome = await undo(workspace, latest!).then(
+          () => 'undone',
+          (error: { code?: string; message: string }) => error.code ?? error.message,
+        )
         expect(readFileSync(join(made.root, '.git/config'), 'utf8')).toBe('two')
         count(outcome)
         if (outcome === 'undone') break

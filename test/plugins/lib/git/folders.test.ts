@@ -4,12 +4,23 @@ import { describe, expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
 import { foldersWithin, gitFolderAbove, gitFolderAt } from '../../../../build/plugins/lib/git/index.js'
 
-const bare = (folder: string): Record<string, string> => ({ [`${folder}/HEAD`]: 'ref: refs/heads/x\n', [`${folder}/objects/x`]: '', [`${folder}/refs/x`]: '' })
+const bare = (folder: string): Record<string, string> => ({
+  [`${folder}/HEAD`]: 'ref: refs/heads/x\n',
+  [`${folder}/objects/x`]: '',
+  [`${folder}/refs/x`]: '',
+})
 
 describe('the git folder of a folder', () => {
   it('is `.git` itself, what the link is, or what the file names, with the folder that it shares', async () => {
     await using made = await tempWorkspace({
-      ...bare('one/.git'), ...bare('store'), 'store/worktrees/t/HEAD': 'x', 'store/worktrees/t/commondir': '../..\n', 'tree/.git': 'gitdir: ../store/worktrees/t\n', 'none/a': '', 'dangling/.git': 'gitdir: ../not/there\r\n', 'odd/.git': 'hello',
+      ...bare('one/.git'),
+      ...bare('store'),
+      'store/worktrees/t/HEAD': 'x',
+      'store/worktrees/t/commondir': '../..\n',
+      'tree/.git': 'gitdir: ../store/worktrees/t\n',
+      'none/a': '',
+      'dangling/.git': 'gitdir: ../not/there\r\n',
+      'odd/.git': 'hello',
     })
     const { root } = made
     mkdirSync(join(root, 'linked'))
@@ -17,7 +28,10 @@ describe('the git folder of a folder', () => {
     const both = (path: string) => ({ path: join(root, path), common: join(root, path) })
     expect(gitFolderAt(join(root, 'one'))).toEqual(both('one/.git'))
     expect(gitFolderAt(join(root, 'linked'))).toEqual(both('one/.git'))
-    expect(gitFolderAt(join(root, 'tree'))).toEqual({ path: join(root, 'store/worktrees/t'), common: join(root, 'store') })
+    expect(gitFolderAt(join(root, 'tree'))).toEqual({
+      path: join(root, 'store/worktrees/t'),
+      common: join(root, 'store'),
+    })
     expect(gitFolderAt(join(root, 'dangling'))).toEqual(both('not/there'))
     expect(gitFolderAt(join(root, 'none'))).toBe(undefined)
     expect(gitFolderAt(join(root, 'odd'))).toBe(undefined)
@@ -25,7 +39,12 @@ describe('the git folder of a folder', () => {
   })
 
   it('is found from a place inside of it, and not from a working tree inside of it', async () => {
-    await using made = await tempWorkspace({ ...bare('store'), 'store/hooks/x': '', 'store/main/.git': 'gitdir: ../worktrees/main\n', 'store/main/src/a': '' })
+    await using made = await tempWorkspace({
+      ...bare('store'),
+      'store/hooks/x': '',
+      'store/main/.git': 'gitdir: ../worktrees/main\n',
+      'store/main/src/a': '',
+    })
     const root = realpathSync(made.root)
     expect(gitFolderAbove(join(root, 'store/hooks/new'), root)).toBe(join(root, 'store'))
     expect(gitFolderAbove(join(root, 'store/main/src/a'), root)).toBe(undefined)

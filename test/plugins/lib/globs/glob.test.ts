@@ -6,41 +6,80 @@ import { describe, expect, it } from 'vitest'
 import { glob, ignoreRules, isGlob } from '../../../../build/plugins/lib/globs/index.js'
 import { fc, runs } from '../../../support/property.js'
 
-const name = fc.string({ unit: fc.constantFrom('a', 'b', '.', 'é'), minLength: 1, maxLength: 4 }).filter((text) => !/^\.+$/.test(text))
+const name = fc
+  .string({ unit: fc.constantFrom('a', 'b', '.', 'é'), minLength: 1, maxLength: 4 })
+  .filter((text) => !/^\.+$/.test(text))
 const path = fc.array(name, { minLength: 1, maxLength: 4 }).map((names) => names.join('/'))
-const part = fc.array(fc.constantFrom('a', 'b', '.', 'é', '*', '?', '[ab]', '[!a]', '{a,b.}'), { minLength: 1, maxLength: 4 }).map((bits) => bits.join('').replace(/\*+/g, '*'))
+const part = fc
+  .array(fc.constantFrom('a', 'b', '.', 'é', '*', '?', '[ab]', '[!a]', '{a,b.}'), { minLength: 1, maxLength: 4 })
+  .map((bits) => bits.join('').replace(/\*+/g, '*'))
 
 describe('a glob', () => {
   /** The same as an expression of JavaScript's, which may take its time. */
   const expression = (pattern: string): RegExp => {
     const pieces: Record<string, string> = { '{': '(?:', '}': ')', ',': '|', '*': '[^/]*', '?': '[^/]', '.': '\\.' }
-    const segment = (text: string) => text.replace(/\[!?\w+\]|[{},*?.]/g, (piece) => pieces[piece] ?? piece.replace('[!', '[^/'))
+    const segment = (text: string) =>
+      text.replace(/\[!?\w+\]|[{},*?.]/g, (piece) => pieces[piece] ?? piece.replace('[!', '[^/'))
     const segments = pattern.replace(/^\//, '').split('/')
     // `**` is any number of segments, and at least one at the end.
-    const body = segments.map((text, index) => (index === segments.length - 1 ? (text === '**' ? '.+' : segment(text)) : text === '**' ? '(?:[^/]+/)*' : `${segment(text)}/`)).join('')
+    const body = segments
+      .map((text, index) =>
+        index === segments.length - 1
+          ? text === '**'
+            ? '.+'
+            : segment(text)
+          : text === '**'
+            ? '(?:[^/]+/)*'
+            : `${segment(text)}/`,
+      )
+      .join('')
     return new RegExp(`^${pattern.includes('/') ? '' : '(?:.*/)?'}${body}$`, 'u')
   }
   it('matches what it says, segment by segment', () => {
-    const pattern = fc.tuple(fc.constantFrom('', '/', '**/'), fc.array(fc.oneof({ weight: 4, arbitrary: part }, { weight: 1, arbitrary: fc.constant('**') }), { minLength: 1, maxLength: 3 })).map(([lead, parts]) => lead + parts.join('/'))
+    const pattern = fc
+      .tuple(
+        fc.constantFrom('', '/', '**/'),
+        fc.array(fc.oneof({ weight: 4, arbitrary: part }, { weight: 1, arbitrary: fc.constant('**') }), {
+          minLength: 1,
+          maxLength: 3,
+        }),
+      )
+      .map(([lead, parts]) => lead + parts.join('/'))
     let hits = 0
     fc.assert(
-      fc.property(pattern.filter((text) => !/\*\*\/\*\*|^\/?\*\*$/.test(text)), path, (pattern, path) => {
-        const expected = expression(pattern).test(path)
-        if (expected) hits += 1
-        expect([pattern, path, glob(pattern, true)(path)]).toEqual([pattern, path, expected])
-      }),
+      fc.property(
+        pattern.filter((text) => !/\*\*\/\*\*|^\/?\*\*$/.test(text)),
+        path,
+        (pattern, path) => {
+          const expected = expression(pattern).test(path)
+          if (expected) hits += 1
+          expect([pattern, path, glob(pattern, true)(path)]).toEqual([pattern, path, expected])
+        },
+      ),
       { numRuns: runs(2000) },
     )
     expect(hits).toBeGreaterThan(runs(50))
   })
   it('without a special character is the name itself, and an escape makes any name one', () => {
     fc.assert(
-      fc.property(fc.string({ unit: fc.constantFrom('a', '*', '?', '[', ']', '{', '}', ',', '!', '-', '\\'), minLength: 1, maxLength: 6 }), name, (text, other) => {
-        const escaped = text.replace(/[\\*?[\]{},!-]/g, '\\$&')
-        expect([glob(escaped, true)(text), glob(escaped, true)(`x/${text}`), glob(escaped, true)(`${text}x`)]).toEqual([true, true, false])
-        if (!isGlob(other)) expect(glob(other, true)(other)).toBe(true)
-        expect(glob(other.toUpperCase(), false)(other)).toBe(true)
-      }),
+      fc.property(
+        fc.string({
+          unit: fc.constantFrom('a', '*', '?', '[', ']', '{', '}', ',', '!', '-', '\\'),
+          minLength: 1,
+          maxLength: 6,
+        }),
+        name,
+        (text, other) => {
+          const escaped = text.replace(/[\\*?[\]{},!-]/g, '\\$&')
+          expect([
+            glob(escaped, true)(text),
+            glob(escaped, true)(`x/${text}`),
+            glob(escaped, true)(`${text}x`),
+          ]).toEqual([true, true, false])
+          if (!isGlob(other)) expect(glob(other, true)(other)).toBe(true)
+          expect(glob(other.toUpperCase(), false)(other)).toBe(true)
+        },
+      ),
     )
   })
   it('takes time by its length, whatever is in it, and refuses to grow beyond 1,000 alternatives', () => {
@@ -57,20 +96,50 @@ describe('rules of what is ignored', () => {
   it('mean what git takes them to mean', () => {
     const repository = mkdtempSync(join(tmpdir(), 'rules-'))
     spawnSync('git', ['init', '-q', repository])
-    const segment = fc.array(fc.constantFrom('a', 'b', '*', '?', '[ab]', '[!a]'), { minLength: 1, maxLength: 3 }).map((bits) => bits.join('').replace(/\*+/g, '*'))
+    const segment = fc
+      .array(fc.constantFrom('a', 'b', '*', '?', '[ab]', '[!a]'), { minLength: 1, maxLength: 3 })
+      .map((bits) => bits.join('').replace(/\*+/g, '*'))
     const rule = fc
-      .tuple(fc.constantFrom('', '', '!'), fc.constantFrom('', '', '/', '**/'), fc.array(segment, { minLength: 1, maxLength: 2 }), fc.constantFrom('', '', '/', '/**', ' '))
+      .tuple(
+        fc.constantFrom('', '', '!'),
+        fc.constantFrom('', '', '/', '**/'),
+        fc.array(segment, { minLength: 1, maxLength: 2 }),
+        fc.constantFrom('', '', '/', '/**', ' '),
+      )
       .map(([keep, lead, parts, end]) => keep + lead + parts.join('/') + end)
-    const file = fc.array(fc.oneof({ weight: 5, arbitrary: rule }, fc.constantFrom('# a', '', '\\#a')), { minLength: 1, maxLength: 4 }).map((lines) => lines.join('\n'))
-    const paths = ['a', 'b', 'ab', 'ba', 'aa', 'bab'].flatMap((first) => [first, `${first}/a`, `${first}/ab`, `${first}/b/a`])
+    const file = fc
+      .array(fc.oneof({ weight: 5, arbitrary: rule }, fc.constantFrom('# a', '', '\\#a')), {
+        minLength: 1,
+        maxLength: 4,
+      })
+      .map((lines) => lines.join('\n'))
+    const paths = ['a', 'b', 'ab', 'ba', 'aa', 'bab'].flatMap((first) => [
+      first,
+      `${first}/a`,
+      `${first}/ab`,
+      `${first}/b/a`,
+    ])
     let ignored = 0
     fc.assert(
       fc.property(file, (text) => {
         writeFileSync(join(repository, '.gitignore'), text)
-        const said = spawnSync('git', ['check-ignore', '--no-index', '--stdin'], { cwd: repository, input: paths.join('\n'), encoding: 'utf8' }).stdout.split('\n').filter(Boolean)
+        const said = spawnSync('git', ['check-ignore', '--no-index', '--stdin'], {
+          cwd: repository,
+          input: paths.join('\n'),
+          encoding: 'utf8',
+        })
+          .stdout.split('\n')
+          .filter(Boolean)
         const rules = ignoreRules(text)
         // What lies in a folder that is ignored cannot be kept again.
-        const ours = paths.filter((path) => path.split('/').some((name, index, names) => rules(names.slice(0, index + 1).join('/'), name, index < names.length - 1) === 'ignore'))
+        const ours = paths.filter((path) =>
+          path
+            .split('/')
+            .some(
+              (name, index, names) =>
+                rules(names.slice(0, index + 1).join('/'), name, index < names.length - 1) === 'ignore',
+            ),
+        )
         ignored += said.length
         expect([text, ours]).toEqual([text, said])
       }),

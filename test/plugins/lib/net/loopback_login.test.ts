@@ -7,7 +7,10 @@ const said = (port: number, bytes: string): Promise<string> =>
   new Promise((resolve) => {
     let text = ''
     const socket = connect(port, '127.0.0.1', () => socket.write(bytes))
-    socket.on('data', (chunk) => (text += chunk)).on('error', () => {}).on('close', () => resolve(text))
+    socket
+      .on('data', (chunk) => (text += chunk))
+      .on('error', () => {})
+      .on('close', () => resolve(text))
   })
 const get = (target: string, host: string): string => `GET ${target} HTTP/1.1\r\nHost: ${host}\r\n\r\n`
 
@@ -16,10 +19,26 @@ it('the listener for a sign-in survives every request, believes none but the one
   const own = `127.0.0.1:${way.port}`
   const state = way.state()
   const back = `/callback?state=${state}&code=`
-  const hostile = ['//', '///', '/\\', '*', 'http://', 'http://[', `http://evil.example${back}x`, '/callback?state=', '/callback?state=undefined&code=x', '/callback', `//callback?state=${state}&code=x`]
-  for (const target of hostile) expect(await said(way.port, get(target, own)), target).toMatch(/^(?:HTTP\/1\.1 4\d\d [^]*[cC]onnection: close|$)/)
-  for (const host of ['evil.example', `evil.example:${way.port}`, `localhost:${way.port}`, '127.0.0.1']) expect(await said(way.port, get(`${back}stolen`, host)), host).toMatch(/^HTTP\/1\.1 404/)
-  expect(await said(way.port, `POST ${back}x HTTP/1.1\r\nHost: ${own}\r\nContent-Length: 0\r\n\r\n`)).toMatch(/^HTTP\/1\.1 404/)
+  const hostile = [
+    '//',
+    '///',
+    '/\\',
+    '*',
+    'http://',
+    'http://[',
+    `http://evil.example${back}x`,
+    '/callback?state=',
+    '/callback?state=undefined&code=x',
+    '/callback',
+    `//callback?state=${state}&code=x`,
+  ]
+  for (const target of hostile)
+    expect(await said(way.port, get(target, own)), target).toMatch(/^(?:HTTP\/1\.1 4\d\d [^]*[cC]onnection: close|$)/)
+  for (const host of ['evil.example', `evil.example:${way.port}`, `localhost:${way.port}`, '127.0.0.1'])
+    expect(await said(way.port, get(`${back}stolen`, host)), host).toMatch(/^HTTP\/1\.1 404/)
+  expect(await said(way.port, `POST ${back}x HTTP/1.1\r\nHost: ${own}\r\nContent-Length: 0\r\n\r\n`)).toMatch(
+    /^HTTP\/1\.1 404/,
+  )
   for (let n = 0; n < 40; n++) {
     await new Promise<void>((resolve) => {
       const socket = connect(way.port, '127.0.0.1', () => {

@@ -1,8 +1,24 @@
-import { mkdtempSync, readFileSync, statSync, symlinkSync, writeFileSync, mkdirSync, lstatSync, existsSync } from 'node:fs'
+import {
+  mkdtempSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+  mkdirSync,
+  lstatSync,
+  existsSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { difference, ownText, requireWithin, settingsDraft, settingsFile, writeDraft } from '../../../../build/plugins/lib/own_files/index.js'
+import {
+  difference,
+  ownText,
+  requireWithin,
+  settingsDraft,
+  settingsFile,
+  writeDraft,
+} from '../../../../build/plugins/lib/own_files/index.js'
 
 const folder = (): string => mkdtempSync(join(tmpdir(), 'own-'))
 const settings = async (name: string, text: string | undefined, values: object) => {
@@ -13,15 +29,28 @@ const settings = async (name: string, text: string | undefined, values: object) 
 
 describe('a settings file', () => {
   it('gets a value at a path, and keeps the rest with its comments', async () => {
-    expect((await settings('vtcode.config.yaml', undefined, { 'agent.model': 'a/b' })).after).toBe('agent:\n  model: a/b\n')
-    const text = '# mine\npolicy: { mode: ask } # careful\nagent:\n  # a choice\n  model: x/y\n  reasoning_effort: high\n'
+    expect((await settings('vtcode.config.yaml', undefined, { 'agent.model': 'a/b' })).after).toBe(
+      'agent:\n  model: a/b\n',
+    )
+    const text =
+      '# mine\npolicy: { mode: ask } # careful\nagent:\n  # a choice\n  model: x/y\n  reasoning_effort: high\n'
     const { before, after } = await settings('vtcode.config.yaml', text, { 'agent.model': 'a/b' })
     expect([before, after]).toEqual([text, text.replace('x/y', 'a/b')])
-    expect((await settings('vtcode.config.json', '{"policy":{"mode":"ask"}}', { 'agent.model': 'a/b' })).after).toBe('{\n  "policy": {\n    "mode": "ask"\n  },\n  "agent": {\n    "model": "a/b"\n  }\n}\n')
+    expect((await settings('vtcode.config.json', '{"policy":{"mode":"ask"}}', { 'agent.model': 'a/b' })).after).toBe(
+      '{\n  "policy": {\n    "mode": "ask"\n  },\n  "agent": {\n    "model": "a/b"\n  }\n}\n',
+    )
   })
   it('loses it again, with what is empty then', async () => {
-    expect((await settings('vtcode.config.yaml', 'agent:\n  model: a/b\n', { 'agent.model': undefined })).after).toBeUndefined()
-    expect((await settings('vtcode.config.yaml', 'agent:\n  model: a/b\npolicy:\n  mode: ask\n', { 'agent.model': undefined })).after).toBe('policy:\n  mode: ask\n')
+    expect(
+      (await settings('vtcode.config.yaml', 'agent:\n  model: a/b\n', { 'agent.model': undefined })).after,
+    ).toBeUndefined()
+    expect(
+      (
+        await settings('vtcode.config.yaml', 'agent:\n  model: a/b\npolicy:\n  mode: ask\n', {
+          'agent.model': undefined,
+        })
+      ).after,
+    ).toBe('policy:\n  mode: ask\n')
   })
   it.each([
     ['code', 'vtcode.config.ts', 'export default {}', /written in code/],
@@ -45,7 +74,11 @@ describe('a file that was shown', () => {
     writeFileSync(join(at, 'real'), 'old\n', { mode: 0o600 })
     symlinkSync(join(at, 'real'), join(at, 'link'))
     writeDraft({ file: join(at, 'link'), before: 'old\n', after: 'new\n' })
-    expect([readFileSync(join(at, 'real'), 'utf8'), statSync(join(at, 'real')).mode & 0o777, lstatSync(join(at, 'link')).isSymbolicLink()]).toEqual(['new\n', 0o600, true])
+    expect([
+      readFileSync(join(at, 'real'), 'utf8'),
+      statSync(join(at, 'real')).mode & 0o777,
+      lstatSync(join(at, 'link')).isSymbolicLink(),
+    ]).toEqual(['new\n', 0o600, true])
     writeDraft({ file: join(at, 'deep/er/file'), before: undefined, after: 'x' })
     writeDraft({ file: join(at, 'deep/er/file'), before: 'x', after: undefined })
     expect(existsSync(join(at, 'deep/er/file'))).toBe(false)
@@ -53,13 +86,19 @@ describe('a file that was shown', () => {
   it('is left as it is where it is no longer what was shown', () => {
     const at = folder()
     writeFileSync(join(at, 'a'), 'of somebody else\n')
-    expect(() => writeDraft({ file: join(at, 'a'), before: 'old\n', after: 'new\n' })).toThrow(/changed while you were asked/)
-    expect(() => writeDraft({ file: join(at, 'a'), before: undefined, after: 'new\n' })).toThrow(/changed while you were asked/)
+    expect(() => writeDraft({ file: join(at, 'a'), before: 'old\n', after: 'new\n' })).toThrow(
+      /changed while you were asked/,
+    )
+    expect(() => writeDraft({ file: join(at, 'a'), before: undefined, after: 'new\n' })).toThrow(
+      /changed while you were asked/,
+    )
     expect(ownText(join(at, 'a'))).toBe('of somebody else\n')
   })
   it('shows its lines that go and come, and no control character', () => {
     const io = { stdout: {}, env: {} } as never
-    expect(difference({ file: '/a', before: 'x\nb\ny\n', after: 'x\n\u001b[2Jc\ny\n' }, io)).toMatch(/^\/a\n {2}x\n- b\n\+ \S*\[2Jc\n {2}y\n$/)
+    expect(difference({ file: '/a', before: 'x\nb\ny\n', after: 'x\n\u001b[2Jc\ny\n' }, io)).toMatch(
+      /^\/a\n {2}x\n- b\n\+ \S*\[2Jc\n {2}y\n$/,
+    )
     expect(difference({ file: '/a', before: 'b\n', after: '\u001b[2Jc\n' }, io)).not.toContain('\u001b')
   })
   it('that a workspace would lead out of it is refused', () => {

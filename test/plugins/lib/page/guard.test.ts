@@ -2,8 +2,15 @@ import type { IncomingMessage } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { createGuard, isLoopback } from '../../../../build/plugins/lib/page/index.js'
 
-const guard = createGuard({ host: '127.0.0.1', port: 7420, token: 'right', routes: { '/': ['GET'], '/data': ['GET', 'POST'] }, open: ['/'] })
-const ask = (url: string, headers: Record<string, string> = {}, method = 'GET') => guard({ url, method, headers: { host: '127.0.0.1:7420', ...headers } } as unknown as IncomingMessage)?.status
+const guard = createGuard({
+  host: '127.0.0.1',
+  port: 7420,
+  token: 'right',
+  routes: { '/': ['GET'], '/data': ['GET', 'POST'] },
+  open: ['/'],
+})
+const ask = (url: string, headers: Record<string, string> = {}, method = 'GET') =>
+  guard({ url, method, headers: { host: '127.0.0.1:7420', ...headers } } as unknown as IncomingMessage)?.status
 const token = { authorization: 'Bearer right' }
 
 describe('the guard of a page', () => {
@@ -23,10 +30,16 @@ describe('the guard of a page', () => {
     ['a name that every object has', ask('toString', token), 404],
     ['a method of another path', ask('/', token, 'POST'), 405],
     ['a body that is no JSON', ask('/data', { ...token, 'content-type': 'text/plain' }, 'POST'), 415],
-    ['a body that is', ask('/data', { ...token, 'content-type': 'application/json; charset=utf-8' }, 'POST'), undefined],
+    [
+      'a body that is',
+      ask('/data', { ...token, 'content-type': 'application/json; charset=utf-8' }, 'POST'),
+      undefined,
+    ],
   ])('answers %s', (_, status, expected) => expect(status).toBe(expected))
 
   it('knows which addresses only this machine has', () => {
-    expect(['localhost', '::1', '127.0.0.1', '127.9.9.9', '0.0.0.0', '127.0.0.1.example', '192.168.0.1'].map(isLoopback)).toEqual([true, true, true, true, false, false, false])
+    expect(
+      ['localhost', '::1', '127.0.0.1', '127.9.9.9', '0.0.0.0', '127.0.0.1.example', '192.168.0.1'].map(isLoopback),
+    ).toEqual([true, true, true, true, false, false, false])
   })
 })

@@ -16,7 +16,27 @@ describe('a patch', () => {
   }
 
   it('is read or refused by its syntax, whatever it is', () => {
-    const lines = fc.array(fc.constantFrom('*** Begin Patch', '*** End Patch', '*** Update File: f', '*** Add File: g', '*** Delete File: h', '*** Move to: i', '*** End of File', '@@', '@@ -1 +1 @@', '--- a/f', '+++ b/f', '+a', '-a', ' a', '', '```'), { maxLength: 9 })
+    const lines = fc.array(
+      fc.constantFrom(
+        '*** Begin Patch',
+        '*** End Patch',
+        '*** Update File: f',
+        '*** Add File: g',
+        '*** Delete File: h',
+        '*** Move to: i',
+        '*** End of File',
+        '@@',
+        '@@ -1 +1 @@',
+        '--- a/f',
+        '+++ b/f',
+        '+a',
+        '-a',
+        ' a',
+        '',
+        '```',
+      ),
+      { maxLength: 9 },
+    )
     fc.assert(
       fc.property(lines, (lines) => {
         try {
@@ -32,7 +52,14 @@ describe('a patch', () => {
     expect(applied('  a\na\n', '@@', '-a', '+b')).toEqual({ after: '  a\nb\n', fuzzy: [] })
     expect(applied('x\n  a\n', '@@', '-a', '+b')).toEqual({ after: 'x\n  b\n', fuzzy: [{ line: 2, pass: 3 }] })
     expect(applied('a\n“q”\n', '@@', ' a', '-"q"', '+z')).toEqual({ after: 'a\nz\n', fuzzy: [{ line: 1, pass: 4 }] })
-    const code = (run: () => unknown) => { try { run() } catch (error) { return (error as Error).name } return undefined }
+    const code = (run: () => unknown) => {
+      try {
+        run()
+      } catch (error) {
+        return (error as Error).name
+      }
+      return undefined
+    }
     expect(code(() => applied('a\nb\na\n', '@@', '-a', '+c'))).toBe('VT_PATCH_AMBIGUOUS')
     expect(code(() => applied('a\n', '@@', '-z', '+c'))).toBe('VT_PATCH_CONTEXT')
     expect(code(() => applied('a\nb\n', '@@', '-a', '+c', '@@', '-a', '+d'))).toBe('VT_PATCH_OVERLAP')

@@ -18,7 +18,8 @@ afterEach(() => {
 
 /** A maker that finds these programs and no others. */
 function makerWith(...programs: string[]): PipeMaker {
-  for (const name of programs) symlinkSync(spawnSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).stdout.trim(), join(folder, name))
+  for (const name of programs)
+    symlinkSync(spawnSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).stdout.trim(), join(folder, name))
   return new PipeMaker([folder])
 }
 
@@ -30,11 +31,17 @@ async function through({ stdout, stderr }: OutputPipes, script: string): Promise
   closeSync(stderr.write)
   await ended
   const came = { out: '', err: '' }
-  const streams = [drain(stdout.read, (chunk) => void (came.out += chunk.toString())), drain(stderr.read, (chunk) => void (came.err += chunk.toString()))]
+  const streams = [
+    drain(stdout.read, (chunk) => void (came.out += chunk.toString())),
+    drain(stderr.read, (chunk) => void (came.err += chunk.toString())),
+  ]
   await Promise.all(streams.map((stream) => once(stream, 'close')))
   return came
 }
-const pipesOpen = (): string[] => readdirSync('/proc/self/fd').map(linkOf).filter((link) => /^pipe:|\/vtcode-pipes/.test(link))
+const pipesOpen = (): string[] =>
+  readdirSync('/proc/self/fd')
+    .map(linkOf)
+    .filter((link) => /^pipe:|\/vtcode-pipes/.test(link))
 const opened = (before: string[]): string[] => pipesOpen().filter((link) => !before.includes(link))
 const linkOf = (fd: string): string => {
   try {
@@ -55,7 +62,10 @@ it('without perl a pipe is made by mkfifo, and nothing of it stays on the disk',
   const pair = (await makerWith('mkfifo').take())!
   expect(readdirSync(folder)).toEqual(['mkfifo'])
   expect(fstatSync(pair.stdout.read).isFIFO() && (fstatSync(pair.stdout.read).mode & 0o777) === 0o600).toBe(true)
-  expect(await through(pair, 'echo out > /dev/stdout; echo err | tee /dev/stderr')).toEqual({ out: 'out\nerr\n', err: 'err\n' })
+  expect(await through(pair, 'echo out > /dev/stdout; echo err | tee /dev/stderr')).toEqual({
+    out: 'out\nerr\n',
+    err: 'err\n',
+  })
 })
 
 it('where neither is there, or the place for it, there is no pipe, and nothing is left open', async () => {

@@ -37,32 +37,51 @@ describe('a program that ends while its output is held back', () => {
   })
   it('is ended by a reader who has enough, and hands out nothing more', async () => {
     let chunks = 0
-    const ended = await runProgram({ file: '/bin/sh', args: ['-c', 'while :; do echo more; done'], cwd: '/' }, limits(), async () => {
-      chunks += 1
-      await sleep(5)
-      return chunks < 3 ? undefined : false
-    })
+    const ended = await runProgram(
+      { file: '/bin/sh', args: ['-c', 'while :; do echo more; done'], cwd: '/' },
+      limits(),
+      async () => {
+        chunks += 1
+        await sleep(5)
+        return chunks < 3 ? undefined : false
+      },
+    )
     expect([ended?.stopped, ended?.exit_code, chunks]).toEqual([true, undefined, 3])
   })
   it('fails with what its reader throws, at once or later', async () => {
-    const fail = (consumer: () => void | Promise<void>) => runProgram({ file: '/bin/sh', args: ['-c', script], cwd: '/' }, limits(), consumer)
-    await expect(fail(() => { throw new Error('full') })).rejects.toThrow('full')
-    await expect(fail(async () => { await sleep(5); throw new Error('full') })).rejects.toThrow('full')
+    const fail = (consumer: () => void | Promise<void>) =>
+      runProgram({ file: '/bin/sh', args: ['-c', script], cwd: '/' }, limits(), consumer)
+    await expect(
+      fail(() => {
+        throw new Error('full')
+      }),
+    ).rejects.toThrow('full')
+    await expect(
+      fail(async () => {
+        await sleep(5)
+        throw new Error('full')
+      }),
+    ).rejects.toThrow('full')
   })
 })
 
 describe('a consumer of lines', () => {
   it('gets the same lines however the text is cut into chunks', () => {
     fc.assert(
-      fc.property(chunked(fc.array(fc.constantFrom('a', 'é', '😀', '\n', '\r', ''), { maxLength: 60 }).map((parts) => parts.join(''))), ({ whole, chunks }) => {
-        const found: string[] = []
-        const reader = lines((line) => void found.push(line.toString()))
-        for (const chunk of chunks) reader.take(chunk)
-        reader.end()
-        const expected = whole.split('\n')
-        if (expected.at(-1) === '') expected.pop()
-        expect(found).toEqual(expected)
-      }),
+      fc.property(
+        chunked(
+          fc.array(fc.constantFrom('a', 'é', '😀', '\n', '\r', ''), { maxLength: 60 }).map((parts) => parts.join('')),
+        ),
+        ({ whole, chunks }) => {
+          const found: string[] = []
+          const reader = lines((line) => void found.push(line.toString()))
+          for (const chunk of chunks) reader.take(chunk)
+          reader.end()
+          const expected = whole.split('\n')
+          if (expected.at(-1) === '') expected.pop()
+          expect(found).toEqual(expected)
+        },
+      ),
     )
   })
   it('keeps the head and the end of a line that is too long, and the line behind it whole', () => {
@@ -71,15 +90,23 @@ describe('a consumer of lines', () => {
     for (let n = 0; n < 90; n++) reader.take(Buffer.alloc(65_536, n === 0 ? 'h' : 'x'))
     reader.take(Buffer.from('end\nnext\n'))
     expect(found.map(({ length }) => length < 4_194_304 + 65_536)).toEqual([true, true])
-    expect([found[0]!.toString('latin1', 0, 64), found[0]!.toString('latin1', found[0]!.length - 4), found[1]!.toString()]).toEqual(['h'.repeat(64), 'xend', 'next'])
+    expect([
+      found[0]!.toString('latin1', 0, 64),
+      found[0]!.toString('latin1', found[0]!.length - 4),
+      found[1]!.toString(),
+    ]).toEqual(['h'.repeat(64), 'xend', 'next'])
   })
   it('of the tail keeps the last bytes, whatever the chunks are', () => {
     fc.assert(
-      fc.property(chunked(fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 100 })), fc.integer({ min: 1, max: 30 }), ({ whole, chunks }, limit) => {
-        const end = tail(limit)
-        for (const chunk of chunks) void end.take(chunk)
-        expect(end.text()).toBe(whole.slice(-limit))
-      }),
+      fc.property(
+        chunked(fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 100 })),
+        fc.integer({ min: 1, max: 30 }),
+        ({ whole, chunks }, limit) => {
+          const end = tail(limit)
+          for (const chunk of chunks) void end.take(chunk)
+          expect(end.text()).toBe(whole.slice(-limit))
+        },
+      ),
     )
   })
 })
@@ -87,31 +114,51 @@ describe('a consumer of lines', () => {
 describe('JSON, one document a line', () => {
   const read = (limit: number, chunks: Buffer[]) => {
     const told: unknown[] = []
-    const take = jsonLines(limit, { value: (value) => told.push({ value }), other: (line) => told.push({ other: line }), tooLong: () => told.push('too long') })
+    const take = jsonLines(limit, {
+      value: (value) => told.push({ value }),
+      other: (line) => told.push({ other: line }),
+      tooLong: () => told.push('too long'),
+    })
     for (const chunk of chunks) take(chunk)
     return told
   }
-  const document = fc.oneof(fc.jsonValue().map((value) => JSON.stringify(value)), fc.constantFrom('', 'no json', '{"a":'))
+  const document = fc.oneof(
+    fc.jsonValue().map((value) => JSON.stringify(value)),
+    fc.constantFrom('', 'no json', '{"a":'),
+  )
 
   it('is read the same however it is cut into chunks', () => {
     fc.assert(
-      fc.property(chunked(fc.array(document, { maxLength: 8 }).map((all) => all.map((line) => `${line}\n`).join(''))), ({ whole, chunks }) => {
-        const expected = whole.split('\n').filter((line) => line.trim() !== '').map((line) => {
-          try {
-            return { value: JSON.parse(line) as unknown }
-          } catch {
-            return { other: line.trim() }
-          }
-        })
-        expect(read(100_000, chunks)).toEqual(expected)
-      }),
+      fc.property(
+        chunked(fc.array(document, { maxLength: 8 }).map((all) => all.map((line) => `${line}\n`).join(''))),
+        ({ whole, chunks }) => {
+          const expected = whole
+            .split('\n')
+            .filter((line) => line.trim() !== '')
+            .map((line) => {
+              try {
+                return { value: JSON.parse(line) as unknown }
+              } catch {
+                return { other: line.trim() }
+              }
+            })
+          expect(read(100_000, chunks)).toEqual(expected)
+        },
+      ),
     )
   })
   it('ends at the first line over the limit: nothing of it or behind it is read, and it is told once', () => {
     fc.assert(
-      fc.property(chunked(fc.tuple(fc.integer({ min: 1, max: 19 }), fc.integer({ min: 21, max: 60 })).map(([short, long]) => `${'1'.repeat(short)}\n${'2'.repeat(long)}\n3\n${'4'.repeat(long)}\n`)), ({ whole, chunks }) => {
-        expect(read(20, chunks)).toEqual([{ value: Number(whole.split('\n')[0]) }, 'too long'])
-      }),
+      fc.property(
+        chunked(
+          fc
+            .tuple(fc.integer({ min: 1, max: 19 }), fc.integer({ min: 21, max: 60 }))
+            .map(([short, long]) => `${'1'.repeat(short)}\n${'2'.repeat(long)}\n3\n${'4'.repeat(long)}\n`),
+        ),
+        ({ whole, chunks }) => {
+          expect(read(20, chunks)).toEqual([{ value: Number(whole.split('\n')[0]) }, 'too long'])
+        },
+      ),
     )
     expect(read(20, [Buffer.from(`${'1'.repeat(20)}\n`)])).toHaveLength(1)
   })

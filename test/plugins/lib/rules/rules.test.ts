@@ -8,37 +8,68 @@ const pattern = (spec: string) => parseRule(`Bash(${spec})`, 'deny', { root: '/'
 
 describe('a rule about a program', () => {
   const layers: ((command: string) => string)[] = [
-    ...['env', 'env -u HOME A=1', 'sudo -u root', 'sudo -nu root --', 'nice -n 3', 'timeout -k 1 5', 'timeout --signal=KILL 5', 'nohup', 'xargs -n 1', 'command', 'exec -a x', 'flock /tmp/l', 'stdbuf -oL', 'setsid', 'busybox'].map((words) => (command: string) => `${words} ${command}`),
+    ...[
+      'env',
+      'env -u HOME A=1',
+      'sudo -u root',
+      'sudo -nu root --',
+      'nice -n 3',
+      'timeout -k 1 5',
+      'timeout --signal=KILL 5',
+      'nohup',
+      'xargs -n 1',
+      'command',
+      'exec -a x',
+      'flock /tmp/l',
+      'stdbuf -oL',
+      'setsid',
+      'busybox',
+    ].map((words) => (command: string) => `${words} ${command}`),
     (command) => `bash -c ${quoted(command)}`,
     (command) => `sh -ec ${quoted(command)} name`,
     (command) => `eval ${quoted(command)}`,
   ]
   const around: ((command: string) => string)[] = [
-    (command) => command, (command) => `true && ${command}`, (command) => `echo $(${command})`, (command) => `cat <(${command})`, (command) => `if true; then ${command}; fi`, (command) => `(cd /; ${command}) | cat`,
-    (command) => `find . -exec ${command} {} +`, (command) => `echo "$(${command})"`,
+    (command) => command,
+    (command) => `true && ${command}`,
+    (command) => `echo $(${command})`,
+    (command) => `cat <(${command})`,
+    (command) => `if true; then ${command}; fi`,
+    (command) => `(cd /; ${command}) | cat`,
+    (command) => `find . -exec ${command} {} +`,
+    (command) => `echo "$(${command})"`,
   ]
 
   it('finds it behind any wrappers and in any part of a line', () => {
     const { hits } = pattern('rm *')
     fc.assert(
-      fc.property(fc.array(fc.constantFrom(...layers), { maxLength: 3 }), fc.constantFrom(...around), fc.constantFrom('rm -rf x', '/bin/rm x', "'r'm x"), (wrappers, place, command) => {
-        const line = place(wrappers.reduce<string>((inner, layer) => layer(inner), command))
-        expect(readCommand(line).commands.some(hits), line).toBe(true)
-      }),
+      fc.property(
+        fc.array(fc.constantFrom(...layers), { maxLength: 3 }),
+        fc.constantFrom(...around),
+        fc.constantFrom('rm -rf x', '/bin/rm x', "'r'm x"),
+        (wrappers, place, command) => {
+          const line = place(wrappers.reduce<string>((inner, layer) => layer(inner), command))
+          expect(readCommand(line).commands.some(hits), line).toBe(true)
+        },
+      ),
       { numRuns: runs(500) },
     )
   })
   it('that allows a command would also deny it, and allows no word that only the shell knows', () => {
     const word = fc.constantFrom('a', 'ab', '*', 'a*', '-r', '$x', '$(a)', '"a"')
     fc.assert(
-      fc.property(fc.array(fc.constantFrom('a', 'ab', '*', 'a*', '-r'), { minLength: 1, maxLength: 4 }), fc.array(word, { minLength: 1, maxLength: 4 }), (spec, words) => {
-        const { hits, covers } = pattern(`p ${spec.join(' ')}`)
-        for (const argv of readCommand(`p ${words.join(' ')}`).commands) {
-          if (!covers(argv)) continue
-          expect(hits(argv)).toBe(true)
-          expect(argv.every(({ kind }) => kind === 'static')).toBe(true)
-        }
-      }),
+      fc.property(
+        fc.array(fc.constantFrom('a', 'ab', '*', 'a*', '-r'), { minLength: 1, maxLength: 4 }),
+        fc.array(word, { minLength: 1, maxLength: 4 }),
+        (spec, words) => {
+          const { hits, covers } = pattern(`p ${spec.join(' ')}`)
+          for (const argv of readCommand(`p ${words.join(' ')}`).commands) {
+            if (!covers(argv)) continue
+            expect(hits(argv)).toBe(true)
+            expect(argv.every(({ kind }) => kind === 'static')).toBe(true)
+          }
+        },
+      ),
       { numRuns: runs(500) },
     )
     expect(readCommand('git push').commands.map(pattern('git *').covers)).toEqual([true])

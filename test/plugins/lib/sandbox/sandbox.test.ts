@@ -14,13 +14,28 @@ beforeEach(() => {
   mkdirSync(join(folder, 'ws'))
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
-const place = (more: object = {}) => steered({ workspace: join(folder, 'ws'), own: join(folder, 'home/.vtcode'), writable: true, cwd: join(folder, 'ws'), shown: [], settings, ...more })
+const place = (more: object = {}) =>
+  steered({
+    workspace: join(folder, 'ws'),
+    own: join(folder, 'home/.vtcode'),
+    writable: true,
+    cwd: join(folder, 'ws'),
+    shown: [],
+    settings,
+    ...more,
+  })
 
 describe('a workspace', () => {
   it('that holds the system, or whose own names are links, is none that a sandbox can be put around', async () => {
-    expect(obstacle({ workspace: '/', own: '/nowhere', writable: true, cwd: '/', shown: [], settings })).toMatchObject({ path: '/', why: expect.stringContaining('the system') })
+    expect(obstacle({ workspace: '/', own: '/nowhere', writable: true, cwd: '/', shown: [], settings })).toMatchObject({
+      path: '/',
+      why: expect.stringContaining('the system'),
+    })
     symlinkSync('/tmp', join(folder, 'ws/.vtcode'))
-    expect(obstacle(await place())).toMatchObject({ path: join(folder, 'ws/.vtcode'), why: expect.stringContaining('symbolic link') })
+    expect(obstacle(await place())).toMatchObject({
+      path: join(folder, 'ws/.vtcode'),
+      why: expect.stringContaining('symbolic link'),
+    })
     rmSync(join(folder, 'ws/.vtcode'))
     expect(obstacle(await place())).toBe(undefined)
   })
@@ -42,8 +57,16 @@ describe.skipIf(none)(`a command in it${none ? ' (SKIPPED: needs bwrap)' : ''}`,
   async function run(script: string, more: object = {}) {
     const found = await sandbox(folder)
     if ('missing' in found) throw new Error(found.missing)
-    const { end, ...launch } = confinedCommand(found.tools, { file: '/bin/sh', args: ['-c', script], cwd: '/', env: { PATH: '/usr/bin:/bin', LD_PRELOAD_X: 'kept' } }, await place(more))
-    const { status, stdout } = spawnSync(launch.file, launch.args, { cwd: launch.cwd, env: launch.env, encoding: 'utf8' })
+    const { end, ...launch } = confinedCommand(
+      found.tools,
+      { file: '/bin/sh', args: ['-c', script], cwd: '/', env: { PATH: '/usr/bin:/bin', LD_PRELOAD_X: 'kept' } },
+      await place(more),
+    )
+    const { status, stdout } = spawnSync(launch.file, launch.args, {
+      cwd: launch.cwd,
+      env: launch.env,
+      encoding: 'utf8',
+    })
     return { stdout, status, ...end(status) }
   }
 
@@ -56,14 +79,30 @@ describe.skipIf(none)(`a command in it${none ? ' (SKIPPED: needs bwrap)' : ''}`,
 
   it('gets the environment that it was given, a home of its own, and nothing that loads code', async () => {
     const { stdout } = await run('env', { home: join(folder, 'home') })
-    const names = stdout.trim().split('\n').map((line) => line.split('=')[0]).sort()
-    expect(names.filter((name) => !['OLDPWD', '_', 'SHLVL'].includes(name!))).toEqual(['HOME', 'LD_PRELOAD_X', 'PATH', 'PWD'])
+    const names = stdout
+      .trim()
+      .split('\n')
+      .map((line) => line.split('=')[0])
+      .sort()
+    expect(names.filter((name) => !['OLDPWD', '_', 'SHLVL'].includes(name!))).toEqual([
+      'HOME',
+      'LD_PRELOAD_X',
+      'PATH',
+      'PWD',
+    ])
     expect(stdout).toContain(`HOME=${join(folder, 'home')}\n`)
   })
 
   it('sees tool folders of the home and no login beside them', async () => {
     const home = join(folder, 'home')
-    for (const name of ['.cargo/bin/tool', '.cargo/credentials.toml', '.m2/settings.xml', '.m2/repository/a.jar', '.nvm/node', '.ssh/id']) {
+    for (const name of [
+      '.cargo/bin/tool',
+      '.cargo/credentials.toml',
+      '.m2/settings.xml',
+      '.m2/repository/a.jar',
+      '.nvm/node',
+      '.ssh/id',
+    ]) {
       mkdirSync(join(home, name, '..'), { recursive: true })
       writeFileSync(join(home, name), 'x')
     }
@@ -76,13 +115,16 @@ describe('a program of the workspace', () => {
   it('makes no sandbox, wherever the process stands and by whatever name PATH leads to it', async () => {
     const [bin, way, before] = [join(folder, 'ws/bin'), join(folder, 'way'), process.env['PATH']]
     mkdirSync(bin)
-    for (const name of ['bwrap', 'prlimit', 'env']) writeFileSync(join(bin, name), `#!/bin/sh\ntouch ${join(folder, 'started')}\n`, { mode: 0o755 })
+    for (const name of ['bwrap', 'prlimit', 'env'])
+      writeFileSync(join(bin, name), `#!/bin/sh\ntouch ${join(folder, 'started')}\n`, { mode: 0o755 })
     symlinkSync(bin, way)
     try {
       for (const path of [bin, way]) {
         process.env['PATH'] = `${path}:${before}`
         const found = await sandbox(join(folder, 'ws'))
-        expect('missing' in found ? [] : Object.values(found.tools).filter((tool) => tool.startsWith(folder))).toEqual([])
+        expect('missing' in found ? [] : Object.values(found.tools).filter((tool) => tool.startsWith(folder))).toEqual(
+          [],
+        )
       }
       expect(existsSync(join(folder, 'started'))).toBe(false)
     } finally {

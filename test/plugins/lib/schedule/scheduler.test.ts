@@ -3,7 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { fc } from '../../../support/property.js'
-import { DueHeap, intervalTiming, Scheduler, TaskStore, type RunEnd, type ScheduledTask } from '../../../../build/plugins/lib/schedule/index.js'
+import {
+  DueHeap,
+  intervalTiming,
+  Scheduler,
+  TaskStore,
+  type RunEnd,
+  type ScheduledTask,
+} from '../../../../build/plugins/lib/schedule/index.js'
 
 const hour = 3_600_000
 const began = Date.parse('2026-06-01T00:00:00Z')
@@ -17,7 +24,15 @@ async function turns(count: number): Promise<void> {
   for (; count > 0; count -= 1) await new Promise((resolve) => setTimeout(resolve, 1))
 }
 /** A home, a clock that the test moves, and runs that end when the test says so, or at once. */
-function scene({ home = mkdtempSync(join(tmpdir(), 'vtcode-schedules-')), end = (): RunEnd | Promise<RunEnd> => ({ status: 'success' }), max_parallel = 4 }: { home?: string; end?: (task: ScheduledTask, signal: AbortSignal) => RunEnd | Promise<RunEnd>; max_parallel?: number } = {}) {
+function scene({
+  home = mkdtempSync(join(tmpdir(), 'vtcode-schedules-')),
+  end = (): RunEnd | Promise<RunEnd> => ({ status: 'success' }),
+  max_parallel = 4,
+}: {
+  home?: string
+  end?: (task: ScheduledTask, signal: AbortSignal) => RunEnd | Promise<RunEnd>
+  max_parallel?: number
+} = {}) {
   folders.push(home)
   const time = { now: began, elapsed: 0 }
   const ran: string[] = []
@@ -25,12 +40,32 @@ function scene({ home = mkdtempSync(join(tmpdir(), 'vtcode-schedules-')), end = 
   const paused: string[] = []
   const make = () =>
     new Scheduler({
-      store, max_parallel, clock: { now: () => time.now, elapsed: () => time.elapsed },
-      run: async (task, claim, signal) => (ran.push(`${task.name} ${claim.base.slice(5, 16)}${claim.attempt === 2 ? ' again' : ''}`), await end(task, signal)),
+      store,
+      max_parallel,
+      clock: { now: () => time.now, elapsed: () => time.elapsed },
+      run: async (task, claim, signal) => (
+        ran.push(`${task.name} ${claim.base.slice(5, 16)}${claim.attempt === 2 ? ' again' : ''}`),
+        await end(task, signal)
+      ),
       ended: (task, _, __, why) => void (why !== undefined && paused.push(`${task.name}: ${why}`)),
     })
   const add = (name: string, more: Partial<ScheduledTask> = {}) =>
-    store.add({ name, workspace: home, workspace_id: '', created_at: new Date(began).toISOString(), enabled: true, schedule: intervalTiming('1h', began), action: { kind: 'reminder', message: name }, overlap: 'skip', catch_up: 'one', catch_up_window_secs: 6 * 3600, timeout_secs: 60, jitter: false, mode: 'auto', ...more })
+    store.add({
+      name,
+      workspace: home,
+      workspace_id: '',
+      created_at: new Date(began).toISOString(),
+      enabled: true,
+      schedule: intervalTiming('1h', began),
+      action: { kind: 'reminder', message: name },
+      overlap: 'skip',
+      catch_up: 'one',
+      catch_up_window_secs: 6 * 3600,
+      timeout_secs: 60,
+      jitter: false,
+      mode: 'auto',
+      ...more,
+    })
   const settle = async (one: Scheduler): Promise<void> => {
     for (let quiet = 0; quiet < 10; quiet = one.busy ? 0 : quiet + 1) await turns(1)
   }
@@ -39,14 +74,24 @@ function scene({ home = mkdtempSync(join(tmpdir(), 'vtcode-schedules-')), end = 
     time.now = began + ms
     time.elapsed += 30_000
     const before = ran.length
-    for (let count = -1; count !== ran.length; ) {
+    for (let count = -1; count !== ran.length;) {
       count = ran.length
       for (const one of serving) one.tick()
       for (const one of serving) await settle(one)
     }
     return ran.slice(before)
   }
-  return { home, time, ran, store, make, add, at, paused, stateOf: (task: ScheduledTask) => store.stateOf(store.read(task.id)!, time.now) }
+  return {
+    home,
+    time,
+    ran,
+    store,
+    make,
+    add,
+    at,
+    paused,
+    stateOf: (task: ScheduledTask) => store.stateOf(store.read(task.id)!, time.now),
+  }
 }
 const base = (hours: number): string => `06-01T${String(hours).padStart(2, '0')}:00`
 
@@ -60,24 +105,47 @@ describe('what is due', () => {
     scheduler.load()
     expect(scheduler.tick()).toBe(began + hour)
     expect((await s.at(hour, scheduler)).sort()).toEqual([`all ${base(1)}`, `none ${base(1)}`, `one ${base(1)}`])
-    expect((await s.at(6 * hour + 120_000, scheduler)).sort()).toEqual([...[2, 3, 4, 5, 6].map((hours) => `all ${base(hours)}`), `one ${base(6)}`])
+    expect((await s.at(6 * hour + 120_000, scheduler)).sort()).toEqual([
+      ...[2, 3, 4, 5, 6].map((hours) => `all ${base(hours)}`),
+      `one ${base(6)}`,
+    ])
     // A clock that goes back has nothing run twice; what comes is what came before.
     expect(await s.at(hour, scheduler)).toEqual([])
     expect(await s.at(-24 * hour, scheduler)).toEqual([])
     expect((await s.at(7 * hour, scheduler)).sort()).toEqual([`all ${base(7)}`, `none ${base(7)}`, `one ${base(7)}`])
     const none = s.store.list().tasks.find(({ name }) => name === 'none')!
-    expect(scheduler.ledger.skippedOf(none.id).map(({ from, reason }) => `${from.slice(5, 16)} ${reason}`).sort()).toEqual([2, 3, 4, 5, 6].map((hours) => `${base(hours)} missed`))
+    expect(
+      scheduler.ledger
+        .skippedOf(none.id)
+        .map(({ from, reason }) => `${from.slice(5, 16)} ${reason}`)
+        .sort(),
+    ).toEqual([2, 3, 4, 5, 6].map((hours) => `${base(hours)} missed`))
   })
 
   it('is at most ten times, not older than the window, and one message for what is older', async () => {
     const s = scene()
-    const all = await s.add('all', { catch_up: 'all', schedule: intervalTiming('1m', began), catch_up_window_secs: 1800 })
+    const all = await s.add('all', {
+      catch_up: 'all',
+      schedule: intervalTiming('1m', began),
+      catch_up_window_secs: 1800,
+    })
     const once = await s.add('once', { schedule: { type: 'one_shot', at: new Date(began + hour).toISOString() } })
     const scheduler = s.make()
     scheduler.load()
-    expect(await s.at(48 * hour, scheduler)).toEqual(Array.from({ length: 10 }, (_, index) => `all ${new Date(began + 48 * hour - (9 - index) * 60_000).toISOString().slice(5, 16)}`))
-    expect(scheduler.ledger.skippedOf(all.id).at(-1)).toEqual({ from: '2026-06-01T00:01:00.000Z', to: '2026-06-02T23:30:00.000Z', reason: 'older than the window' })
-    expect(scheduler.ledger.skippedOf(once.id)).toEqual([{ from: '2026-06-01T01:00:00.000Z', to: '2026-06-02T18:00:00.000Z', reason: 'older than the window' }])
+    expect(await s.at(48 * hour, scheduler)).toEqual(
+      Array.from(
+        { length: 10 },
+        (_, index) => `all ${new Date(began + 48 * hour - (9 - index) * 60_000).toISOString().slice(5, 16)}`,
+      ),
+    )
+    expect(scheduler.ledger.skippedOf(all.id).at(-1)).toEqual({
+      from: '2026-06-01T00:01:00.000Z',
+      to: '2026-06-02T23:30:00.000Z',
+      reason: 'older than the window',
+    })
+    expect(scheduler.ledger.skippedOf(once.id)).toEqual([
+      { from: '2026-06-01T01:00:00.000Z', to: '2026-06-02T18:00:00.000Z', reason: 'older than the window' },
+    ])
     expect(s.stateOf(once)).toMatchObject({ next_base_run_at: null, run_count: 0 })
   })
 
@@ -89,7 +157,10 @@ describe('what is due', () => {
     scheduler.load()
     for (const hours of [1, 2, 3, 4]) await s.at(hours * hour, scheduler)
     expect(s.ran.sort()).toEqual([`once ${base(1)}`, `twice ${base(1)}`, `twice ${base(2)}`])
-    expect([s.stateOf(twice), s.stateOf(once)].map(({ next_run_at, run_count }) => [next_run_at, run_count])).toEqual([[null, 2], [null, 1]])
+    expect([s.stateOf(twice), s.stateOf(once)].map(({ next_run_at, run_count }) => [next_run_at, run_count])).toEqual([
+      [null, 2],
+      [null, 1],
+    ])
   })
 
   it('is paused after five failures in a row, and said; resume owes nothing of the time between', async () => {
@@ -155,14 +226,19 @@ describe('runs beside each other', () => {
       await finish()
       expect(s.ran, overlap).toEqual(wanted.ran.map((hours) => `a ${base(hours)}`))
       const known = scheduler.ledger.runsOf(task.id).map(({ status }) => status)
-      expect(known, overlap).toEqual(overlap === 'cancel_previous' ? ['success', 'success', 'cancelled', 'cancelled'] : known.map(() => 'success'))
+      expect(known, overlap).toEqual(
+        overlap === 'cancel_previous' ? ['success', 'success', 'cancelled', 'cancelled'] : known.map(() => 'success'),
+      )
       await scheduler.stop()
     }
   })
 
   it('of several schedules are at most so many, and a short one does not wait for the long', async () => {
     const gate = gates()
-    const s = scene({ end: (task, signal) => (task.name === 'short' ? { status: 'success' } : gate.end(task, signal)), max_parallel: 3 })
+    const s = scene({
+      end: (task, signal) => (task.name === 'short' ? { status: 'success' } : gate.end(task, signal)),
+      max_parallel: 3,
+    })
     for (const name of ['long', 'longer']) await s.add(name)
     const short = await s.add('short', { schedule: intervalTiming('61m', began) })
     const scheduler = s.make()
@@ -195,7 +271,12 @@ describe('who serves the same schedules', () => {
   })
 
   it('finds the runs of the dead: they are interrupted, and run again once within the window, unless nothing is caught up on', async () => {
-    const dead = { pid: 2 ** 22 + 5, started_at: '1', boot_id: readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(), host: (await import('node:os')).hostname() }
+    const dead = {
+      pid: 2 ** 22 + 5,
+      started_at: '1',
+      boot_id: readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(),
+      host: (await import('node:os')).hostname(),
+    }
     const s = scene({ end: () => new Promise(() => {}) })
     const again = await s.add('again')
     const never = await s.add('never', { catch_up: 'none' })
@@ -206,16 +287,32 @@ describe('who serves the same schedules', () => {
     await turns(40)
     const claims = join(s.store.state, 'claims')
     expect(readdirSync(claims)).toHaveLength(2)
-    for (const name of readdirSync(claims)) writeFileSync(join(claims, name), JSON.stringify({ ...JSON.parse(readFileSync(join(claims, name), 'utf8')), holder: dead }))
+    for (const name of readdirSync(claims))
+      writeFileSync(
+        join(claims, name),
+        JSON.stringify({ ...JSON.parse(readFileSync(join(claims, name), 'utf8')), holder: dead }),
+      )
     // One of them was killed between its claim and the state.
     const state = JSON.parse(readFileSync(join(s.store.state, `${again.id}.json`), 'utf8'))
-    s.store.writeState(again.id, { ...state, next_base_run_at: new Date(began + hour).toISOString(), next_run_at: new Date(began + hour).toISOString() })
+    s.store.writeState(again.id, {
+      ...state,
+      next_base_run_at: new Date(began + hour).toISOString(),
+      next_run_at: new Date(began + hour).toISOString(),
+    })
     const t = scene({ home: s.home })
     const second = t.make()
     t.time.now = began + hour + 60_000
     second.load()
     expect(await t.at(hour + 60_000, second)).toEqual([`again ${base(1)} again`])
-    expect(second.ledger.runsOf(again.id).map(({ status, attempt }) => [status, attempt]).sort()).toEqual([['interrupted', 1], ['success', 2]])
+    expect(
+      second.ledger
+        .runsOf(again.id)
+        .map(({ status, attempt }) => [status, attempt])
+        .sort(),
+    ).toEqual([
+      ['interrupted', 1],
+      ['success', 2],
+    ])
     expect(second.ledger.runsOf(never.id).map(({ status }) => status)).toEqual(['interrupted'])
     expect(readdirSync(claims)).toEqual([])
     expect((await t.at(2 * hour, second)).sort()).toEqual([`again ${base(2)}`, `never ${base(2)}`])
@@ -225,7 +322,8 @@ describe('who serves the same schedules', () => {
     const s = scene()
     const scheduler = s.make()
     const claims = join(s.store.state, 'claims')
-    for (const name of ['0123abcd.4567ef01.json.17', '0123abcd.4567ef02.json.18']) writeFileSync(join(claims, name), '{')
+    for (const name of ['0123abcd.4567ef01.json.17', '0123abcd.4567ef02.json.18'])
+      writeFileSync(join(claims, name), '{')
     const before = new Date(Date.now() - 16 * 60_000)
     utimesSync(join(claims, '0123abcd.4567ef01.json.17'), before, before)
     scheduler.look()
@@ -279,21 +377,28 @@ describe('who serves the same schedules', () => {
 describe('the heap', () => {
   it('gives what is due in the order of time, each id once with its latest time', () => {
     fc.assert(
-      fc.property(fc.array(fc.tuple(fc.integer({ min: 0, max: 40 }), fc.option(fc.integer({ min: 0, max: 1000 }), { nil: undefined })), { maxLength: 300 }), fc.integer({ min: 0, max: 1000 }), (sets, by) => {
-        const heap = new DueHeap()
-        const known = new Map<string, number>()
-        for (const [id, at] of sets) {
-          heap.set(`${id}`, at)
-          if (at === undefined) known.delete(`${id}`)
-          else known.set(`${id}`, at)
-        }
-        const due = [...known].filter(([, at]) => at <= by)
-        const taken = [...heap.take(by)]
-        expect([...taken].sort()).toEqual(due.map(([id]) => id).sort())
-        expect(taken.map((id) => known.get(id))).toEqual(due.map(([, at]) => at).sort((a, b) => a - b))
-        const left = [...known.values()].filter((at) => at > by)
-        expect(heap.next()).toBe(left.length === 0 ? undefined : Math.min(...left))
-      }),
+      fc.property(
+        fc.array(
+          fc.tuple(fc.integer({ min: 0, max: 40 }), fc.option(fc.integer({ min: 0, max: 1000 }), { nil: undefined })),
+          { maxLength: 300 },
+        ),
+        fc.integer({ min: 0, max: 1000 }),
+        (sets, by) => {
+          const heap = new DueHeap()
+          const known = new Map<string, number>()
+          for (const [id, at] of sets) {
+            heap.set(`${id}`, at)
+            if (at === undefined) known.delete(`${id}`)
+            else known.set(`${id}`, at)
+          }
+          const due = [...known].filter(([, at]) => at <= by)
+          const taken = [...heap.take(by)]
+          expect([...taken].sort()).toEqual(due.map(([id]) => id).sort())
+          expect(taken.map((id) => known.get(id))).toEqual(due.map(([, at]) => at).sort((a, b) => a - b))
+          const left = [...known.values()].filter((at) => at > by)
+          expect(heap.next()).toBe(left.length === 0 ? undefined : Math.min(...left))
+        },
+      ),
     )
   })
 })

@@ -1,9 +1,21 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { cronTiming, intervalTiming, jitterOf, nextBase, onceTiming, secondsOf, zoneOf, type Timing } from '../../../../build/plugins/lib/schedule/index.js'
+import {
+  cronTiming,
+  intervalTiming,
+  jitterOf,
+  nextBase,
+  onceTiming,
+  secondsOf,
+  zoneOf,
+  type Timing,
+} from '../../../../build/plugins/lib/schedule/index.js'
 
 /** Made by another program from the rules of docs/schedules.md and the table of time zones: per zone the days on which the clock changes in 2026 and 2027, and what follows half an hour before them. */
-const table = JSON.parse(readFileSync(new URL('../../../fixtures/schedules.json', import.meta.url), 'utf8')) as Record<string, { from: string[]; expressions: Record<string, string[][]> }>
+const table = JSON.parse(readFileSync(new URL('../../../fixtures/schedules.json', import.meta.url), 'utf8')) as Record<
+  string,
+  { from: string[]; expressions: Record<string, string[][]> }
+>
 const codeOf = (run: () => unknown): string => {
   try {
     return `no error: ${JSON.stringify(run())}`
@@ -22,18 +34,34 @@ describe('a cron expression', () => {
       for (const [expression, rows] of Object.entries(expressions))
         for (const [index, wanted] of rows.entries()) {
           let at = Date.parse(from[index]!)
-          const found = wanted.map(() => new Date((at = nextBase({ type: 'cron5', expression, tz }, at)!)).toISOString().replace(':00.000Z', 'Z'))
+          const found = wanted.map(() =>
+            new Date((at = nextBase({ type: 'cron5', expression, tz }, at)!)).toISOString().replace(':00.000Z', 'Z'),
+          )
           asked += 1
-          if (found.join() !== wanted.join()) wrong.push(`${tz} ${expression} from ${from[index]}: ${found.join(' ')}, not ${wanted.join(' ')}`)
+          if (found.join() !== wanted.join())
+            wrong.push(`${tz} ${expression} from ${from[index]}: ${found.join(' ')}, not ${wanted.join(' ')}`)
         }
     expect([Object.keys(table).length, asked]).toEqual([4, 640])
     expect(wrong).toEqual([])
   })
   it('that is none is refused with the reason and an example', () => {
     const bad: [string, RegExp][] = [
-      ['', /has 0 fields/], ['* * * *', /has 4 fields/], ['* * * * * *', /has 6 fields/], ['every monday', /has 2 fields/], ['2026-01-01T00:00:00', /has 1 fields/],
-      ['60 * * * *', /minute: 60/], ['0 24 * * *', /hour: 24/], ['0 0 32 * *', /day: 32/], ['0 0 * 13 *', /month: 13/], ['0 9 * * 8', /dayOfWeek: 8/],
-      ['*/0 * * * *', /stepping/], ['5-1 * * * *', /larger/], ['1,2,, * * * *', /empty/], ['H * * * *', /illegal/], ['@reboot', /reboot/], ['0 0 30 2 *', /names no day/],
+      ['', /has 0 fields/],
+      ['* * * *', /has 4 fields/],
+      ['* * * * * *', /has 6 fields/],
+      ['every monday', /has 2 fields/],
+      ['2026-01-01T00:00:00', /has 1 fields/],
+      ['60 * * * *', /minute: 60/],
+      ['0 24 * * *', /hour: 24/],
+      ['0 0 32 * *', /day: 32/],
+      ['0 0 * 13 *', /month: 13/],
+      ['0 9 * * 8', /dayOfWeek: 8/],
+      ['*/0 * * * *', /stepping/],
+      ['5-1 * * * *', /larger/],
+      ['1,2,, * * * *', /empty/],
+      ['H * * * *', /illegal/],
+      ['@reboot', /reboot/],
+      ['0 0 30 2 *', /names no day/],
     ]
     for (const [expression, reason] of bad) {
       const told = codeOf(() => cronTiming(expression, 'UTC', now))
@@ -48,12 +76,26 @@ describe('the other times', () => {
   it('are an interval counted from its anchor, so that nothing drifts', () => {
     const timing = intervalTiming('7m', now)
     expect(timing).toEqual({ type: 'fixed_interval', seconds: 420, anchor: '2026-01-01T12:00:00.000Z' })
-    expect([now - 5, now, now + 1, now + 420_000, now + 999_999].map((at) => (nextBase(timing, at)! - now) / 1000)).toEqual([420, 420, 420, 840, 1260])
-    expect(['90s', '2h', '1d', '7', '1w', '-5m'].map(secondsOf)).toEqual([90, 7200, 86_400, undefined, undefined, undefined])
-    for (const bad of ['30s', '367d', 'often', '']) expect(codeOf(() => intervalTiming(bad, now)), bad).toMatch(/^VT_SCHED_BAD_EXPRESSION.*--every 10m/)
+    expect(
+      [now - 5, now, now + 1, now + 420_000, now + 999_999].map((at) => (nextBase(timing, at)! - now) / 1000),
+    ).toEqual([420, 420, 420, 840, 1260])
+    expect(['90s', '2h', '1d', '7', '1w', '-5m'].map(secondsOf)).toEqual([
+      90,
+      7200,
+      86_400,
+      undefined,
+      undefined,
+      undefined,
+    ])
+    for (const bad of ['30s', '367d', 'often', ''])
+      expect(
+        codeOf(() => intervalTiming(bad, now)),
+        bad,
+      ).toMatch(/^VT_SCHED_BAD_EXPRESSION.*--every 10m/)
   })
   it('are an instant, or a time in a zone, which the clock of that zone may skip or repeat', () => {
-    const at = (text: string, tz: string, from = now): string => (onceTiming(text, tz, from) as Extract<Timing, { type: 'one_shot' }>).at
+    const at = (text: string, tz: string, from = now): string =>
+      (onceTiming(text, tz, from) as Extract<Timing, { type: 'one_shot' }>).at
     expect(at('2027-01-31T09:00:00+01:00', 'UTC')).toBe('2027-01-31T08:00:00.000Z')
     expect(at('2027-01-31 09:00', 'Asia/Kolkata')).toBe('2027-01-31T03:30:00.000Z')
     expect(at('18:30', 'Europe/Berlin')).toBe('2026-01-01T17:30:00.000Z')
@@ -61,7 +103,19 @@ describe('the other times', () => {
     expect(at('2026-03-08 02:30', 'America/New_York')).toBe('2026-03-08T07:00:00.000Z')
     expect(at('2026-11-01 01:30', 'America/New_York')).toBe('2026-11-01T05:30:00.000Z')
     expect(at('2028-02-29 23:59', 'Pacific/Kiritimati')).toBe('2028-02-29T09:59:00.000Z')
-    for (const bad of ['tomorrow', '24:00', '2026-02-30 10:00', '2027-13-01 10:00', '2027-01-01T10:00:00', '2025-12-31T00:00:00Z', '']) expect(codeOf(() => at(bad, 'UTC')), bad).toMatch(/^VT_SCHED_BAD_EXPRESSION/)
+    for (const bad of [
+      'tomorrow',
+      '24:00',
+      '2026-02-30 10:00',
+      '2027-13-01 10:00',
+      '2027-01-01T10:00:00',
+      '2025-12-31T00:00:00Z',
+      '',
+    ])
+      expect(
+        codeOf(() => at(bad, 'UTC')),
+        bad,
+      ).toMatch(/^VT_SCHED_BAD_EXPRESSION/)
   })
   it('are read in a zone that exists', () => {
     expect(zoneOf('europe/berlin')).toBe('Europe/Berlin')
@@ -71,7 +125,8 @@ describe('the other times', () => {
 })
 
 describe('jitter', () => {
-  const of = (schedule: Timing, base: number, id = 'aaaaaaaa', jitter = true): number => jitterOf({ id, jitter, schedule }, base)
+  const of = (schedule: Timing, base: number, id = 'aaaaaaaa', jitter = true): number =>
+    jitterOf({ id, jitter, schedule }, base)
   const hourly: Timing = { type: 'fixed_interval', seconds: 3600, anchor: new Date(now).toISOString() }
   const yearly: Timing = { type: 'cron5', expression: '0 0 1 1 *', tz: 'UTC' }
   it('is the same whenever it is asked, another for another schedule, and at most a tenth of the period and 15 minutes', () => {
@@ -82,7 +137,9 @@ describe('jitter', () => {
     expect(Math.max(...all)).toBeLessThanOrEqual(360_000)
     expect(Math.max(...all) - Math.min(...all)).toBeGreaterThan(300_000)
     expect(of(hourly, now, 'bbbbbbbb')).not.toBe(of(hourly, now))
-    expect(Math.max(...Array.from({ length: 200 }, (_, index) => of(yearly, now, `${index}`)))).toBeLessThanOrEqual(900_000)
+    expect(Math.max(...Array.from({ length: 200 }, (_, index) => of(yearly, now, `${index}`)))).toBeLessThanOrEqual(
+      900_000,
+    )
   })
   it('brings a single time on the half hour up to 90 s forward, moves no other, and nothing at all when it is off', () => {
     const once = (base: number): number => of({ type: 'one_shot', at: new Date(base).toISOString() }, base)

@@ -7,10 +7,68 @@ const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 const texts = (command: string | string[]) => readCommand(command).commands.map((argv) => argv.map(({ text }) => text))
 
 const bits = [
-  'git', 'rm', 'env', 'bash -c', 'sudo -u', 'xargs', 'find', '-exec', 'eval', 'x=1', '$x', '${x:-y}', '$(', ')', '`', '((', '))', '[[', ']]', '{', '}', '<(', '<<E', '\nE\n', '<', '>', '>>', '2>&1', '|', '||', '&&', '&', ';', ';;', 'case', 'in',
-  'esac', 'if', 'then', 'fi', 'for', 'do', 'done', '!', "'", '"', "$'", '\\', '\n', '#', '~', '*', '?', '[a-', 'é', '\u200b', '\u0000', '；',
+  'git',
+  'rm',
+  'env',
+  'bash -c',
+  'sudo -u',
+  'xargs',
+  'find',
+  '-exec',
+  'eval',
+  'x=1',
+  '$x',
+  '${x:-y}',
+  '$(',
+  ')',
+  '`',
+  '((',
+  '))',
+  '[[',
+  ']]',
+  '{',
+  '}',
+  '<(',
+  '<<E',
+  '\nE\n',
+  '<',
+  '>',
+  '>>',
+  '2>&1',
+  '|',
+  '||',
+  '&&',
+  '&',
+  ';',
+  ';;',
+  'case',
+  'in',
+  'esac',
+  'if',
+  'then',
+  'fi',
+  'for',
+  'do',
+  'done',
+  '!',
+  "'",
+  '"',
+  "$'",
+  '\\',
+  '\n',
+  '#',
+  '~',
+  '*',
+  '?',
+  '[a-',
+  'é',
+  '\u200b',
+  '\u0000',
+  '；',
 ]
-const script = fc.array(fc.constantFrom(...bits), { maxLength: 14 }).chain((parts) => fc.constantFrom('', ' ').map((space) => parts.join(space)))
+const script = fc
+  .array(fc.constantFrom(...bits), { maxLength: 14 })
+  .chain((parts) => fc.constantFrom('', ' ').map((space) => parts.join(space)))
 
 describe('a command line', () => {
   it('is read whatever it is: nothing throws, and every command in it has a program', () => {
@@ -22,7 +80,33 @@ describe('a command line', () => {
     )
   })
   it('has the words that bash makes of it, as far as they are called static', () => {
-    const word = fc.array(fc.constantFrom('a', 'b', '-', "'", '"', '\\', ' ', "'a b'", '"a b"', '\\ ', "\\'", '\\"', '$', '{', '}', ',', '#', '=', '~', "$'a'"), { maxLength: 10 }).map((parts) => parts.join(''))
+    const word = fc
+      .array(
+        fc.constantFrom(
+          'a',
+          'b',
+          '-',
+          "'",
+          '"',
+          '\\',
+          ' ',
+          "'a b'",
+          '"a b"',
+          '\\ ',
+          "\\'",
+          '\\"',
+          '$',
+          '{',
+          '}',
+          ',',
+          '#',
+          '=',
+          '~',
+          "$'a'",
+        ),
+        { maxLength: 10 },
+      )
+      .map((parts) => parts.join(''))
     let compared = 0
     fc.assert(
       fc.property(word, (words) => {
@@ -39,11 +123,16 @@ describe('a command line', () => {
   })
   it('is not called static where bash puts the home into a word, or makes several of it', () => {
     const kinds = (word: string) => readCommand(`dd ${word}`).commands.map((argv) => argv[1]!.kind)
-    for (const word of ['~', 'if=~/x', 'if+=~', 'path=a:~/x', 'a{},}', '{a},}', '{a}..b}']) expect(kinds(word), word).toEqual(['dynamic'])
-    for (const word of ["'~'", "if='~/x'", 'if=\\~/x', 'a~', 'a:~', '{}', 'HEAD@{1}', "'{a,b}'", '\\{a,b}']) expect(kinds(word), word).toEqual(['static'])
+    for (const word of ['~', 'if=~/x', 'if+=~', 'path=a:~/x', 'a{},}', '{a},}', '{a}..b}'])
+      expect(kinds(word), word).toEqual(['dynamic'])
+    for (const word of ["'~'", "if='~/x'", 'if=\\~/x', 'a~', 'a:~', '{}', 'HEAD@{1}', "'{a,b}'", '\\{a,b}'])
+      expect(kinds(word), word).toEqual(['static'])
   })
   it('of quoted words, and a list of words, are those words', () => {
-    const plain = fc.string({ unit: fc.constantFrom('a', ' ', '"', "'", '$', '`', '\\', '*', '|', ';', '~', '\n'), maxLength: 8 })
+    const plain = fc.string({
+      unit: fc.constantFrom('a', ' ', '"', "'", '$', '`', '\\', '*', '|', ';', '~', '\n'),
+      maxLength: 8,
+    })
     fc.assert(
       fc.property(fc.array(plain, { maxLength: 4 }), (words) => {
         const wanted = [['program', ...words]]

@@ -16,7 +16,34 @@ const says = (text: string, folder?: string) => verdict(text, folder).complaints
 
 describe('the verdict on a skill', () => {
   it('is given on any text, with lines that are in it, and what is valid has no complaint', () => {
-    const bits = fc.constantFrom('---', '\n', 'name: demo', 'description: x', 'description: ', ': ', '- ', '{', '}', '&a', '*a', '!t ', '"', "'", '|', '>', '#', '\t', '  ', 'metadata:', 'é', '\u0000', '\ufeff', '? ', '%', '@')
+    const bits = fc.constantFrom(
+      '---',
+      '\n',
+      'name: demo',
+      'description: x',
+      'description: ',
+      ': ',
+      '- ',
+      '{',
+      '}',
+      '&a',
+      '*a',
+      '!t ',
+      '"',
+      "'",
+      '|',
+      '>',
+      '#',
+      '\t',
+      '  ',
+      'metadata:',
+      'é',
+      '\u0000',
+      '\ufeff',
+      '? ',
+      '%',
+      '@',
+    )
     fc.assert(
       fc.property(fc.array(bits, { maxLength: 14 }), fc.boolean(), (parts, framed) => {
         const text = framed ? `---\nname: demo\n${parts.join('')}\n---\n` : parts.join('')
@@ -29,24 +56,42 @@ describe('the verdict on a skill', () => {
     )
   })
   it('on a name is that of the open format', () => {
-    const name = fc.string({ unit: fc.constantFrom('a', 'z', '0', '-', 'A', '_', 'é', '.', ' '), minLength: 1, maxLength: 5 })
+    const name = fc.string({
+      unit: fc.constantFrom('a', 'z', '0', '-', 'A', '_', 'é', '.', ' '),
+      minLength: 1,
+      maxLength: 5,
+    })
     fc.assert(
-      fc.property(name.filter((text) => !/^\s|\s$|^\.+$/.test(text)), (name) => {
-        const valid = /^[a-z0-9é]+(-[a-z0-9é]+)*$/.test(name)
-        expect([name, says(`---\nname: "${name}"\ndescription: x\n---\n`, name).length === 0]).toEqual([name, valid])
-      }),
+      fc.property(
+        name.filter((text) => !/^\s|\s$|^\.+$/.test(text)),
+        (name) => {
+          const valid = /^[a-z0-9é]+(-[a-z0-9é]+)*$/.test(name)
+          expect([name, says(`---\nname: "${name}"\ndescription: x\n---\n`, name).length === 0]).toEqual([name, valid])
+        },
+      ),
     )
-    expect(says('---\nname: other\ndescription: x\n---\n')).toEqual(["Directory name 'demo' must match skill name 'other'"])
+    expect(says('---\nname: other\ndescription: x\n---\n')).toEqual([
+      "Directory name 'demo' must match skill name 'other'",
+    ])
     const long = 'a'.repeat(65)
-    expect([says(`---\nname: ${long}\ndescription: x\n---\n`, long), says(`---\nname: ${long.slice(1)}\ndescription: x\n---\n`, long.slice(1))]).toEqual([[`Skill name '${long}' exceeds 64 character limit (65 chars)`], []])
+    expect([
+      says(`---\nname: ${long}\ndescription: x\n---\n`, long),
+      says(`---\nname: ${long.slice(1)}\ndescription: x\n---\n`, long.slice(1)),
+    ]).toEqual([[`Skill name '${long}' exceeds 64 character limit (65 chars)`], []])
   })
   it('says every complaint, each with its line', () => {
     const text = `---\nname: Demo\nextra: 1\ndescription: ${'x'.repeat(1025)}\ncompatibility: ${'y'.repeat(501)}\n---\n`
     expect(verdict(text).complaints.map(({ line, message }) => [line, message.slice(0, 30)])).toEqual([
-      [3, 'Unexpected fields in frontmatt'], [2, "Skill name 'Demo' must be lowe"], [2, "Directory name 'demo' must mat"], [4, 'Description exceeds 1024 chara'], [5, 'Compatibility exceeds 500 char'],
+      [3, 'Unexpected fields in frontmatt'],
+      [2, "Skill name 'Demo' must be lowe"],
+      [2, "Directory name 'demo' must mat"],
+      [4, 'Description exceeds 1024 chara'],
+      [5, 'Compatibility exceeds 500 char'],
     ])
     expect([says('name: demo'), says('---\nname: demo'), says('---\n- a\n---\n')].flat()).toEqual([
-      'SKILL.md must start with YAML frontmatter (---)', 'SKILL.md frontmatter not properly closed with ---', 'SKILL.md frontmatter must be a YAML mapping',
+      'SKILL.md must start with YAML frontmatter (---)',
+      'SKILL.md frontmatter not properly closed with ---',
+      'SKILL.md frontmatter must be a YAML mapping',
     ])
     expect(verdict(Buffer.from([0x2d, 0x2d, 0x2d, 0xff])).complaints).toEqual([{ message: 'SKILL.md is not UTF-8' }])
     expect(validateSkill(join(place, 'none')).complaints[0]!.message).toContain('Path does not exist')

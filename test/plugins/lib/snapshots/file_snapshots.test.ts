@@ -16,7 +16,11 @@ it('what a command does to files that were copied before it is told, and taken b
     writeFileSync(join(made.root, 'a.txt'), 'other\n')
     rmSync(join(made.root, 'b.txt'))
     writeFileSync(join(made.root, 'new.txt'), 'new\n')
-    expect(await watch.compare('c1', ['new.txt'])).toEqual([{ path: 'a.txt', kind: 'update' }, { path: 'b.txt', kind: 'delete' }, { path: 'new.txt', kind: 'add' }])
+    expect(await watch.compare('c1', ['new.txt'])).toEqual([
+      { path: 'a.txt', kind: 'update' },
+      { path: 'b.txt', kind: 'delete' },
+      { path: 'new.txt', kind: 'add' },
+    ])
     await undo(workspace, (await latestOf(workspace, 's1'))!)
     expect([await made.read('a.txt'), await made.read('b.txt')]).toEqual(['a\n', 'b\n'])
     expect(await workspace.stat('new.txt')).toBeUndefined()

@@ -1,5 +1,15 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, linkSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -10,7 +20,8 @@ import { openSpool, ownFolder, readOwn, spool, spooled, TokenStore } from '../..
 const folder = () => mkdtempSync(join(tmpdir(), 'state-'))
 const home = join(process.env['HOME']!, '.vtcode')
 const modeOf = (path: string) => statSync(path).mode & 0o777
-const contextOf = (workspace: Awaited<ReturnType<typeof openWorkspace>>, id: string) => ({ workspace, session: { id, onClose: () => {} } }) as unknown as Parameters<typeof openSpool>[0]
+const contextOf = (workspace: Awaited<ReturnType<typeof openWorkspace>>, id: string) =>
+  ({ workspace, session: { id, onClose: () => {} } }) as unknown as Parameters<typeof openSpool>[0]
 
 describe('a file of our own', () => {
   it('is read where it is one; a link, a pipe, a folder or a device is refused and not waited for', async () => {
@@ -22,7 +33,13 @@ describe('a file of our own', () => {
     mkdirSync(at('folder'))
     spawnSync('mkfifo', [at('pipe')])
     expect([await readOwn(at('file')), await readOwn(at('none'))]).toEqual(['text', undefined])
-    for (const [name, why] of [['link', 'a link'], ['dangling', 'a link'], ['pipe', 'no regular file'], ['folder', 'no regular file'], ['../../../../../../../../dev/null', 'no regular file']] as const) {
+    for (const [name, why] of [
+      ['link', 'a link'],
+      ['dangling', 'a link'],
+      ['pipe', 'no regular file'],
+      ['folder', 'no regular file'],
+      ['../../../../../../../../dev/null', 'no regular file'],
+    ] as const) {
       await expect(readOwn(join(place, name)), name).rejects.toThrow(why)
     }
   })
@@ -31,7 +48,11 @@ describe('a file of our own', () => {
     const workspace = await openWorkspace(root, { home })
     await using first = await ownFolder(workspace, '.vtcode/spool')
     expect(first.resolved).toBe('.vtcode/spool')
-    expect([modeOf(join(root, '.vtcode')), modeOf(join(root, '.vtcode/spool')), readFileSync(join(root, '.vtcode/spool/.gitignore'), 'utf8')]).toEqual([0o700, 0o700, '*\n'])
+    expect([
+      modeOf(join(root, '.vtcode')),
+      modeOf(join(root, '.vtcode/spool')),
+      readFileSync(join(root, '.vtcode/spool/.gitignore'), 'utf8'),
+    ]).toEqual([0o700, 0o700, '*\n'])
     symlinkSync('spool', join(root, '.vtcode/inside'))
     await expect(ownFolder(workspace, '.vtcode/inside')).rejects.toMatchObject({ name: 'VT_PATH_OUTSIDE' })
     symlinkSync(outside, join(root, '.vtcode/away'))
@@ -56,8 +77,13 @@ describe('a text that is put aside', () => {
       expect(path).toMatch(/^\.vtcode\/spool\/[\w-]+\.txt$/)
       expect([readFileSync(join(root, path), 'utf8'), modeOf(join(root, path))]).toEqual([text, 0o600])
     }
-    const pathsOf = (session: string) => written.filter(([owner]) => owner === session).map(([, path]) => path).sort()
-    for (const session of ['ses_1', 'ses_1-2', 'ses_../../x']) expect((await spooled(workspace, session)).map(({ path }) => path).sort()).toEqual(pathsOf(session))
+    const pathsOf = (session: string) =>
+      written
+        .filter(([owner]) => owner === session)
+        .map(([, path]) => path)
+        .sort()
+    for (const session of ['ses_1', 'ses_1-2', 'ses_../../x'])
+      expect((await spooled(workspace, session)).map(({ path }) => path).sort()).toEqual(pathsOf(session))
     expect((await spooled(workspace)).length).toBe(written.length)
   })
   it('grows as it is written, and what was written can be put right', async () => {
@@ -72,7 +98,7 @@ describe('a text that is put aside', () => {
   })
 })
 
-it('a temporary folder is this process\'s; those of processes that are gone go with the next one', () => {
+it("a temporary folder is this process's; those of processes that are gone go with the next one", () => {
   const before = process.env['TMPDIR']
   const [place, other] = [folder(), folder()]
   process.env['TMPDIR'] = place
@@ -81,12 +107,21 @@ it('a temporary folder is this process\'s; those of processes that are gone go w
     const [, realm] = /^vtcode-first-\d+-([0-9a-f]{8})-\w{6}$/.exec(tempFolder('first').slice(place.length + 1)) ?? []
     // The sweep is once for each place, so another place shows it.
     process.env['TMPDIR'] = other
-    const names = { gone: `vtcode-code-${gone}-${realm}-abcdef`, alive: `vtcode-code-${process.pid}-${realm}-abcdef`, elsewhere: `vtcode-code-${gone}-00000000-abcdef`, foreign: `other-code-${gone}-${realm}-abcdef` }
+    const names = {
+      gone: `vtcode-code-${gone}-${realm}-abcdef`,
+      alive: `vtcode-code-${process.pid}-${realm}-abcdef`,
+      elsewhere: `vtcode-code-${gone}-00000000-abcdef`,
+      foreign: `other-code-${gone}-${realm}-abcdef`,
+    }
     for (const name of Object.values(names)) mkdirSync(join(other, name))
     symlinkSync(place, join(other, `vtcode-link-${gone}-${realm}-abcdef`))
     const made = tempFolder('second')
     expect(modeOf(made)).toBe(0o700)
-    expect(Object.entries(names).filter(([, name]) => existsSync(join(other, name))).map(([which]) => which)).toEqual(['alive', 'elsewhere', 'foreign'])
+    expect(
+      Object.entries(names)
+        .filter(([, name]) => existsSync(join(other, name)))
+        .map(([which]) => which),
+    ).toEqual(['alive', 'elsewhere', 'foreign'])
     expect(readdirSync(place)).toHaveLength(1)
   } finally {
     process.env['TMPDIR'] = before
@@ -95,7 +130,8 @@ it('a temporary folder is this process\'s; those of processes that are gone go w
 
 it('what a sign-in was granted is kept for that server only, for this user only, and nothing damaged is read', () => {
   const home = folder()
-  const store = (to: string) => new TokenStore<{ access_token: string }>(home, 'mcp-logins', { to, digits: 16 }, 'a server')
+  const store = (to: string) =>
+    new TokenStore<{ access_token: string }>(home, 'mcp-logins', { to, digits: 16 }, 'a server')
   store('https://a/').write({ access_token: 'secret-of-a' })
   expect([store('https://a/').read(), store('https://b/').read()]).toEqual([{ access_token: 'secret-of-a' }, undefined])
   const [name] = readdirSync(join(home, 'mcp-logins'))

@@ -5,18 +5,80 @@ import { describe, expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
 import { judgeName, judgePath, steeringPaths } from '../../../../build/plugins/lib/steering/index.js'
 
-const git = (cwd: string, ...args: string[]): void => void execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.c', '-c', 'protocol.file.allow=always', '-c', 'init.defaultBranch=main', ...args], { cwd, stdio: 'pipe' })
+const git = (cwd: string, ...args: string[]): void =>
+  void execFileSync(
+    'git',
+    [
+      '-c',
+      'user.name=a',
+      '-c',
+      'user.email=a@b.c',
+      '-c',
+      'protocol.file.allow=always',
+      '-c',
+      'init.defaultBranch=main',
+      ...args,
+    ],
+    { cwd, stdio: 'pipe' },
+  )
 
 describe('what steers programs', () => {
   it('is known by its name, however it is spelled, and its neighbours are not', () => {
-    for (const path of ['.git', 'a/.GIT/x', '.vtcode', '.vtcode/plans', '.VTCODE/x', '.git./hooks/x', '.git /config', 'a/GIT~1/config', '.git::$INDEX_ALLOCATION/config', '.vtcode. ./x', 'vtcode~1/x']) expect([path, judgeName(path)?.verdict]).toEqual([path, 'deny'])
-    for (const path of ['.Husky', '.husky./pre-commit', 'x/.ENVRC', '.ｖｓｃｏｄｅ/a', '.v\u200dscode/a', 'a/.vtcode/x', '.config/zed/settings.json']) expect([path, judgeName(path)?.verdict]).toEqual([path, 'ask'])
-    for (const path of ['.', '.github/x', '.gitignore', 'a.git/x', '.git-blame-ignore-revs', 'git~2x', 'a ', '...', 'notes: git', '.vtcode/plans/a', '.config/other', 'git', 'vscode']) expect([path, judgeName(path)]).toEqual([path, undefined])
-    expect(judgeName('.cursor/mcp.json')).toEqual({ verdict: 'ask', path: '.cursor/mcp.json', reason: "'.cursor/mcp.json' decides what other programs run: it steers Cursor." })
+    for (const path of [
+      '.git',
+      'a/.GIT/x',
+      '.vtcode',
+      '.vtcode/plans',
+      '.VTCODE/x',
+      '.git./hooks/x',
+      '.git /config',
+      'a/GIT~1/config',
+      '.git::$INDEX_ALLOCATION/config',
+      '.vtcode. ./x',
+      'vtcode~1/x',
+    ])
+      expect([path, judgeName(path)?.verdict]).toEqual([path, 'deny'])
+    for (const path of [
+      '.Husky',
+      '.husky./pre-commit',
+      'x/.ENVRC',
+      '.ｖｓｃｏｄｅ/a',
+      '.v\u200dscode/a',
+      'a/.vtcode/x',
+      '.config/zed/settings.json',
+    ])
+      expect([path, judgeName(path)?.verdict]).toEqual([path, 'ask'])
+    for (const path of [
+      '.',
+      '.github/x',
+      '.gitignore',
+      'a.git/x',
+      '.git-blame-ignore-revs',
+      'git~2x',
+      'a ',
+      '...',
+      'notes: git',
+      '.vtcode/plans/a',
+      '.config/other',
+      'git',
+      'vscode',
+    ])
+      expect([path, judgeName(path)]).toEqual([path, undefined])
+    expect(judgeName('.cursor/mcp.json')).toEqual({
+      verdict: 'ask',
+      path: '.cursor/mcp.json',
+      reason: "'.cursor/mcp.json' decides what other programs run: it steers Cursor.",
+    })
   })
 
   it('is kept by the sandbox where it lies, and what git itself changes is not', async () => {
-    await using made = await tempWorkspace({ 'plain/a': '', '.vscode/tasks.json': '', '.vtcode/plans/a.md': '', 'pkg/one/.envrc': '', 'node_modules/x/.vscode/a': '' })
+    await using made = await tempWorkspace({
+      'plain/a': '',
+      '.vscode/tasks.json': '',
+      '.vtcode/plans/a.md': '',
+      'pkg/one/.envrc': '',
+      'node_modules/x/.vscode/a': '',
+    })
     const { root } = made
     git(root, 'init', '-q', 'plain')
     git(join(root, 'plain'), 'commit', '-q', '--allow-empty', '-m', 'one')
@@ -29,16 +91,50 @@ describe('what steers programs', () => {
     git(join(root, 'outer'), 'submodule', '--quiet', 'add', join(root, 'plain'), 'deep/lib')
     const found = await steeringPaths(made)
     const readOnly = found.readOnly.map((path) => relative(root, path))
-    expect(readOnly).toEqual(expect.arrayContaining([
-      '.vscode', '.vtcode', 'pkg/one/.envrc', 'pkg/hooks', '.git/config', 'tree/.git', 'outer/deep/lib/.git', 'outer/.gitmodules',
-      'plain/.git/config', 'plain/.git/hooks', 'plain/.git/info', 'store/config', 'store/hooks', 'store/worktrees/x/commondir'.replace('/x/', '/tree/'), 'store/worktrees/tree/gitdir',
-      'outer/.git/config', 'outer/.git/modules/deep/lib/config', 'outer/.git/modules/deep/lib/hooks',
-    ]))
-    expect(readOnly.filter((path) => /(^|\/)(HEAD|index|objects|refs|logs|packed-refs|COMMIT_EDITMSG|ORIG_HEAD|modules|worktrees|\.git)$/.test(path))).toEqual(['tree/.git', 'outer/deep/lib/.git'])
+    expect(readOnly).toEqual(
+      expect.arrayContaining([
+        '.vscode',
+        '.vtcode',
+        'pkg/one/.envrc',
+        'pkg/hooks',
+        '.git/config',
+        'tree/.git',
+        'outer/deep/lib/.git',
+        'outer/.gitmodules',
+        'plain/.git/config',
+        'plain/.git/hooks',
+        'plain/.git/info',
+        'store/config',
+        'store/hooks',
+        'store/worktrees/x/commondir'.replace('/x/', '/tree/'),
+        'store/worktrees/tree/gitdir',
+        'outer/.git/config',
+        'outer/.git/modules/deep/lib/config',
+        'outer/.git/modules/deep/lib/hooks',
+      ]),
+    )
+    expect(
+      readOnly.filter((path) =>
+        /(^|\/)(HEAD|index|objects|refs|logs|packed-refs|COMMIT_EDITMSG|ORIG_HEAD|modules|worktrees|\.git)$/.test(path),
+      ),
+    ).toEqual(['tree/.git', 'outer/deep/lib/.git'])
     expect(readOnly.filter((path) => path.startsWith('node_modules'))).toEqual([])
     expect(found.writable).toEqual([join(root, '.vtcode/plans')])
-    expect(found.absent).toEqual(expect.arrayContaining([join(root, '.mcp.json'), join(root, 'plain/.git/commondir'), join(root, 'plain/.git/config.worktree'), join(root, 'store/objects/info/alternates')]))
-    expect(found.gitFolders).toEqual(expect.arrayContaining(['plain/.git', 'store', 'store/worktrees/tree', 'outer/.git', 'outer/.git/modules/deep/lib'].map((path) => join(root, path))))
+    expect(found.absent).toEqual(
+      expect.arrayContaining([
+        join(root, '.mcp.json'),
+        join(root, 'plain/.git/commondir'),
+        join(root, 'plain/.git/config.worktree'),
+        join(root, 'store/objects/info/alternates'),
+      ]),
+    )
+    expect(found.gitFolders).toEqual(
+      expect.arrayContaining(
+        ['plain/.git', 'store', 'store/worktrees/tree', 'outer/.git', 'outer/.git/modules/deep/lib'].map((path) =>
+          join(root, path),
+        ),
+      ),
+    )
   })
 
   it('is told where it is a link, with what the link leads to, and where it lies outside', async () => {
@@ -50,7 +146,14 @@ describe('what steers programs', () => {
     git(other.root, 'worktree', 'add', '-q', join(made.root, 'tree'), '-b', 'x')
     const found = await steeringPaths(made)
     expect(found.links).toEqual([join(made.root, '.husky')])
-    expect(found.readOnly).toEqual(expect.arrayContaining([join(made.root, 'elsewhere'), join(made.root, 'tree/.git'), join(other.root, '.git/config'), join(other.root, '.git/hooks')]))
+    expect(found.readOnly).toEqual(
+      expect.arrayContaining([
+        join(made.root, 'elsewhere'),
+        join(made.root, 'tree/.git'),
+        join(other.root, '.git/config'),
+        join(other.root, '.git/hooks'),
+      ]),
+    )
     expect(found.gitFolders).toEqual([join(other.root, '.git/worktrees/tree'), join(other.root, '.git')])
   })
 

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
 import { astGrepLibrary, languageNamed, scriptItems, styleItems } from '../../../../build/plugins/lib/syntax/index.js'
 
-const lines = (count: number, line: (at: number) => string) => Array.from({ length: count }, (_, at) => `${line(at)}\n`).join('')
+const lines = (count: number, line: (at: number) => string) =>
+  Array.from({ length: count }, (_, at) => `${line(at)}\n`).join('')
 
 it.each([
   ['a script of thousands of statements', 'ts', lines(12_000, (at) => `export let a${at}=1`), scriptItems, 12_000],

@@ -11,11 +11,18 @@ describe('a JSON pointer', () => {
     const escaped = (step: string) => step.replaceAll('~', '~0').replaceAll('/', '~1')
     const parts = (value: unknown, pointer = ''): [string, unknown][] => [
       [pointer, value],
-      ...(typeof value === 'object' && value !== null ? Object.entries(value).flatMap(([step, inner]) => parts(inner, `${pointer}/${escaped(step)}`)) : []),
+      ...(typeof value === 'object' && value !== null
+        ? Object.entries(value).flatMap(([step, inner]) => parts(inner, `${pointer}/${escaped(step)}`))
+        : []),
     ]
     const key = fc.constantFrom('a', '', '~', '/', '~1', '0', 'a/b')
     const document = fc.letrec((tie) => ({
-      node: fc.oneof({ depthSize: 'small' }, fc.constantFrom(0, 'text', null, true), fc.array(tie('node'), { maxLength: 3 }), fc.dictionary(key, tie('node'), { maxKeys: 4 })),
+      node: fc.oneof(
+        { depthSize: 'small' },
+        fc.constantFrom(0, 'text', null, true),
+        fc.array(tie('node'), { maxLength: 3 }),
+        fc.dictionary(key, tie('node'), { maxKeys: 4 }),
+      ),
     })).node
     fc.assert(
       fc.property(document, (value) => {
@@ -33,14 +40,23 @@ describe('references in a text', () => {
   it('are read where they stand, and what is between them stays as it is', () => {
     type Piece = ReturnType<typeof parse>[number]
     const piece: fc.Arbitrary<Piece> = fc.oneof(
-      fc.string({ unit: fc.constantFrom('a', '{', '}', '$', '.', ' '), minLength: 1 }).map((text) => ({ kind: 'literal' as const, text })),
+      fc
+        .string({ unit: fc.constantFrom('a', '{', '}', '$', '.', ' '), minLength: 1 })
+        .map((text) => ({ kind: 'literal' as const, text })),
       name.map((path) => ({ kind: 'value' as const, path })),
       name.map((path) => ({ kind: 'spread' as const, path })),
       fc.constantFrom('workspace', 'plugin_root', 'option.a-b').map((name) => ({ kind: 'special' as const, name })),
     )
-    const written = (piece: Piece) => (piece.kind === 'literal' ? piece.text.replace(/[{}]/g, '$&$&') : piece.kind === 'special' ? `{$${piece.name}}` : `{${piece.path}${piece.kind === 'spread' ? '...' : ''}}`)
+    const written = (piece: Piece) =>
+      piece.kind === 'literal'
+        ? piece.text.replace(/[{}]/g, '$&$&')
+        : piece.kind === 'special'
+          ? `{$${piece.name}}`
+          : `{${piece.path}${piece.kind === 'spread' ? '...' : ''}}`
     // A dollar before a reference belongs to the text; two texts in a row are one.
-    const list = fc.array(piece, { maxLength: 6 }).map((all) => all.filter(({ kind }, index) => kind !== 'literal' || all[index - 1]?.kind !== 'literal'))
+    const list = fc
+      .array(piece, { maxLength: 6 })
+      .map((all) => all.filter(({ kind }, index) => kind !== 'literal' || all[index - 1]?.kind !== 'literal'))
     fc.assert(
       fc.property(list, (pieces) => {
         expect(parse(pieces.map(written).join(''))).toEqual(pieces)
@@ -58,13 +74,18 @@ describe('references in a text', () => {
         }
       }),
     )
-    for (const wrong of ['{', '}', '{}', '{a b}', '{$nothing}', '{$workspace...}', '{.a}']) expect(() => parse(wrong)).toThrow(refused)
+    for (const wrong of ['{', '}', '{}', '{a b}', '{$nothing}', '{$workspace...}', '{.a}'])
+      expect(() => parse(wrong)).toThrow(refused)
   })
 })
 
 describe('variables in a text', () => {
   const asking = (layer: 'user' | 'workspace', settings: object = {}) =>
-    ({ field: 'f', contribution: { id: 'x', layer, file: '/x', plugin: 'x', manifest: {} }, adapterContext: { env: { A: '${B}$$', B: 'b' }, settings, workspace: '/' } }) as unknown as Parameters<typeof expandVariables>[1]
+    ({
+      field: 'f',
+      contribution: { id: 'x', layer, file: '/x', plugin: 'x', manifest: {} },
+      adapterContext: { env: { A: '${B}$$', B: 'b' }, settings, workspace: '/' },
+    }) as unknown as Parameters<typeof expandVariables>[1]
 
   it('are put in once: what a value brings is never read again', () => {
     expect(expandVariables('$${A} ${A} $A ${C:-${B}} ${C:-}', asking('user'))).toBe('${A} ${B}$$ $A ${B} ')

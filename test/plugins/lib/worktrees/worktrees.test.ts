@@ -1,5 +1,17 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
@@ -7,7 +19,15 @@ import { openWorkspace, type OpenWorkspace } from '../../../../build/core/worksp
 import { openTrust } from '../../../../build/core/trust/index.js'
 import { latestOf, undo } from '../../../../build/plugins/lib/files/index.js'
 import { rounds } from '../../../support/exec.js'
-import { dropWorktree, dropWorktreesOf, makeWorktree, mergeWorktree, treeChanges, worktreeAt, type Worktree } from '../../../../build/plugins/lib/worktrees/index.js'
+import {
+  dropWorktree,
+  dropWorktreesOf,
+  makeWorktree,
+  mergeWorktree,
+  treeChanges,
+  worktreeAt,
+  type Worktree,
+} from '../../../../build/plugins/lib/worktrees/index.js'
 
 type Content = string | Buffer | { link: string } | { runs: string }
 interface Scene {
@@ -42,7 +62,9 @@ function see(root: string): Record<string, string> {
   for (const name of readdirSync(root, { recursive: true, encoding: 'utf8' }).sort()) {
     const stat = lstatSync(join(root, name))
     if (/(^|\/)(\.git|\.vtcode)(\/|$)/.test(name) || stat.isDirectory()) continue
-    found[name] = stat.isSymbolicLink() ? `-> ${readlinkSync(join(root, name))}` : `${stat.mode & 0o100 ? '+x ' : ''}${readFileSync(join(root, name), 'latin1')}`
+    found[name] = stat.isSymbolicLink()
+      ? `-> ${readlinkSync(join(root, name))}`
+      : `${stat.mode & 0o100 ? '+x ' : ''}${readFileSync(join(root, name), 'latin1')}`
   }
   return found
 }
@@ -52,33 +74,77 @@ async function scene(files: Record<string, Content>): Promise<Scene> {
   const { root } = place
   const home = join(place.home, '.vtcode')
   mkdirSync(home, { recursive: true })
-  const git = (...args: string[]) => execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.c', ...args], { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.c', ...args], {
+      cwd: root,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
   git('init', '-q')
   put(root, files)
   git('add', '-A')
   git('commit', '-qm', 'one')
   const workspace = openWorkspace(root, { home })
-  open.push(() => place[Symbol.asyncDispose](), () => workspace.close())
+  open.push(
+    () => place[Symbol.asyncDispose](),
+    () => workspace.close(),
+  )
   const signal = new AbortController().signal
   return {
-    root, home, workspace, git, put, see,
-    make: (id = 'ses_a', isHidden) => makeWorktree(workspace, { id, session: 'ses_parent', ...(isHidden && { isHidden }) }),
+    root,
+    home,
+    workspace,
+    git,
+    put,
+    see,
+    make: (id = 'ses_a', isHidden) =>
+      makeWorktree(workspace, { id, session: 'ses_parent', ...(isHidden && { isHidden }) }),
     async merge(tree, only) {
       const changes = await treeChanges(workspace, tree)
       try {
-        return await mergeWorktree({ slot: 'agents/merge', id: 'c1' }, { workspace, session: { id: 's' }, signal } as never, tree, only ? changes.filter(({ path }) => only.includes(path)) : changes)
+        return await mergeWorktree(
+          { slot: 'agents/merge', id: 'c1' },
+          { workspace, session: { id: 's' }, signal } as never,
+          tree,
+          only ? changes.filter(({ path }) => only.includes(path)) : changes,
+        )
       } catch (error) {
         return (error as { problem?: unknown }).problem ?? error
       }
     },
   }
 }
-const conflict = (...paths: string[]) => ({ code: 'VT_AGENT_MERGE_CONFLICT', details: { conflicts: paths.map((path) => expect.objectContaining({ path })) } })
+const conflict = (...paths: string[]) => ({
+  code: 'VT_AGENT_MERGE_CONFLICT',
+  details: { conflicts: paths.map((path) => expect.objectContaining({ path })) },
+})
 
 describe('a worktree', () => {
   it('holds the files as they are, byte for byte: uncommitted and unknown ones, modes, links and line ends, nothing ignored, deleted or hidden, whatever the attributes say', async () => {
-    const s = await scene({ 'a.txt': 'one\n', 'gone.txt': 'x', 'deep/b.txt': 'b\r\nc\r\n', 'run.sh': { runs: 'echo\n' }, link: { link: 'deep/b.txt' }, 'id.c': '$Id$\n', '.gitignore': 'ignored/\n*.log\n', 'kept.log.txt': 'k', 'secret.txt': 's', 'vtcode.config.yaml': 'policy: {}\n' })
-    s.put(s.root, { '.gitattributes': '*.txt text eol=crlf\nid.c ident\n*.u16 working-tree-encoding=UTF-16LE\n', 'a.txt': 'two\r\nthree\nfour', 'gone.txt': null, 'new.u16': Buffer.from('x\0\n\0', 'latin1'), 'sp ace\n\té.bin': Buffer.from([0, 255, 10]), 'ignored/x': 'x', 'y.log': 'y', 'nul.bin': Buffer.alloc(70_000), 'empty': '', '.vtcode/agents/one.md': 'x' })
+    const s = await scene({
+      'a.txt': 'one\n',
+      'gone.txt': 'x',
+      'deep/b.txt': 'b\r\nc\r\n',
+      'run.sh': { runs: 'echo\n' },
+      link: { link: 'deep/b.txt' },
+      'id.c': '$Id$\n',
+      '.gitignore': 'ignored/\n*.log\n',
+      'kept.log.txt': 'k',
+      'secret.txt': 's',
+      'vtcode.config.yaml': 'policy: {}\n',
+    })
+    s.put(s.root, {
+      '.gitattributes': '*.txt text eol=crlf\nid.c ident\n*.u16 working-tree-encoding=UTF-16LE\n',
+      'a.txt': 'two\r\nthree\nfour',
+      'gone.txt': null,
+      'new.u16': Buffer.from('x\0\n\0', 'latin1'),
+      'sp ace\n\té.bin': Buffer.from([0, 255, 10]),
+      'ignored/x': 'x',
+      'y.log': 'y',
+      'nul.bin': Buffer.alloc(70_000),
+      empty: '',
+      '.vtcode/agents/one.md': 'x',
+    })
     s.put(s.root, { '.git/info/exclude': '.vtcode\nunseen\n', unseen: 'u' })
     const before = s.git('count-objects', '-v') + s.git('worktree', 'list') + s.git('status', '--porcelain')
     const tree = await s.make('ses_a', (path) => path === 'secret.txt')
@@ -88,19 +154,41 @@ describe('a worktree', () => {
     expect(s.git('count-objects', '-v') + s.git('worktree', 'list') + s.git('status', '--porcelain')).toBe(before)
     // It is a repository of its own, in which nothing is to be seen yet, and needs nothing of the other.
     const there = (...args: string[]) => execFileSync('git', args, { cwd: tree.root, encoding: 'utf8' })
-    expect([there('status', '--porcelain'), there('rev-parse', '--show-toplevel').trim(), existsSync(join(tree.root, '.git/objects/info/alternates'))]).toEqual(['', tree.root, false])
+    expect([
+      there('status', '--porcelain'),
+      there('rev-parse', '--show-toplevel').trim(),
+      existsSync(join(tree.root, '.git/objects/info/alternates')),
+    ]).toEqual(['', tree.root, false])
     expect(await treeChanges(s.workspace, tree)).toEqual([])
     expect(await worktreeAt(s.workspace, 'ses_a')).toEqual(tree)
     await dropWorktree(s.workspace, 'ses_a')
-    expect([await worktreeAt(s.workspace, 'ses_a'), readdirSync(join(s.root, '.vtcode/worktrees'))]).toEqual([undefined, ['.gitignore']])
+    expect([await worktreeAt(s.workspace, 'ses_a'), readdirSync(join(s.root, '.vtcode/worktrees'))]).toEqual([
+      undefined,
+      ['.gitignore'],
+    ])
   })
 
   it('takes from the repository what that has byte for byte, and nothing else: no file that git made another of or that changed unseen, nothing hidden, past or borrowed', async () => {
-    const s = await scene({ 'past.txt': 'what was\n', '.gitattributes': '*.rot filter=rot\n*.crlf text eol=crlf\n*.id ident\n' })
+    const s = await scene({
+      'past.txt': 'what was\n',
+      '.gitattributes': '*.rot filter=rot\n*.crlf text eol=crlf\n*.id ident\n',
+    })
     for (const way of ['clean', 'smudge']) s.git('config', `filter.rot.${way}`, "tr 'a-m' 'n-z'")
     s.git('config', 'core.fileMode', 'false')
-    const many = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`d${at % 4}/f${at}.txt`, `file ${at}\n`.repeat(20)]))
-    const names = { 'past.txt': null, 'secret.txt': 'hidden\n', 'a.rot': 'aaaa\n', 'a.crlf': 'a\r\nb\r\n', 'a.id': '$Id: 1 $\n', 'sly.txt': 'one\n', 'lost.txt': 'lost\n', 'run.sh': { runs: 'echo\n' }, 'é\t\n.txt': 'name\n' }
+    const many = Object.fromEntries(
+      Array.from({ length: 40 }, (_, at) => [`d${at % 4}/f${at}.txt`, `file ${at}\n`.repeat(20)]),
+    )
+    const names = {
+      'past.txt': null,
+      'secret.txt': 'hidden\n',
+      'a.rot': 'aaaa\n',
+      'a.crlf': 'a\r\nb\r\n',
+      'a.id': '$Id: 1 $\n',
+      'sly.txt': 'one\n',
+      'lost.txt': 'lost\n',
+      'run.sh': { runs: 'echo\n' },
+      'é\t\n.txt': 'name\n',
+    }
     s.put(s.root, { ...many, ...names })
     // Git sees each long after it was written.
     await new Promise((resolve) => setTimeout(resolve, 300))
@@ -116,7 +204,10 @@ describe('a worktree', () => {
     s.git('update-index', '--assume-unchanged', 'sly.txt')
     s.put(s.root, { '.gitattributes': '*.rot filter=rot\n' })
     rmSync(join(s.root, '.git/objects', lost.slice(0, 2), lost.slice(2)))
-    const all = () => readdirSync(join(s.root, '.git'), { recursive: true, encoding: 'utf8' }).map((name) => `${name} ${lstatSync(join(s.root, '.git', name)).mtimeMs}`)
+    const all = () =>
+      readdirSync(join(s.root, '.git'), { recursive: true, encoding: 'utf8' }).map(
+        (name) => `${name} ${lstatSync(join(s.root, '.git', name)).mtimeMs}`,
+      )
     const make = async (id: string) => {
       const before = all()
       const tree = await s.make(id, (path) => path === 'secret.txt')
@@ -142,9 +233,21 @@ describe('a worktree', () => {
     const s = await scene({ 'a.txt': 'one\n', 'b.txt': 'b\n' })
     const evil = (root: string, config = join(root, '.git/config')) => {
       const script = join(root, '.git/evil.sh')
-      put(root, { '.git/evil.sh': { runs: `#!/bin/sh\ntouch ${s.home}/ran\ncat\n` }, '.gitattributes': '* filter=evil diff=evil\n' })
-      for (const hook of ['post-checkout', 'post-index-change', 'pre-commit', 'reference-transaction']) put(root, { [`.git/hooks/${hook}`]: { runs: `#!/bin/sh\ntouch ${s.home}/ran\n` } })
-      const set = { 'filter.evil.clean': script, 'filter.evil.smudge': script, 'filter.evil.process': script, 'filter.evil.required': 'true', 'diff.evil.textconv': script, 'core.fsmonitor': script, 'core.hooksPath': join(root, '.git/hooks') }
+      put(root, {
+        '.git/evil.sh': { runs: `#!/bin/sh\ntouch ${s.home}/ran\ncat\n` },
+        '.gitattributes': '* filter=evil diff=evil\n',
+      })
+      for (const hook of ['post-checkout', 'post-index-change', 'pre-commit', 'reference-transaction'])
+        put(root, { [`.git/hooks/${hook}`]: { runs: `#!/bin/sh\ntouch ${s.home}/ran\n` } })
+      const set = {
+        'filter.evil.clean': script,
+        'filter.evil.smudge': script,
+        'filter.evil.process': script,
+        'filter.evil.required': 'true',
+        'diff.evil.textconv': script,
+        'core.fsmonitor': script,
+        'core.hooksPath': join(root, '.git/hooks'),
+      }
       for (const [key, value] of Object.entries(set)) execFileSync('git', ['config', '--file', config, key, value])
     }
     evil(s.root)
@@ -152,22 +255,35 @@ describe('a worktree', () => {
     const tree = await s.make()
     evil(tree.root)
     s.put(tree.root, { 'b.txt': 'B\n', 'c.txt': 'c\n' })
-    expect(await s.merge(tree, ['b.txt', 'c.txt'])).toMatchObject([{ path: 'b.txt', op: 'update', added: 1, removed: 1 }, { path: 'c.txt', op: 'add' }])
+    expect(await s.merge(tree, ['b.txt', 'c.txt'])).toMatchObject([
+      { path: 'b.txt', op: 'update', added: 1, removed: 1 },
+      { path: 'c.txt', op: 'add' },
+    ])
     expect([readFileSync(join(s.root, 'b.txt'), 'utf8'), existsSync(join(s.home, 'ran'))]).toEqual(['B\n', false])
   })
 
   it('is refused where there is no repository, and where the disk is full nothing of it stays', async () => {
     const place = await tempWorkspace({ 'a.txt': 'a' })
     const workspace = openWorkspace(place.root, { home: join(place.home, '.vtcode') })
-    open.push(() => place[Symbol.asyncDispose](), () => workspace.close())
-    await expect(makeWorktree(workspace, { id: 'ses_a', session: 'p' })).rejects.toMatchObject({ problem: { code: 'VT_AGENT_NO_WORKTREE', message: 'No worktree can be made here: the workspace is in no git repository.' } })
+    open.push(
+      () => place[Symbol.asyncDispose](),
+      () => workspace.close(),
+    )
+    await expect(makeWorktree(workspace, { id: 'ses_a', session: 'p' })).rejects.toMatchObject({
+      problem: {
+        code: 'VT_AGENT_NO_WORKTREE',
+        message: 'No worktree can be made here: the workspace is in no git repository.',
+      },
+    })
     const s = await scene({ 'big.bin': Buffer.alloc(3_000_000, 'x') })
     const small = join(s.root, '.vtcode/worktrees')
     mkdirSync(small, { recursive: true })
     // Only who may mount has a small disk.
     if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=512k', 'tmpfs', small]).status !== 0) return
     try {
-      await expect(s.make()).rejects.toMatchObject({ problem: { code: 'VT_AGENT_NO_WORKTREE', message: expect.stringMatching(/space/i) } })
+      await expect(s.make()).rejects.toMatchObject({
+        problem: { code: 'VT_AGENT_NO_WORKTREE', message: expect.stringMatching(/space/i) },
+      })
       expect(readdirSync(small)).toEqual(['.gitignore'])
     } finally {
       execFileSync('umount', [small])
@@ -180,9 +296,19 @@ describe('a worktree', () => {
     const env = { HOME: dirname(s.home) }
     openTrust({ home: s.home, workspace: s.root, env }).add([item])
     const tree = await s.make()
-    put(s.root, { '.vtcode/worktrees/brought/a.txt': 'a', '.vtcode/worktrees/brought.json': readFileSync(join(s.root, '.vtcode/worktrees/ses_a.json'), 'utf8') })
-    const trusted = (workspace: string, digest = 'd') => openTrust({ home: s.home, workspace, env }).isTrusted({ id: 'x', digest })
-    expect([trusted(s.root), trusted(tree.root), trusted(tree.root, 'e'), trusted(join(s.root, '.vtcode/worktrees/brought')), trusted(join(tree.root, '.git'))]).toEqual([true, true, false, false, false])
+    put(s.root, {
+      '.vtcode/worktrees/brought/a.txt': 'a',
+      '.vtcode/worktrees/brought.json': readFileSync(join(s.root, '.vtcode/worktrees/ses_a.json'), 'utf8'),
+    })
+    const trusted = (workspace: string, digest = 'd') =>
+      openTrust({ home: s.home, workspace, env }).isTrusted({ id: 'x', digest })
+    expect([
+      trusted(s.root),
+      trusted(tree.root),
+      trusted(tree.root, 'e'),
+      trusted(join(s.root, '.vtcode/worktrees/brought')),
+      trusted(join(tree.root, '.git')),
+    ]).toEqual([true, true, false, false, false])
     await dropWorktreesOf(s.workspace, 'ses_other')
     expect(await worktreeAt(s.workspace, 'ses_a')).toBeDefined()
     await dropWorktreesOf(s.workspace, 'ses_parent')
@@ -193,22 +319,65 @@ describe('a worktree', () => {
 describe('a merge', () => {
   it('takes what only the worktree changed, puts disjoint lines together, keeps what only changed here, and can be undone', async () => {
     const lines = (...changed: string[]) => Array.from({ length: 9 }, (_, at) => changed[at] ?? `line ${at}`).join('\n')
-    const s = await scene({ 'both.txt': lines(), 'crlf.txt': lines().replaceAll('\n', '\r\n'), 'latin.txt': Buffer.from(`\xe9\n${lines()}`, 'latin1'), 'bin': Buffer.from([0, 1]), 'mode.sh': 'echo\n', 'gone.txt': 'x\n', 'here.txt': 'h\n', 'dir/moved.txt': 'm\n', 'same.txt': 's\n' })
+    const s = await scene({
+      'both.txt': lines(),
+      'crlf.txt': lines().replaceAll('\n', '\r\n'),
+      'latin.txt': Buffer.from(`\xe9\n${lines()}`, 'latin1'),
+      bin: Buffer.from([0, 1]),
+      'mode.sh': 'echo\n',
+      'gone.txt': 'x\n',
+      'here.txt': 'h\n',
+      'dir/moved.txt': 'm\n',
+      'same.txt': 's\n',
+    })
     const tree = await s.make()
-    s.put(s.root, { 'both.txt': lines('HERE'), 'crlf.txt': lines('HERE').replaceAll('\n', '\r\n'), 'latin.txt': Buffer.from(`\xe9\nHERE\n${lines()}`, 'latin1'), 'here.txt': 'H\n', 'same.txt': 'S\n' })
+    s.put(s.root, {
+      'both.txt': lines('HERE'),
+      'crlf.txt': lines('HERE').replaceAll('\n', '\r\n'),
+      'latin.txt': Buffer.from(`\xe9\nHERE\n${lines()}`, 'latin1'),
+      'here.txt': 'H\n',
+      'same.txt': 'S\n',
+    })
     const begin = see(s.root)
     const last = [...Array<string>(8), 'THERE']
     s.put(tree.root, {
-      'both.txt': lines(...last), 'crlf.txt': lines(...last).replaceAll('\n', '\r\n'), 'latin.txt': Buffer.from(`\xe9\n${lines(...last)}\xe8`, 'latin1'), 'bin': Buffer.from([0, 2]), 'mode.sh': { runs: 'echo\n' },
-      'gone.txt': null, 'dir/moved.txt': null, 'other/moved.txt': 'm\n', 'same.txt': 'S\n', 'new/exec.sh': { runs: 'x' }, '.gitignore': 'out/\n', 'out/x': 'x', '.vtcode/plans/p.md': 'p',
+      'both.txt': lines(...last),
+      'crlf.txt': lines(...last).replaceAll('\n', '\r\n'),
+      'latin.txt': Buffer.from(`\xe9\n${lines(...last)}\xe8`, 'latin1'),
+      bin: Buffer.from([0, 2]),
+      'mode.sh': { runs: 'echo\n' },
+      'gone.txt': null,
+      'dir/moved.txt': null,
+      'other/moved.txt': 'm\n',
+      'same.txt': 'S\n',
+      'new/exec.sh': { runs: 'x' },
+      '.gitignore': 'out/\n',
+      'out/x': 'x',
+      '.vtcode/plans/p.md': 'p',
     })
     expect(await s.merge(tree)).toMatchObject([
-      { path: '.gitignore', op: 'add' }, { path: 'bin', op: 'update' }, { path: 'both.txt', op: 'update', added: 1, removed: 1 }, { path: 'crlf.txt' }, { path: 'dir/moved.txt', op: 'delete' },
-      { path: 'gone.txt', op: 'delete', added: 0, removed: 1 }, { path: 'latin.txt' }, { path: 'mode.sh', op: 'update', added: 0 }, { path: 'new/exec.sh', op: 'add' }, { path: 'other/moved.txt', op: 'add' },
+      { path: '.gitignore', op: 'add' },
+      { path: 'bin', op: 'update' },
+      { path: 'both.txt', op: 'update', added: 1, removed: 1 },
+      { path: 'crlf.txt' },
+      { path: 'dir/moved.txt', op: 'delete' },
+      { path: 'gone.txt', op: 'delete', added: 0, removed: 1 },
+      { path: 'latin.txt' },
+      { path: 'mode.sh', op: 'update', added: 0 },
+      { path: 'new/exec.sh', op: 'add' },
+      { path: 'other/moved.txt', op: 'add' },
     ])
     expect(s.see(s.root)).toEqual({
-      '.gitignore': 'out/\n', 'bin': '\0\u0002', 'both.txt': lines('HERE', ...last.slice(1)), 'crlf.txt': lines('HERE', ...last.slice(1)).replaceAll('\n', '\r\n'), 'latin.txt': `\xe9\nHERE\n${lines(...last)}\xe8`,
-      'mode.sh': '+x echo\n', 'here.txt': 'H\n', 'same.txt': 'S\n', 'new/exec.sh': '+x x', 'other/moved.txt': 'm\n',
+      '.gitignore': 'out/\n',
+      bin: '\0\u0002',
+      'both.txt': lines('HERE', ...last.slice(1)),
+      'crlf.txt': lines('HERE', ...last.slice(1)).replaceAll('\n', '\r\n'),
+      'latin.txt': `\xe9\nHERE\n${lines(...last)}\xe8`,
+      'mode.sh': '+x echo\n',
+      'here.txt': 'H\n',
+      'same.txt': 'S\n',
+      'new/exec.sh': '+x x',
+      'other/moved.txt': 'm\n',
     })
     // Done again, nothing is left to do.
     expect(await s.merge(tree)).toEqual([])
@@ -217,11 +386,36 @@ describe('a merge', () => {
   })
 
   it('is refused whole where both sides changed the same lines, a binary, a name or what stands there, and nothing changes', async () => {
-    const s = await scene({ 'a.txt': 'one\ntwo\n', 'bin': Buffer.from([0, 1]), 'gone.txt': 'x\n', 'left.txt': 'y\n', link: { link: 'a.txt' }, 'file.txt': 'f\n', 'fine.txt': 'f\n' })
+    const s = await scene({
+      'a.txt': 'one\ntwo\n',
+      bin: Buffer.from([0, 1]),
+      'gone.txt': 'x\n',
+      'left.txt': 'y\n',
+      link: { link: 'a.txt' },
+      'file.txt': 'f\n',
+      'fine.txt': 'f\n',
+    })
     const tree = await s.make()
-    s.put(s.root, { 'a.txt': 'ONE\ntwo\n', 'bin': Buffer.from([0, 2]), 'gone.txt': null, 'left.txt': 'Y\n', 'new.txt': 'here\n', 'file.txt': null })
+    s.put(s.root, {
+      'a.txt': 'ONE\ntwo\n',
+      bin: Buffer.from([0, 2]),
+      'gone.txt': null,
+      'left.txt': 'Y\n',
+      'new.txt': 'here\n',
+      'file.txt': null,
+    })
     s.put(s.root, { 'file.txt/inner': 'i' })
-    s.put(tree.root, { 'a.txt': 'eins\ntwo\n', 'bin': Buffer.from([0, 3]), 'gone.txt': 'X\n', 'left.txt': null, 'new.txt': 'there\n', link: { link: 'bin' }, 'file.txt': 'F\n', 'fine.txt': 'F\n', sub: null })
+    s.put(tree.root, {
+      'a.txt': 'eins\ntwo\n',
+      bin: Buffer.from([0, 3]),
+      'gone.txt': 'X\n',
+      'left.txt': null,
+      'new.txt': 'there\n',
+      link: { link: 'bin' },
+      'file.txt': 'F\n',
+      'fine.txt': 'F\n',
+      sub: null,
+    })
     execFileSync('git', ['init', '-q', join(tree.root, 'sub')])
     const before = s.see(s.root)
     const refused = (await s.merge(tree)) as any
@@ -236,10 +430,18 @@ describe('a merge', () => {
 
   it('of many random texts ends as `git merge-file` does on each, byte for byte, and is refused exactly where that finds a conflict', async () => {
     let seed = 7
-    const random = (below: number): number => ((seed = (seed * 1103515245 + 12345) % 2147483648), Math.floor((seed / 2147483648) * below))
+    const random = (below: number): number => (
+      (seed = (seed * 1103515245 + 12345) % 2147483648),
+      Math.floor((seed / 2147483648) * below)
+    )
     const edited = (lines: readonly string[], edits: number): string[] => {
       const copy = [...lines]
-      for (let edit = 0; edit < edits; edit += 1) copy.splice(random(copy.length + 1), random(3), ...Array.from({ length: random(3) }, () => 'abcdefg'[random(7)]!))
+      for (let edit = 0; edit < edits; edit += 1)
+        copy.splice(
+          random(copy.length + 1),
+          random(3),
+          ...Array.from({ length: random(3) }, () => 'abcdefg'[random(7)]!),
+        )
       return copy
     }
     const textOf = (lines: readonly string[], end: string): string => lines.join(end) + (random(4) === 0 ? '' : end)
@@ -247,7 +449,12 @@ describe('a merge', () => {
     const cases = Array.from({ length: count }, (_, at) => {
       const base = Array.from({ length: 3 + random(25) }, () => 'abcdefg'[random(7)]!)
       const end = random(5) === 0 ? '\r\n' : '\n'
-      return { path: `f${at}.txt`, base: textOf(base, end), here: textOf(edited(base, 1 + random(3)), end), there: textOf(edited(base, 1 + random(3)), end) }
+      return {
+        path: `f${at}.txt`,
+        base: textOf(base, end),
+        here: textOf(edited(base, 1 + random(3)), end),
+        there: textOf(edited(base, 1 + random(3)), end),
+      }
     })
     const of = (side: 'base' | 'here' | 'there') => Object.fromEntries(cases.map((one) => [one.path, one[side]]))
     const s = await scene(of('base'))
@@ -256,16 +463,33 @@ describe('a merge', () => {
     s.put(tree.root, of('there'))
     const expected = cases.map(({ path, base, here, there }) => {
       put(s.home, { here, base, there })
-      const { status, stdout } = spawnSync('git', ['merge-file', '-p', '-q', 'here', 'base', 'there'], { cwd: s.home, encoding: 'latin1' })
+      const { status, stdout } = spawnSync('git', ['merge-file', '-p', '-q', 'here', 'base', 'there'], {
+        cwd: s.home,
+        encoding: 'latin1',
+      })
       return { path, here, there: status === 0 ? stdout : undefined }
     })
-    const [clean, torn] = [expected.filter(({ there }) => there !== undefined), expected.filter(({ there }) => there === undefined)]
+    const [clean, torn] = [
+      expected.filter(({ there }) => there !== undefined),
+      expected.filter(({ there }) => there === undefined),
+    ]
     expect([clean.length > count / 5, torn.length > 20 && torn.length > count / 5]).toEqual([true, true])
-    const refused = (await s.merge(tree, torn.map(({ path }) => path))) as any
-    expect(refused.details.conflicts.map(({ path }: any) => path)).toEqual(torn.map(({ path }) => path).sort().slice(0, 20))
+    const refused = (await s.merge(
+      tree,
+      torn.map(({ path }) => path),
+    )) as any
+    expect(refused.details.conflicts.map(({ path }: any) => path)).toEqual(
+      torn
+        .map(({ path }) => path)
+        .sort()
+        .slice(0, 20),
+    )
     expect(refused.message).toContain(`; and ${torn.length - 20} more.`)
     expect(s.see(s.root)).toEqual(of('here'))
-    await s.merge(tree, clean.map(({ path }) => path))
+    await s.merge(
+      tree,
+      clean.map(({ path }) => path),
+    )
     expect(s.see(s.root)).toEqual(Object.fromEntries(expected.map(({ path, here, there }) => [path, there ?? here])))
   })
 })

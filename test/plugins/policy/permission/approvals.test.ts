@@ -5,14 +5,32 @@ import { symlinkSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createKernel, type Approval, type Approved, type CallOptions, type Kernel, type Mode, type Result } from 'vtcode'
+import {
+  createKernel,
+  type Approval,
+  type Approved,
+  type CallOptions,
+  type Kernel,
+  type Mode,
+  type Result,
+} from 'vtcode'
 import { bootKernel, tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { rounds } from '../../../support/exec.js'
 import { bin, surroundings, vtcode } from '../../../support/program.js'
 
 /** A kernel whose person is asked, counted and answers as told. */
-async function person(workspace: TempWorkspace, answer: Approved = { decision: 'allow', scope: 'always' }, mode: Mode = 'auto', config = {}) {
-  const kernel: Kernel = await createKernel({ workspace: workspace.root, home: workspace.home, mode, config: { sandbox: { mode: 'off' }, tools: { max_repeated_tool_calls: 0 }, ...config } })
+async function person(
+  workspace: TempWorkspace,
+  answer: Approved = { decision: 'allow', scope: 'always' },
+  mode: Mode = 'auto',
+  config = {},
+) {
+  const kernel: Kernel = await createKernel({
+    workspace: workspace.root,
+    home: workspace.home,
+    mode,
+    config: { sandbox: { mode: 'off' }, tools: { max_repeated_tool_calls: 0 }, ...config },
+  })
   const asked: Approval[] = []
   const approve: CallOptions['approve'] = (request) => (asked.push(request), answer)
   const call = async (tool: string, input: object, session = 'main') => {
@@ -20,7 +38,14 @@ async function person(workspace: TempWorkspace, answer: Approved = { decision: '
     const result = await kernel.call(tool, input, { approve, session })
     return asked.length > before ? 'asked' : result.ok ? 'run' : result.error.code
   }
-  return { kernel, asked, call, run: (command: unknown, more: object = {}, session?: string) => call('unified_exec', { action: 'run', command, ...more }, session), [Symbol.asyncDispose]: () => kernel.close() }
+  return {
+    kernel,
+    asked,
+    call,
+    run: (command: unknown, more: object = {}, session?: string) =>
+      call('unified_exec', { action: 'run', command, ...more }, session),
+    [Symbol.asyncDispose]: () => kernel.close(),
+  }
 }
 
 describe('an answer for always', () => {
@@ -30,12 +55,22 @@ describe('an answer for always', () => {
       await using first = await person(workspace)
       expect(await first.run('git --version')).toBe('asked')
       expect(first.asked[0]).toMatchObject({ covers: "`git --version` in '.'" })
-      for (const same of ['git --version', 'git   "--version"', ['git', '--version']]) expect([same, await first.run(same)]).toEqual([same, 'run'])
+      for (const same of ['git --version', 'git   "--version"', ['git', '--version']])
+        expect([same, await first.run(same)]).toEqual([same, 'run'])
       expect(await first.run('git --version', {}, 'another')).toBe('run')
     }
     await using later = await person(workspace)
     expect(await later.run('git --version')).toBe('run')
-    for (const [command, more] of [['git --versio'], ['git --version --help'], ['git --version; git --help'], ['git --version > x'], ['git --version', { workdir: 'sub' }], ['git --version', { env: { A: '1' } }], ['git --version', { tty: true }], ['git $X']] as [string, object?][]) {
+    for (const [command, more] of [
+      ['git --versio'],
+      ['git --version --help'],
+      ['git --version; git --help'],
+      ['git --version > x'],
+      ['git --version', { workdir: 'sub' }],
+      ['git --version', { env: { A: '1' } }],
+      ['git --version', { tty: true }],
+      ['git $X'],
+    ] as [string, object?][]) {
       expect([command, more, await later.run(command, more)]).toEqual([command, more, 'asked'])
     }
   })
@@ -81,10 +116,14 @@ describe('an answer that lasts', () => {
     await using workspace = await tempWorkspace()
     await using one = await person(workspace)
     const start = (command: string) => one.run(command, { session_id: 'main', background: true, yield_time_ms: 250 })
-    const type = (action: string) => one.call('unified_exec', { action, session_id: 'main', input: 'yes\n', yield_time_ms: 50 })
+    const type = (action: string) =>
+      one.call('unified_exec', { action, session_id: 'main', input: 'yes\n', yield_time_ms: 50 })
     expect(await start('cat')).toBe('run')
     expect(await type('write')).toBe('asked')
-    expect(one.asked.at(-1)).toMatchObject({ question: expect.stringContaining("  It goes to `cat` in '.', which runs.\n"), covers: "exactly this call of unified_exec/write, to `cat` in '.'" })
+    expect(one.asked.at(-1)).toMatchObject({
+      question: expect.stringContaining("  It goes to `cat` in '.', which runs.\n"),
+      covers: "exactly this call of unified_exec/write, to `cat` in '.'",
+    })
     expect(await type('write')).toBe('run')
     expect(await type('continue')).toBe('asked')
     await one.call('unified_exec', { action: 'close', session_id: 'main' })
@@ -101,15 +140,34 @@ describe('an answer that lasts', () => {
     await using made = await person(workspace)
     const call = { input: 'print(1)\n', env: { A: '1' }, tty: false }
     expect(await made.run('python3 -', call)).toBe('asked')
-    expect(made.asked[0]!.covers).toBe("`python3 -` in '.' with env {\"A\":\"1\"}, input \"print(1)\\n\"")
+    expect(made.asked[0]!.covers).toBe('`python3 -` in \'.\' with env {"A":"1"}, input "print(1)\\n"')
     // How the answer is given, and how long somebody waits for it, is no part of it.
-    for (const same of [{}, { timeout_secs: 20, max_output_tokens: 100 }, { session_id: 'x' }]) expect([same, await made.run('python3 -', { ...call, ...same })]).toEqual([same, 'run'])
-    for (const other of [{ input: 'print(2)\n' }, { input: undefined }, { env: { A: '2' } }, { env: {} }, { workdir: 'sub' }, { shell: 'sh' }, { login: true }, { background: true }, { tty: true, yield_time_ms: 250 }]) expect([other, await made.run('python3 -', { ...call, ...other })]).toEqual([other, 'asked'])
+    for (const same of [{}, { timeout_secs: 20, max_output_tokens: 100 }, { session_id: 'x' }])
+      expect([same, await made.run('python3 -', { ...call, ...same })]).toEqual([same, 'run'])
+    for (const other of [
+      { input: 'print(2)\n' },
+      { input: undefined },
+      { env: { A: '2' } },
+      { env: {} },
+      { workdir: 'sub' },
+      { shell: 'sh' },
+      { login: true },
+      { background: true },
+      { tty: true, yield_time_ms: 250 },
+    ])
+      expect([other, await made.run('python3 -', { ...call, ...other })]).toEqual([other, 'asked'])
     // Also on disk, and for a text that is too long to be shown whole.
     await using later = await person(workspace)
-    expect([await later.run('python3 -', call), await later.run('python3 -', { ...call, input: 'print(3)\n' })]).toEqual(['run', 'asked'])
+    expect([
+      await later.run('python3 -', call),
+      await later.run('python3 -', { ...call, input: 'print(3)\n' }),
+    ]).toEqual(['run', 'asked'])
     const long = `#${'x'.repeat(2000)}\n`
-    expect([await later.run('python3 -', { input: long }), await later.run('python3 -', { input: long }), await later.run('python3 -', { input: `${long.slice(0, 900)}y${long.slice(901)}` })]).toEqual(['asked', 'run', 'asked'])
+    expect([
+      await later.run('python3 -', { input: long }),
+      await later.run('python3 -', { input: long }),
+      await later.run('python3 -', { input: `${long.slice(0, 900)}y${long.slice(901)}` }),
+    ]).toEqual(['asked', 'run', 'asked'])
     expect(later.asked.at(-1)!.covers).toMatch(/input "#x+ … \(2005 characters, sha256 [0-9a-f]{16}\) … x+\\n"$/)
   })
 })
@@ -120,12 +178,27 @@ describe('an answer for the session', () => {
     await using made = await person(workspace, { decision: 'allow', scope: 'session' })
     const fed = (text: string) => `sort -u - <<'EOF'\n${text}\nEOF`
     expect([await made.run('sort -u -'), await made.run('sort -u -')]).toEqual(['asked', 'run'])
-    for (const command of [fed('one'), fed('two'), 'sort -u - <<< one', 'sort -u - <<< two', 'sort -u - &', 'for i in 1 2; do sort -u -; done', '(sort -u -)', '! sort -u -', 'time sort -u -', '{ sort -u -; }']) {
+    for (const command of [
+      fed('one'),
+      fed('two'),
+      'sort -u - <<< one',
+      'sort -u - <<< two',
+      'sort -u - &',
+      'for i in 1 2; do sort -u -; done',
+      '(sort -u -)',
+      '! sort -u -',
+      'time sort -u -',
+      '{ sort -u -; }',
+    ]) {
       expect([command, await made.run(command), await made.run(command)]).toEqual([command, 'asked', 'run'])
     }
     symlinkSync('one', join(workspace.root, 'd'))
     const inLink = () => made.run('touch made', { workdir: 'd' })
-    expect([await inLink(), await inLink(), made.asked.at(-1)!.covers]).toEqual(['asked', 'run', "`touch made` in 'd', 'd' leads to 'one'"])
+    expect([await inLink(), await inLink(), made.asked.at(-1)!.covers]).toEqual([
+      'asked',
+      'run',
+      "`touch made` in 'd', 'd' leads to 'one'",
+    ])
     await rm(join(workspace.root, 'd'))
     symlinkSync('two', join(workspace.root, 'd'))
     expect([await inLink(), await made.run('touch made', { workdir: 'one' })]).toEqual(['asked', 'asked'])
@@ -133,25 +206,33 @@ describe('an answer for the session', () => {
   it('ends with it, and a plain yes counts once', async () => {
     await using workspace = await tempWorkspace({})
     await using made = await person(workspace, { decision: 'allow', scope: 'session' })
-    expect([await made.run('git --version'), await made.run('git --version'), await made.run('git --version', {}, 'other')]).toEqual(['asked', 'run', 'asked'])
+    expect([
+      await made.run('git --version'),
+      await made.run('git --version'),
+      await made.run('git --version', {}, 'other'),
+    ]).toEqual(['asked', 'run', 'asked'])
     await using once = await person(workspace, true)
     expect([await once.run('git --version'), await once.run('git --version')]).toEqual(['asked', 'asked'])
     await using refused = await person(workspace, { decision: 'deny', scope: 'always' })
     expect(await refused.run('git --help')).toBe('asked')
-    expect((await readdir(join(workspace.root, '.vtcode')).catch(() => []))).not.toContain('approvals')
+    expect(await readdir(join(workspace.root, '.vtcode')).catch(() => [])).not.toContain('approvals')
   })
 
   it('of an edit counts for exactly that edit', async () => {
     await using workspace = await tempWorkspace({})
     await using made = await person(workspace, { decision: 'allow', scope: 'session' }, 'ask')
-    const write = (content: string) => made.call('unified_file', { action: 'write', path: 'a', content, mode: 'overwrite' })
+    const write = (content: string) =>
+      made.call('unified_file', { action: 'write', path: 'a', content, mode: 'overwrite' })
     expect([await write('x'), await write('x'), await write('y')]).toEqual(['asked', 'run', 'asked'])
   })
 })
 
 describe('a tool that is a program', () => {
   it('asks for each call; a yes for the session covers the shape of its argv that was shown', async () => {
-    await using plugins = await tempWorkspace({ 'greet.yaml': "name: greet\ndescription: Greets.\nrun: [echo, '{name}']\ninput: { properties: { name: { type: string }, style: { enum: [loud, quiet] } }, required: [name] }\n" })
+    await using plugins = await tempWorkspace({
+      'greet.yaml':
+        "name: greet\ndescription: Greets.\nrun: [echo, '{name}']\ninput: { properties: { name: { type: string }, style: { enum: [loud, quiet] } }, required: [name] }\n",
+    })
     await using booted = await bootKernel({ mode: 'auto', manifests: [plugins.root] })
     let asked: Approval[] = []
     let answer: Approved = true
@@ -173,11 +254,32 @@ describe('a tool that is a program', () => {
 })
 
 describe('a person', () => {
-  const command = async (made: TempWorkspace, text: string, steps?: [seen: string, keys: string][]): Promise<{ screen: string; result: Result }> => {
+  const command = async (
+    made: TempWorkspace,
+    text: string,
+    steps?: [seen: string, keys: string][],
+  ): Promise<{ screen: string; result: Result }> => {
     const words = ['--mode', 'ask', 'call', 'unified_exec', '--input', JSON.stringify({ action: 'run', command: text })]
     if (!steps) return { screen: '', result: JSON.parse((await vtcode(made, words)).stdout) as Result }
-    const how: ExecFileSyncOptionsWithStringEncoding = { cwd: made.root, encoding: 'utf8', env: surroundings(made), stdio: ['ignore', 'pipe', 'ignore'] }
-    const said = JSON.parse(execFileSync('python3', [new URL('../../../fixtures/answer.py', import.meta.url).pathname, JSON.stringify(steps), process.execPath, bin, ...words], how)) as { screen: string; stdout: string }
+    const how: ExecFileSyncOptionsWithStringEncoding = {
+      cwd: made.root,
+      encoding: 'utf8',
+      env: surroundings(made),
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }
+    const said = JSON.parse(
+      execFileSync(
+        'python3',
+        [
+          new URL('../../../fixtures/answer.py', import.meta.url).pathname,
+          JSON.stringify(steps),
+          process.execPath,
+          bin,
+          ...words,
+        ],
+        how,
+      ),
+    ) as { screen: string; stdout: string }
     return { screen: said.screen, result: JSON.parse(said.stdout) as Result }
   }
   const codeOf = ({ result }: { result: Result }): string => (result.ok ? 'ok' : result.error.code)
@@ -185,8 +287,15 @@ describe('a person', () => {
   it('at a terminal sees what "always" would cover, and is asked again for everything else', async () => {
     await using made = await tempWorkspace()
     const once = await command(made, 'touch made', [['[y/N/s/a]', 'y\r']])
-    expect([codeOf(once), once.screen]).toEqual(['ok', expect.stringContaining("s = for this session, a = always: `touch made` in '.'")])
-    for (const keys of ['\r', '\u0003', ...rounds<string[]>([], ['n\r', 'perhaps\r'])]) expect([keys, codeOf(await command(made, 'touch made', [['[y/N/s/a]', keys]]))]).toEqual([keys, 'VT_POLICY_NEEDS_APPROVAL'])
+    expect([codeOf(once), once.screen]).toEqual([
+      'ok',
+      expect.stringContaining("s = for this session, a = always: `touch made` in '.'"),
+    ])
+    for (const keys of ['\r', '\u0003', ...rounds<string[]>([], ['n\r', 'perhaps\r'])])
+      expect([keys, codeOf(await command(made, 'touch made', [['[y/N/s/a]', keys]]))]).toEqual([
+        keys,
+        'VT_POLICY_NEEDS_APPROVAL',
+      ])
     expect(codeOf(await command(made, 'touch made'))).toBe('VT_POLICY_NEEDS_APPROVAL')
     expect(codeOf(await command(made, 'touch made', [['[y/N/s/a]', 'a\r']]))).toBe('ok')
     expect(codeOf(await command(made, 'touch  "made"'))).toBe('ok')
@@ -196,9 +305,18 @@ describe('a person', () => {
   it('behind an MCP client chooses how long a yes counts: once, for the connection, always', async () => {
     await using made = await tempWorkspace()
     /** Asks twice for each answer on one connection. */
-    const scene = async (...answers: (string | undefined)[]): Promise<[codes: string[], asked: number, shown: string][]> => {
+    const scene = async (
+      ...answers: (string | undefined)[]
+    ): Promise<[codes: string[], asked: number, shown: string][]> => {
       const client = new Client({ name: 'test', version: '1' }, { capabilities: { elicitation: { form: {} } } })
-      await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, 'mcp'], cwd: made.root, env: surroundings(made) }))
+      await client.connect(
+        new StdioClientTransport({
+          command: process.execPath,
+          args: [bin, 'mcp'],
+          cwd: made.root,
+          env: surroundings(made),
+        }),
+      )
       const told: [codes: string[], asked: number, shown: string][] = []
       for (const remember of answers) {
         let asked = 0
@@ -210,7 +328,10 @@ describe('a person', () => {
         })
         const codes = []
         for (const text of ['touch made', 'touch made']) {
-          const { isError, content } = await client.callTool({ name: 'unified_exec', arguments: { action: 'run', command: text } })
+          const { isError, content } = await client.callTool({
+            name: 'unified_exec',
+            arguments: { action: 'run', command: text },
+          })
           codes.push(isError ? (content as { text: string }[])[0]!.text.split(':')[0]! : 'ok')
         }
         told.push([codes, asked, shown])
@@ -219,7 +340,11 @@ describe('a person', () => {
       return told
     }
     const ok = ['ok', 'ok']
-    expect(await scene(undefined, 'for ever', 'session')).toEqual([[ok, 2, expect.stringContaining("session and always cover `touch made` in '.'")], [ok, 2, expect.anything()], [ok, 1, expect.anything()]])
+    expect(await scene(undefined, 'for ever', 'session')).toEqual([
+      [ok, 2, expect.stringContaining("session and always cover `touch made` in '.'")],
+      [ok, 2, expect.anything()],
+      [ok, 1, expect.anything()],
+    ])
     expect(await scene('always')).toEqual([[ok, 1, expect.anything()]])
     expect(await scene(undefined)).toEqual([[ok, 0, '']])
   })

@@ -6,23 +6,49 @@ const booted: Booted[] = []
 afterAll(() => Promise.all(booted.map((one) => one[Symbol.asyncDispose]())))
 
 /** Says of each command line what would come of it, running none. */
-async function judging(policy: Config['policy'], files: Record<string, string> = {}): Promise<(command: string, input?: object) => Promise<string>> {
+async function judging(
+  policy: Config['policy'],
+  files: Record<string, string> = {},
+): Promise<(command: string, input?: object) => Promise<string>> {
   const made = await bootKernel({ mode: 'auto', config: { policy: policy! }, files: { 'a.json': '{}', ...files } })
   booted.push(made)
-  return async (command, input = {}) => (await made.kernel.explain('unified_exec', { action: 'run', command, ...input })).verdict
+  return async (command, input = {}) =>
+    (await made.kernel.explain('unified_exec', { action: 'run', command, ...input })).verdict
 }
 
 describe('an entry of policy.commands', () => {
   const cut = {
-    id: 'cut_read', program: 'cut', verdict: 'allow' as const, flags: { allow: ['-d', '-f', '-s', '--output-delimiter'], deny: ['--complement'] }, positional: { kind: 'paths' as const, max: 3 },
-    match: ['cut -d: a.json', 'cat a.json | cut -sf a.json'], not_match: ['cut --complement a', 'cut a > b', './cut a', 'cut a | sh'],
+    id: 'cut_read',
+    program: 'cut',
+    verdict: 'allow' as const,
+    flags: { allow: ['-d', '-f', '-s', '--output-delimiter'], deny: ['--complement'] },
+    positional: { kind: 'paths' as const, max: 3 },
+    match: ['cut -d: a.json', 'cat a.json | cut -sf a.json'],
+    not_match: ['cut --complement a', 'cut a > b', './cut a', 'cut a | sh'],
   }
-  const sorting = { id: 'sort_any', program: 'sort', verdict: 'allow' as const, flags: { any: true, deny: ['-o', '--output'] }, positional: { kind: 'any' as const, dynamic: true }, match: ['sort -u $X'], not_match: ['sort -uo x', 'sort --output=x'] }
-  const tag = { id: 'git_tag', program: 'git', subcommands: ['tag', 'push'], verdict: 'ask' as const, reason: 'It names a state.' }
+  const sorting = {
+    id: 'sort_any',
+    program: 'sort',
+    verdict: 'allow' as const,
+    flags: { any: true, deny: ['-o', '--output'] },
+    positional: { kind: 'any' as const, dynamic: true },
+    match: ['sort -u $X'],
+    not_match: ['sort -uo x', 'sort --output=x'],
+  }
+  const tag = {
+    id: 'git_tag',
+    program: 'git',
+    subcommands: ['tag', 'push'],
+    verdict: 'ask' as const,
+    reason: 'It names a state.',
+  }
   const force = { id: 'no_force', program: 'git', verdict: 'deny' as const, flags: { deny: ['-f', '--force'] } }
   let judge: Awaited<ReturnType<typeof judging>>
   beforeAll(async () => {
-    judge = await judging({ commands: [cut, sorting, tag, force], allow: ['Bash(git log *)', 'Bash(git tag *)', 'Bash(git push *)'] })
+    judge = await judging({
+      commands: [cut, sorting, tag, force],
+      allow: ['Bash(git log *)', 'Bash(git tag *)', 'Bash(git push *)'],
+    })
   })
 
   it.each([
@@ -52,11 +78,31 @@ describe('an entry of policy.commands', () => {
   })
 
   it.each<[string, Config['policy'], RegExp]>([
-    ['an example that it does not match', { commands: [{ ...cut, match: ['cut -z x'] }] }, /commands\.cut_read' does not match its example "cut -z x"/],
-    ['an example that it should not match', { commands: [{ ...cut, not_match: ['cut a.json'] }] }, /matches its example "cut a\.json" under not_match/],
-    ['no examples at all', { commands: [{ ...cut, match: [] }] }, /'cut_read' of policy\.commands allows; it needs at least one example/],
-    ['a rule with a wrong example', { deny: [{ rule: 'Read(*.pem)', match: ['a.pom'] }] }, /Read\(\*\.pem\)' does not match its example "a\.pom"/],
-    ['a host that is not meant', { ask: [{ rule: 'WebFetch(domain:*.a.org)', match: ['https://x.a.org/y'], not_match: ['https://b.a.org/'] }] }, /matches its example "https:\/\/b\.a\.org\/"/],
+    [
+      'an example that it does not match',
+      { commands: [{ ...cut, match: ['cut -z x'] }] },
+      /commands\.cut_read' does not match its example "cut -z x"/,
+    ],
+    [
+      'an example that it should not match',
+      { commands: [{ ...cut, not_match: ['cut a.json'] }] },
+      /matches its example "cut a\.json" under not_match/,
+    ],
+    [
+      'no examples at all',
+      { commands: [{ ...cut, match: [] }] },
+      /'cut_read' of policy\.commands allows; it needs at least one example/,
+    ],
+    [
+      'a rule with a wrong example',
+      { deny: [{ rule: 'Read(*.pem)', match: ['a.pom'] }] },
+      /Read\(\*\.pem\)' does not match its example "a\.pom"/,
+    ],
+    [
+      'a host that is not meant',
+      { ask: [{ rule: 'WebFetch(domain:*.a.org)', match: ['https://x.a.org/y'], not_match: ['https://b.a.org/'] }] },
+      /matches its example "https:\/\/b\.a\.org\/"/,
+    ],
   ])('with %s lets no call through, and says which', async (_, policy, message) => {
     await using made = await bootKernel({ mode: 'auto', config: { policy: policy! } })
     const result = await made.call('unified_search', { action: 'list' })
@@ -66,8 +112,10 @@ describe('an entry of policy.commands', () => {
 })
 
 describe('git, though it is allowed,', () => {
-  const plain = '[core]\n\trepositoryformatversion = 0\n\tbare = false\n[remote "origin"]\n\turl = https://example.org/x.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n[branch "main"]\n\tremote = origin\n'
-  const say = async (files: Record<string, string>, input: object = {}): Promise<string> => (await judging({ allow: ['Bash(git *)'] }, files))('git status', input)
+  const plain =
+    '[core]\n\trepositoryformatversion = 0\n\tbare = false\n[remote "origin"]\n\turl = https://example.org/x.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n[branch "main"]\n\tremote = origin\n'
+  const say = async (files: Record<string, string>, input: object = {}): Promise<string> =>
+    (await judging({ allow: ['Bash(git *)'] }, files))('git status', input)
 
   it('runs in a repository that configures nothing that runs', async () => {
     expect(await say({ '.git/config': plain, '.git/HEAD': '', '.git/hooks/pre-commit.sample': 'x' })).toBe('run')
@@ -75,9 +123,25 @@ describe('git, though it is allowed,', () => {
   })
 
   it.each([
-    ['[core]\n\tfsmonitor = ./x'], ['[core] fsmonitor = ./x'], ['[core]\nhooksPath=.husky'], ['[core]\n pager = ./x'], ['[diff]\n external = ./x'], ['[diff "x"]\n textconv = ./x'], ['[filter "x"]\n clean = ./x'],
-    ['[attr]\n tree = HEAD'], ['[include]\n path = ../x'], ['[includeIf "gitdir:/"]\n path = x'], ['[alias]\n status = !./x'], ['[core]\n fsmoni\\\ntor = x'], ['[remote "o"]\n url = ext::sh -c x'],
-    ['[gpg]\n program = ./x'], ['[credential]\n helper = !x'], ['[unheard]\n of = x'], ['[core]\n editor = x'], ['[merge "x"]\n driver = x'], ['nonsense: {'],
+    ['[core]\n\tfsmonitor = ./x'],
+    ['[core] fsmonitor = ./x'],
+    ['[core]\nhooksPath=.husky'],
+    ['[core]\n pager = ./x'],
+    ['[diff]\n external = ./x'],
+    ['[diff "x"]\n textconv = ./x'],
+    ['[filter "x"]\n clean = ./x'],
+    ['[attr]\n tree = HEAD'],
+    ['[include]\n path = ../x'],
+    ['[includeIf "gitdir:/"]\n path = x'],
+    ['[alias]\n status = !./x'],
+    ['[core]\n fsmoni\\\ntor = x'],
+    ['[remote "o"]\n url = ext::sh -c x'],
+    ['[gpg]\n program = ./x'],
+    ['[credential]\n helper = !x'],
+    ['[unheard]\n of = x'],
+    ['[core]\n editor = x'],
+    ['[merge "x"]\n driver = x'],
+    ['nonsense: {'],
   ])('is asked for where the repository says %j', async (text) => {
     expect(await say({ '.git/config': plain + text, '.git/HEAD': '' })).toBe('ask')
   })
@@ -86,7 +150,9 @@ describe('git, though it is allowed,', () => {
     expect(await say({ '.git/config': plain, '.git/hooks/post-index-change': '#!/bin/sh\n' })).toBe('ask')
     expect(await say({ '.git': 'gitdir: ../elsewhere' })).toBe('ask')
     expect(await say({ HEAD: 'ref: refs/heads/x', 'objects/x': '', config: '[core]\n fsmonitor = ./x' })).toBe('ask')
-    expect(await say({ '.git/config': plain, 'sub/.git/config': '[core]\nfsmonitor=./x', 'sub/a': '' }, { workdir: 'sub' })).toBe('ask')
+    expect(
+      await say({ '.git/config': plain, 'sub/.git/config': '[core]\nfsmonitor=./x', 'sub/a': '' }, { workdir: 'sub' }),
+    ).toBe('ask')
     expect(await say({ '.git/config': '[core]\nfsmonitor=./x', 'sub/deep/a': '' }, { workdir: 'sub/deep' })).toBe('ask')
   })
 })

@@ -20,15 +20,27 @@ afterAll(async () => {
   await plugins[Symbol.asyncDispose]()
 })
 
-const rules = { deny: ['Bash(bcmd *)', 'Bash(rm -rf *)'], ask: ['Bash(git push *)'], allow: ['Bash(make test *)', 'Bash(git log *)', 'Bash(git status)'] }
-async function judge(command: string | string[], mode: Mode = 'auto', policy: Config['policy'] = rules): Promise<string> {
+const rules = {
+  deny: ['Bash(bcmd *)', 'Bash(rm -rf *)'],
+  ask: ['Bash(git push *)'],
+  allow: ['Bash(make test *)', 'Bash(git log *)', 'Bash(git status)'],
+}
+async function judge(
+  command: string | string[],
+  mode: Mode = 'auto',
+  policy: Config['policy'] = rules,
+): Promise<string> {
   const key = mode + JSON.stringify(policy)
   const made =
     booted.get(key) ??
     (await bootKernel({
       mode,
       // Without the memory of refusals, every call is judged anew.
-      config: { policy: policy!, automation: { full_auto: { enabled: true, allowed_tools: [] } }, manifests: ['!builtin:repeats'] },
+      config: {
+        policy: policy!,
+        automation: { full_auto: { enabled: true, allowed_tools: [] } },
+        manifests: ['!builtin:repeats'],
+      },
       manifests: [plugins.root],
       files: { 'a.txt': '', 'src/b.ts': '' },
     }))
@@ -40,13 +52,45 @@ async function judge(command: string | string[], mode: Mode = 'auto', policy: Co
 
 describe('what only reads', () => {
   const harmless = [
-    'ls', 'ls -la src', 'ls src/*.ts', 'pwd', 'cat a.txt', 'cat ./a.txt src/b.ts', 'head -20 a.txt', 'head -n 20 a.txt', 'tail -n +5 a.txt', 'wc -l a.txt',
-    'stat -c %s a.txt', 'file a.txt', 'du -sh src', 'date +%F', 'uname -a', 'whoami', 'echo hello world', "echo 'rm -rf /'", 'printf "%s\\n" x', 'true', 'test -f a.txt', '[ -d src ]',
-    'ls | head -5', 'cat a.txt && ls; pwd', 'cat < a.txt', 'ls 2>/dev/null', 'ls 2>&1 | wc -l', 'LC_ALL=C ls', '(ls; pwd)', '{ ls; }', 'if test -f a.txt; then cat a.txt; fi',
-    'for f in a b; do echo x; done', 'cat <<EOF\nhello\nEOF', 'sha256sum a.txt', 'cat missing.txt',
+    'ls',
+    'ls -la src',
+    'ls src/*.ts',
+    'pwd',
+    'cat a.txt',
+    'cat ./a.txt src/b.ts',
+    'head -20 a.txt',
+    'head -n 20 a.txt',
+    'tail -n +5 a.txt',
+    'wc -l a.txt',
+    'stat -c %s a.txt',
+    'file a.txt',
+    'du -sh src',
+    'date +%F',
+    'uname -a',
+    'whoami',
+    'echo hello world',
+    "echo 'rm -rf /'",
+    'printf "%s\\n" x',
+    'true',
+    'test -f a.txt',
+    '[ -d src ]',
+    'ls | head -5',
+    'cat a.txt && ls; pwd',
+    'cat < a.txt',
+    'ls 2>/dev/null',
+    'ls 2>&1 | wc -l',
+    'LC_ALL=C ls',
+    '(ls; pwd)',
+    '{ ls; }',
+    'if test -f a.txt; then cat a.txt; fi',
+    'for f in a b; do echo x; done',
+    'cat <<EOF\nhello\nEOF',
+    'sha256sum a.txt',
+    'cat missing.txt',
   ]
   it.each(harmless)('runs in plan, ask and auto: %s', async (command) => {
-    for (const mode of ['plan', 'ask', 'auto'] as const) expect([mode, await judge(command, mode)]).toEqual([mode, 'run'])
+    for (const mode of ['plan', 'ask', 'auto'] as const)
+      expect([mode, await judge(command, mode)]).toEqual([mode, 'run'])
   })
 
   it.each([
@@ -85,36 +129,190 @@ describe('what only reads', () => {
 describe('a program nobody allowed', () => {
   // Spellings of the published list of hostile cases, each with the denied program somewhere inside.
   const spellings = [
-    'true && bcmd', 'true || bcmd', 'true ; bcmd', 'true | bcmd', 'true & bcmd', 'true\nbcmd', '# c\nbcmd', 'true |& bcmd', '! bcmd', 'time bcmd', 'coproc bcmd',
-    'echo $(bcmd)', 'echo `bcmd`', 'echo "$(bcmd)"', 'echo ${X:-$(bcmd)}', 'echo $((a[$(bcmd)]))', '[[ $(bcmd) ]]', 'cat <<E\n$(bcmd)\nE', 'cat <<< $(bcmd)', 'cat <(bcmd)', 'ls > >(bcmd)',
+    'true && bcmd',
+    'true || bcmd',
+    'true ; bcmd',
+    'true | bcmd',
+    'true & bcmd',
+    'true\nbcmd',
+    '# c\nbcmd',
+    'true |& bcmd',
+    '! bcmd',
+    'time bcmd',
+    'coproc bcmd',
+    'echo $(bcmd)',
+    'echo `bcmd`',
+    'echo "$(bcmd)"',
+    'echo ${X:-$(bcmd)}',
+    'echo $((a[$(bcmd)]))',
+    '[[ $(bcmd) ]]',
+    'cat <<E\n$(bcmd)\nE',
+    'cat <<< $(bcmd)',
+    'cat <(bcmd)',
+    'ls > >(bcmd)',
     `${'echo $('.repeat(40)}bcmd${')'.repeat(40)}`,
-    'env bcmd', 'env X=1 bcmd', 'env -i bcmd', 'env -u HOME bcmd', 'command bcmd', 'builtin bcmd', 'exec bcmd', 'exec -a ls bcmd', 'nohup bcmd', 'nice bcmd', 'nice -n 5 bcmd', 'ionice -c 3 bcmd',
-    'setsid bcmd', 'timeout 5 bcmd', 'timeout -k 1 5 bcmd', 'stdbuf -oL bcmd', 'xargs bcmd', 'ls | xargs -n 1 bcmd', 'xargs -I{} bcmd {}', 'sudo bcmd', 'sudo -u root bcmd', 'doas bcmd', 'watch bcmd',
-    'flock x bcmd', 'env timeout 5 nice bcmd', 'busybox bcmd', 'find . -exec bcmd {} \\;', 'find . -execdir bcmd {} +', 'find . -ok bcmd \\;', "find . -exe''c bcmd \\;",
-    'sh -c bcmd', "bash -c 'true; bcmd'", 'bash -ec bcmd', "sh -c 'sh -c bcmd'", 'eval bcmd', "eval 'true; bcmd'", 'trap bcmd EXIT', 'FOO=1 bcmd', 'LC_ALL=C bcmd', '/abs/bcmd', './bcmd', '/usr/bin/bcmd',
-    "b''cmd", 'b"cm"d', "$'\\x62cmd'", 'b\\cmd', '"bcmd"', 'bcmd\\\n -x', '(bcmd)', '{ bcmd; }', 'if bcmd; then ls; fi', 'while bcmd; do ls; done', 'for i in 1; do bcmd; done', 'case x in x) bcmd;; esac',
-    'f() { bcmd; }; f', 'until bcmd; do :; done', 'ls && { true; (bcmd) | cat; }', 'select x in a; do bcmd; done',
+    'env bcmd',
+    'env X=1 bcmd',
+    'env -i bcmd',
+    'env -u HOME bcmd',
+    'command bcmd',
+    'builtin bcmd',
+    'exec bcmd',
+    'exec -a ls bcmd',
+    'nohup bcmd',
+    'nice bcmd',
+    'nice -n 5 bcmd',
+    'ionice -c 3 bcmd',
+    'setsid bcmd',
+    'timeout 5 bcmd',
+    'timeout -k 1 5 bcmd',
+    'stdbuf -oL bcmd',
+    'xargs bcmd',
+    'ls | xargs -n 1 bcmd',
+    'xargs -I{} bcmd {}',
+    'sudo bcmd',
+    'sudo -u root bcmd',
+    'doas bcmd',
+    'watch bcmd',
+    'flock x bcmd',
+    'env timeout 5 nice bcmd',
+    'busybox bcmd',
+    'find . -exec bcmd {} \\;',
+    'find . -execdir bcmd {} +',
+    'find . -ok bcmd \\;',
+    "find . -exe''c bcmd \\;",
+    'sh -c bcmd',
+    "bash -c 'true; bcmd'",
+    'bash -ec bcmd',
+    "sh -c 'sh -c bcmd'",
+    'eval bcmd',
+    "eval 'true; bcmd'",
+    'trap bcmd EXIT',
+    'FOO=1 bcmd',
+    'LC_ALL=C bcmd',
+    '/abs/bcmd',
+    './bcmd',
+    '/usr/bin/bcmd',
+    "b''cmd",
+    'b"cm"d',
+    "$'\\x62cmd'",
+    'b\\cmd',
+    '"bcmd"',
+    'bcmd\\\n -x',
+    '(bcmd)',
+    '{ bcmd; }',
+    'if bcmd; then ls; fi',
+    'while bcmd; do ls; done',
+    'for i in 1; do bcmd; done',
+    'case x in x) bcmd;; esac',
+    'f() { bcmd; }; f',
+    'until bcmd; do :; done',
+    'ls && { true; (bcmd) | cat; }',
+    'select x in a; do bcmd; done',
   ]
   it.each(spellings)('is denied however it is spelled: %s', async (command) => {
-    for (const mode of ['plan', 'ask', 'auto', 'full-auto'] as const) expect([mode, await judge(command, mode)]).toEqual([mode, 'deny'])
+    for (const mode of ['plan', 'ask', 'auto', 'full-auto'] as const)
+      expect([mode, await judge(command, mode)]).toEqual([mode, 'deny'])
   })
 
   // Here the text does not tell what runs; nothing of it may run unasked.
   const hidden = [
-    'X=bcmd; $X', '$X', '${X}', 'eval $X', 'eval${IFS}bcmd', 'eval "$(cat a.txt)"', 'a=(bcmd); ${a[0]}', 'printf -v X bcmd; $X', 'alias ls=bcmd; ls', 'source a.txt', '. ./a.txt', '. <(echo bcmd)',
-    '/usr/bin/bcm?', 'bcm*', '{b,x}cmd', 'LD_PRELOAD=x ls', 'BASH_ENV=x ls', 'GIT_PAGER=x git log', 'PATH=.:$PATH ls', 'PATH=. ls', 'export PATH=.; ls', 'env LD_PRELOAD=x ls', 'env -S "b cmd"', 'env --split-string=bcmd',
-    'sed -n 1,5p -i a.txt', "awk '{print > \"f\"}' a.txt", 'git logout', 'git -c attr.tree=x status', 'git -c core.fsmonitor=./x status', 'git --attr-source=x status',
-    'find . -delete', 'find . -fprint out', 'find . -exe$@c bcmd', "sed 's/x/bcmd/e' a.txt", "sed -n 'w f' a.txt", "awk 'BEGIN{system(\"bcmd\")}'", 'perl -e 1', 'python3 -c 1', 'node -e 1', 'ruby -e 1',
-    'echo x > out', 'echo x >> out', 'echo x >| out', 'echo x &> out', 'echo x <> out', 'echo x >& out', 'echo x 3> out', 'echo x > /dev/tcp/h/80', 'echo x > "$F"', 'echo YmNtZA== | base64 -d | sh', 'cat a.txt | bash',
-    'bash a.txt', 'bash < a.txt', '=bcmd', 'ls *(e:bcmd:)', '[[ x =~ $(id) ]]', 'ｂcmd', 'ls\u00a0x', 'ls\u200b', 'ls \u202e x', 'bсmd', 'ls；bcmd', 'ls\rbcmd', 'ls\u0000x', 'echo \u001b[2K', "echo 'unterminated", 'ls )', 'ls &&', 'ls $(', '',
-    'ls() { true; }; ls', 'function ls { true; }', 'enable -n ls', 'set -- x', 'read x', 'history -s x', 'exec 3<>out', 'git -c core.pager=bcmd log', 'make', 'make testing', 'npm test',
-    'x'.repeat(10_001), 'true; '.repeat(1700),
+    'X=bcmd; $X',
+    '$X',
+    '${X}',
+    'eval $X',
+    'eval${IFS}bcmd',
+    'eval "$(cat a.txt)"',
+    'a=(bcmd); ${a[0]}',
+    'printf -v X bcmd; $X',
+    'alias ls=bcmd; ls',
+    'source a.txt',
+    '. ./a.txt',
+    '. <(echo bcmd)',
+    '/usr/bin/bcm?',
+    'bcm*',
+    '{b,x}cmd',
+    'LD_PRELOAD=x ls',
+    'BASH_ENV=x ls',
+    'GIT_PAGER=x git log',
+    'PATH=.:$PATH ls',
+    'PATH=. ls',
+    'export PATH=.; ls',
+    'env LD_PRELOAD=x ls',
+    'env -S "b cmd"',
+    'env --split-string=bcmd',
+    'sed -n 1,5p -i a.txt',
+    'awk \'{print > "f"}\' a.txt',
+    'git logout',
+    'git -c attr.tree=x status',
+    'git -c core.fsmonitor=./x status',
+    'git --attr-source=x status',
+    'find . -delete',
+    'find . -fprint out',
+    'find . -exe$@c bcmd',
+    "sed 's/x/bcmd/e' a.txt",
+    "sed -n 'w f' a.txt",
+    'awk \'BEGIN{system("bcmd")}\'',
+    'perl -e 1',
+    'python3 -c 1',
+    'node -e 1',
+    'ruby -e 1',
+    'echo x > out',
+    'echo x >> out',
+    'echo x >| out',
+    'echo x &> out',
+    'echo x <> out',
+    'echo x >& out',
+    'echo x 3> out',
+    'echo x > /dev/tcp/h/80',
+    'echo x > "$F"',
+    'echo YmNtZA== | base64 -d | sh',
+    'cat a.txt | bash',
+    'bash a.txt',
+    'bash < a.txt',
+    '=bcmd',
+    'ls *(e:bcmd:)',
+    '[[ x =~ $(id) ]]',
+    'ｂcmd',
+    'ls\u00a0x',
+    'ls\u200b',
+    'ls \u202e x',
+    'bсmd',
+    'ls；bcmd',
+    'ls\rbcmd',
+    'ls\u0000x',
+    'echo \u001b[2K',
+    "echo 'unterminated",
+    'ls )',
+    'ls &&',
+    'ls $(',
+    '',
+    'ls() { true; }; ls',
+    'function ls { true; }',
+    'enable -n ls',
+    'set -- x',
+    'read x',
+    'history -s x',
+    'exec 3<>out',
+    'git -c core.pager=bcmd log',
+    'make',
+    'make testing',
+    'npm test',
+    'x'.repeat(10_001),
+    'true; '.repeat(1700),
   ]
   it.each(hidden.map((command) => [command.slice(0, 60), command]))('never runs unasked: %j', async (_, command) => {
-    for (const mode of ['plan', 'ask', 'auto', 'full-auto'] as const) expect([mode, await judge(command, mode)]).not.toEqual([mode, 'run'])
+    for (const mode of ['plan', 'ask', 'auto', 'full-auto'] as const)
+      expect([mode, await judge(command, mode)]).not.toEqual([mode, 'run'])
   })
 
-  it.each([['bcmd'], ['/x/bcmd', 'a'], ['env', 'bcmd'], ['sh', '-c', 'true && bcmd'], ['find', '.', '-exec', 'bcmd', ';']])('is denied as an argv too: %j', async (...argv) => {
+  it.each([
+    ['bcmd'],
+    ['/x/bcmd', 'a'],
+    ['env', 'bcmd'],
+    ['sh', '-c', 'true && bcmd'],
+    ['find', '.', '-exec', 'bcmd', ';'],
+  ])('is denied as an argv too: %j', async (...argv) => {
     expect(await judge(argv)).toBe('deny')
   })
 
@@ -124,7 +322,21 @@ describe('a program nobody allowed', () => {
   })
 
   it('has twins that mean no harm, and none of them is denied', async () => {
-    const twins = ['echo bcmd', "echo 'true; bcmd'", 'echo "bcmd"', 'cat bcmd', 'ls bcmd-notes', 'grep bcmd a.txt', '# bcmd', 'echo rm -rf x', 'abcmd', 'bcmdx', 'rm -r build', 'git pushed', 'make bcmd']
+    const twins = [
+      'echo bcmd',
+      "echo 'true; bcmd'",
+      'echo "bcmd"',
+      'cat bcmd',
+      'ls bcmd-notes',
+      'grep bcmd a.txt',
+      '# bcmd',
+      'echo rm -rf x',
+      'abcmd',
+      'bcmdx',
+      'rm -r build',
+      'git pushed',
+      'make bcmd',
+    ]
     for (const command of twins) expect([command, await judge(command, 'auto')]).not.toEqual([command, 'deny'])
   })
 })
@@ -161,7 +373,10 @@ describe('a rule on commands', () => {
   it('denies also what a stored list of full-auto names', async () => {
     await using made = await bootKernel({
       mode: 'full-auto',
-      config: { policy: { deny: ['Bash(bcmd *)'] }, automation: { full_auto: { enabled: true, allowed_tools: ['demo', 'Bash', 'exec'] } } },
+      config: {
+        policy: { deny: ['Bash(bcmd *)'] },
+        automation: { full_auto: { enabled: true, allowed_tools: ['demo', 'Bash', 'exec'] } },
+      },
       manifests: [plugins.root],
     })
     const result = await made.call('demo', { action: 'run', command: 'ls; bcmd' })
@@ -181,8 +396,29 @@ describe('a rule on commands', () => {
 
 describe('any composition', () => {
   // Quoting × wrapper × separator × substitution around the denied program; the oracle is the verdict, which must be a denial.
-  const quoted = fc.constantFrom('bcmd', "b''cmd", '"bcmd"', "'bcmd'", 'b\\cmd', '/x/bcmd', "$'bcmd'", 'bcmd -x', 'bcmd "a b"')
-  const wrapper = fc.constantFrom('', 'env ', 'env A=1 ', 'nohup ', 'timeout 5 ', 'sudo -n ', 'nice -n 1 ', 'command ', 'xargs -0 ', 'exec ')
+  const quoted = fc.constantFrom(
+    'bcmd',
+    "b''cmd",
+    '"bcmd"',
+    "'bcmd'",
+    'b\\cmd',
+    '/x/bcmd',
+    "$'bcmd'",
+    'bcmd -x',
+    'bcmd "a b"',
+  )
+  const wrapper = fc.constantFrom(
+    '',
+    'env ',
+    'env A=1 ',
+    'nohup ',
+    'timeout 5 ',
+    'sudo -n ',
+    'nice -n 1 ',
+    'command ',
+    'xargs -0 ',
+    'exec ',
+  )
   const around = fc.constantFrom<(text: string) => string>(
     (text) => text,
     (text) => `ls; ${text}`,
@@ -217,17 +453,26 @@ describe('unified_exec/run', () => {
     const run = (input: object): Promise<Result> => made.call('unified_exec', { action: 'run', ...input })
     matches(await run({ command: 'cat README.md | head -1' }), { ok: true, output: { stdout: 'one\n' } })
     matches(await run({ command: 'cat', args: ['README.md'] }), { ok: true, output: { stdout: 'one\ntwo\n' } })
-    matches(await run({ command: 'touch x && cat README.md' }), { ok: false, error: { code: 'VT_POLICY_DENIED', details: { not_applied: true } } })
+    matches(await run({ command: 'touch x && cat README.md' }), {
+      ok: false,
+      error: { code: 'VT_POLICY_DENIED', details: { not_applied: true } },
+    })
     matches(await run({ command: 'sed -n 1,2p README.md' }), {
       ok: false,
-      error: { next: { tool: 'unified_file', input: { action: 'read', path: 'README.md', offset_lines: 1, page_size_lines: 2 } } },
+      error: {
+        next: {
+          tool: 'unified_file',
+          input: { action: 'read', path: 'README.md', offset_lines: 1, page_size_lines: 2 },
+        },
+      },
     })
     expect(await made.read('x')).toBeUndefined()
   })
 
   it('is judged with everything that decides what runs: its folder, its variables, its shell', async () => {
     await using made = await bootKernel({ mode: 'plan', files: { 'src/a': '' } })
-    const denied = async (input: object): Promise<boolean> => !(await made.call('unified_exec', { action: 'run', ...input })).ok
+    const denied = async (input: object): Promise<boolean> =>
+      !(await made.call('unified_exec', { action: 'run', ...input })).ok
     expect(await denied({ command: 'cat a', workdir: 'src' })).toBe(false)
     expect(await denied({ command: 'cat ../../secret', workdir: 'src' })).toBe(true)
     expect(await denied({ command: 'ls', env: { PATH: '.' } })).toBe(true)
@@ -237,10 +482,37 @@ describe('unified_exec/run', () => {
   })
 
   it('never starts a program that hides in a line: the marker stays unwritten', async () => {
-    await using made = await bootKernel({ mode: 'auto', files: { bcmd: '#!/bin/sh\ntouch "$(dirname "$0")/marker"\n', 'a.txt': '' } })
+    await using made = await bootKernel({
+      mode: 'auto',
+      files: { bcmd: '#!/bin/sh\ntouch "$(dirname "$0")/marker"\n', 'a.txt': '' },
+    })
     await chmod(join(made.root, 'bcmd'), 0o755)
-    const lines = ['./bcmd', 'ls; ./bcmd', 'ls $(./bcmd)', 'cat <(./bcmd)', 'env ./bcmd', "sh -c './bcmd'", 'X=./bcmd; $X', 'find . -name bcmd -exec {} \\;', 'ls | xargs ./bcmd', 'PATH=.:$PATH bcmd', 'eval ./bcmd', '. ./bcmd',
-      'bash bcmd', 'bash < bcmd', 'cat bcmd | sh', 'trap ./bcmd EXIT', 'f() { ./bcmd; }; f', 'printf -v X ./bcmd; $X', 'ls ${X:-$(./bcmd)}', 'cat <<E\n$(./bcmd)\nE', 'test -v "a[$(./bcmd)]"', "[[ 'a[$(./bcmd)]' -eq 1 ]]", 'time ./bcmd', 'coproc ./bcmd']
+    const lines = [
+      './bcmd',
+      'ls; ./bcmd',
+      'ls $(./bcmd)',
+      'cat <(./bcmd)',
+      'env ./bcmd',
+      "sh -c './bcmd'",
+      'X=./bcmd; $X',
+      'find . -name bcmd -exec {} \\;',
+      'ls | xargs ./bcmd',
+      'PATH=.:$PATH bcmd',
+      'eval ./bcmd',
+      '. ./bcmd',
+      'bash bcmd',
+      'bash < bcmd',
+      'cat bcmd | sh',
+      'trap ./bcmd EXIT',
+      'f() { ./bcmd; }; f',
+      'printf -v X ./bcmd; $X',
+      'ls ${X:-$(./bcmd)}',
+      'cat <<E\n$(./bcmd)\nE',
+      'test -v "a[$(./bcmd)]"',
+      "[[ 'a[$(./bcmd)]' -eq 1 ]]",
+      'time ./bcmd',
+      'coproc ./bcmd',
+    ]
     for (const command of lines) {
       const result = await made.call('unified_exec', { action: 'run', command })
       expect([command, result.ok, await made.read('marker')]).toEqual([command, false, undefined])
@@ -251,16 +523,52 @@ describe('unified_exec/run', () => {
 describe('a program that git is told to start', () => {
   const policy = { deny: ['Bash(bcmd *)'], allow: ['Bash(git *)', 'Bash(make test *)'] }
   it.each([
-    'git rebase -x "bcmd x" main', 'git rebase --exec="bcmd x" main', "git rebase '-xbcmd x' main", 'git bisect run bcmd x', 'git submodule foreach bcmd x', "git submodule foreach --recursive 'bcmd x'",
-    'git difftool -x bcmd', 'git grep -Obcmd a', 'git grep --open-files-in-pager=bcmd a', 'git fetch --upload-pack="bcmd x" origin', 'git clone -u bcmd a b', 'git push --receive-pack=bcmd',
-    'git archive --remote=. --exec=bcmd HEAD', 'git send-email --smtp-server=/usr/bin/bcmd x', "git filter-branch --tree-filter 'bcmd x'", "git -c alias.x='!bcmd x' x", 'git -c core.pager="bcmd x" log',
-    'git -c credential.helper=!bcmd fetch', 'git config alias.x "!bcmd x"', 'git config --global core.editor bcmd', 'git config set core.sshCommand "bcmd x"', "git clone ext::'bcmd %S x' y", "git remote add o 'ext::bcmd x'",
-    'git clone --config core.sshCommand=bcmd a b', 'sh -c "git bisect run bcmd"', 'git -C src -c a.b=c bisect run bcmd', 'git -c alias.x="bisect run bcmd" x',
+    'git rebase -x "bcmd x" main',
+    'git rebase --exec="bcmd x" main',
+    "git rebase '-xbcmd x' main",
+    'git bisect run bcmd x',
+    'git submodule foreach bcmd x',
+    "git submodule foreach --recursive 'bcmd x'",
+    'git difftool -x bcmd',
+    'git grep -Obcmd a',
+    'git grep --open-files-in-pager=bcmd a',
+    'git fetch --upload-pack="bcmd x" origin',
+    'git clone -u bcmd a b',
+    'git push --receive-pack=bcmd',
+    'git archive --remote=. --exec=bcmd HEAD',
+    'git send-email --smtp-server=/usr/bin/bcmd x',
+    "git filter-branch --tree-filter 'bcmd x'",
+    "git -c alias.x='!bcmd x' x",
+    'git -c core.pager="bcmd x" log',
+    'git -c credential.helper=!bcmd fetch',
+    'git config alias.x "!bcmd x"',
+    'git config --global core.editor bcmd',
+    'git config set core.sshCommand "bcmd x"',
+    "git clone ext::'bcmd %S x' y",
+    "git remote add o 'ext::bcmd x'",
+    'git clone --config core.sshCommand=bcmd a b',
+    'sh -c "git bisect run bcmd"',
+    'git -C src -c a.b=c bisect run bcmd',
+    'git -c alias.x="bisect run bcmd" x',
   ])('is denied where a rule denies it: %s', async (command) => {
     expect(await judge(command, 'auto', policy)).toBe('deny')
   })
   it('is asked about where no rule allows it, and runs where one does', async () => {
-    for (const command of ['git rebase -x other main', 'git bisect run other', 'git submodule foreach other x', 'git rebase -x "$X" main']) expect([command, await judge(command, 'auto', policy)]).toEqual([command, 'ask'])
-    for (const command of ['git bisect run make test', 'git rebase -x "make test" main', 'git submodule foreach git status', 'git config user.name bcmd', 'git commit -m "bcmd x"', 'git grep bcmd x']) expect([command, await judge(command, 'auto', policy)]).toEqual([command, 'run'])
+    for (const command of [
+      'git rebase -x other main',
+      'git bisect run other',
+      'git submodule foreach other x',
+      'git rebase -x "$X" main',
+    ])
+      expect([command, await judge(command, 'auto', policy)]).toEqual([command, 'ask'])
+    for (const command of [
+      'git bisect run make test',
+      'git rebase -x "make test" main',
+      'git submodule foreach git status',
+      'git config user.name bcmd',
+      'git commit -m "bcmd x"',
+      'git grep bcmd x',
+    ])
+      expect([command, await judge(command, 'auto', policy)]).toEqual([command, 'run'])
   })
 })

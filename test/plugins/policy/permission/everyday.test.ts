@@ -7,8 +7,18 @@ import { hold } from '../../../support/held.js'
 
 const PROGRAMS = ['npm', 'npx', 'git', 'make', 'cargo', 'go', 'pytest', 'grep', 'find', 'rg', 'node', 'python3']
 const files = {
-  'package.json': '{ "version": "1.0.0" }', 'README.md': 'a\n', 'src/index.ts': 'export const a = 1\n', 'src/app.ts': '',
-  'a.txt': 'a\n', 'b.txt': 'b\n', 'docs/a.md': '', 'test/a.test.ts': '', 'dist/app.js': '', 'tsconfig.json': '{}', 'log.txt': '', 'data.txt': '',
+  'package.json': '{ "version": "1.0.0" }',
+  'README.md': 'a\n',
+  'src/index.ts': 'export const a = 1\n',
+  'src/app.ts': '',
+  'a.txt': 'a\n',
+  'b.txt': 'b\n',
+  'docs/a.md': '',
+  'test/a.test.ts': '',
+  'dist/app.js': '',
+  'tsconfig.json': '{}',
+  'log.txt': '',
+  'data.txt': '',
 }
 const text = readFileSync(new URL('../../../fixtures/everyday_commands.txt', import.meta.url), 'utf8')
 const commands = text.split('\n').flatMap((line) => {
@@ -21,7 +31,8 @@ async function open(policy: Config['policy'], sandbox: Config['sandbox'] = { mod
   execFileSync('git', ['init', '-q', '-b', 'main'], { cwd: made.root })
   return made
 }
-const judge = async ({ kernel }: Booted, command: string): Promise<string> => (await kernel.explain('unified_exec', { action: 'run', command })).verdict
+const judge = async ({ kernel }: Booted, command: string): Promise<string> =>
+  (await kernel.explain('unified_exec', { action: 'run', command })).verdict
 
 describe('the permission policy', () => {
   it('allows everyday commands that only read, and others by rules on their programs', async () => {

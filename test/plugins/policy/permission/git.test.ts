@@ -13,7 +13,8 @@ import { holdForFile } from '../../../support/held.js'
 import { bin, surroundings, vtcode } from '../../../support/program.js'
 
 const person = ['-c', 'user.name=a', '-c', 'user.email=a@example.org']
-const git = (cwd: string, ...args: string[]): string => spawnSync('git', [...person, ...args], { cwd, encoding: 'utf8' }).stdout
+const git = (cwd: string, ...args: string[]): string =>
+  spawnSync('git', [...person, ...args], { cwd, encoding: 'utf8' }).stdout
 
 const committed = { 'a.txt': 'one\n', '.env': 'KEY=1\n', 'sub/b.txt': 'b\n' }
 /** A repository whose folder of git is copied. */
@@ -27,8 +28,17 @@ beforeAll(async () => {
 })
 
 /** A real repository with one commit and a change. The user's own configuration starts a program at everything that can. */
-async function repository({ mode = 'auto', policy, sandbox = 'off' }: { mode?: Mode; policy?: Config['policy']; sandbox?: 'off' | 'auto' } = {}): Promise<Booted> {
-  const config = { sandbox: { mode: sandbox }, automation: { full_auto: { enabled: true, allowed_tools: [] } }, manifests: ['!builtin:repeats', '!builtin:duplicate_calls'], ...(policy && { policy }) } as Config
+async function repository({
+  mode = 'auto',
+  policy,
+  sandbox = 'off',
+}: { mode?: Mode; policy?: Config['policy']; sandbox?: 'off' | 'auto' } = {}): Promise<Booted> {
+  const config = {
+    sandbox: { mode: sandbox },
+    automation: { full_auto: { enabled: true, allowed_tools: [] } },
+    manifests: ['!builtin:repeats', '!builtin:duplicate_calls'],
+    ...(policy && { policy }),
+  } as Config
   const made = await bootKernel({ mode, config, files: { ...committed, 'a.txt': 'two\n' } })
   await cp(join(template.root, '.git'), join(made.root, '.git'), { recursive: true })
   return made
@@ -40,23 +50,92 @@ const say = async (made: Booted, command: string | string[], input: object = {})
 }
 
 const looking = [
-  'git status', 'git status --short --branch', 'git --no-pager log --oneline -5', "git log --format='%h %s' -n 3 -- a.txt", 'git diff', 'git diff --stat HEAD', 'git diff HEAD -- a.txt', 'git show HEAD:a.txt',
-  'git show --stat', 'git branch', 'git branch -a', 'git tag', 'git remote -v', 'git rev-parse --abbrev-ref HEAD', 'git ls-files', 'git blame a.txt', 'git log --oneline | head -3', 'git status && git diff | wc -l',
-  'git -C . status', 'git --no-pager -C . -C . log', 'cd sub && git status', 'cd sub && git diff b.txt | head -3', 'git cat-file -p HEAD', 'git ls-tree -r HEAD', 'git diff -U1 -M90%', 'git rev-list --count HEAD', 'git log --graph --all',
+  'git status',
+  'git status --short --branch',
+  'git --no-pager log --oneline -5',
+  "git log --format='%h %s' -n 3 -- a.txt",
+  'git diff',
+  'git diff --stat HEAD',
+  'git diff HEAD -- a.txt',
+  'git show HEAD:a.txt',
+  'git show --stat',
+  'git branch',
+  'git branch -a',
+  'git tag',
+  'git remote -v',
+  'git rev-parse --abbrev-ref HEAD',
+  'git ls-files',
+  'git blame a.txt',
+  'git log --oneline | head -3',
+  'git status && git diff | wc -l',
+  'git -C . status',
+  'git --no-pager -C . -C . log',
+  'cd sub && git status',
+  'cd sub && git diff b.txt | head -3',
+  'git cat-file -p HEAD',
+  'git ls-tree -r HEAD',
+  'git diff -U1 -M90%',
+  'git rev-list --count HEAD',
+  'git log --graph --all',
 ]
 const more = [
-  'git commit -m x', 'git branch x', 'git branch -d main', 'git tag v1', 'git stash', 'git log --output=x', 'git diff --output=x', 'git diff --ext-diff', 'git show --textconv', 'git diff --no-index a.txt /etc/passwd',
-  'git diff a.txt /etc/passwd', 'git log --show-signature', "git log --format='%G?'", 'git -C /tmp status', 'git -C sub status', 'git -C', 'git -C .', 'cd /tmp && git status', 'cd .. && git status', 'cd sub && git diff a.txt ../../x', 'git -c core.fsmonitor=./x status', 'git --git-dir=/tmp/x status', 'git --exec-path=. status', 'git -p log', 'git grep x',
-  'git diff -Oa.txt', 'git blame --contents=/etc/passwd a.txt', 'git status $X', 'git log $HOME', 'git status; touch x', 'git status > x', 'GIT_DIR=x git status', 'env git status', './git status', 'git', 'git status -v', 'git outp',
-  'git remote add x y', 'git reflog expire --all', 'git describe --dirty', 'git cat-file --batch', 'git status && git fetch', 'git log --outp=x',
+  'git commit -m x',
+  'git branch x',
+  'git branch -d main',
+  'git tag v1',
+  'git stash',
+  'git log --output=x',
+  'git diff --output=x',
+  'git diff --ext-diff',
+  'git show --textconv',
+  'git diff --no-index a.txt /etc/passwd',
+  'git diff a.txt /etc/passwd',
+  'git log --show-signature',
+  "git log --format='%G?'",
+  'git -C /tmp status',
+  'git -C sub status',
+  'git -C',
+  'git -C .',
+  'cd /tmp && git status',
+  'cd .. && git status',
+  'cd sub && git diff a.txt ../../x',
+  'git -c core.fsmonitor=./x status',
+  'git --git-dir=/tmp/x status',
+  'git --exec-path=. status',
+  'git -p log',
+  'git grep x',
+  'git diff -Oa.txt',
+  'git blame --contents=/etc/passwd a.txt',
+  'git status $X',
+  'git log $HOME',
+  'git status; touch x',
+  'git status > x',
+  'GIT_DIR=x git status',
+  'env git status',
+  './git status',
+  'git',
+  'git status -v',
+  'git outp',
+  'git remote add x y',
+  'git reflog expire --all',
+  'git describe --dirty',
+  'git cat-file --batch',
+  'git status && git fetch',
+  'git log --outp=x',
 ]
 
 describe('git that only looks', () => {
   it('runs unasked in modes ask and auto, and tells what git tells', async () => {
     await using made = await repository()
     for (const command of looking) expect([command, await say(made, command)]).toEqual([command, 'run'])
-    matches(await made.call('unified_exec', { action: 'run', command: 'git status --short' }), { ok: true, output: { stdout: ' M a.txt\n' } })
-    matches(await made.call('unified_exec', { action: 'run', command: ['git', 'log', '--format=%s'] }), { ok: true, output: { stdout: 'first\n' } })
+    matches(await made.call('unified_exec', { action: 'run', command: 'git status --short' }), {
+      ok: true,
+      output: { stdout: ' M a.txt\n' },
+    })
+    matches(await made.call('unified_exec', { action: 'run', command: ['git', 'log', '--format=%s'] }), {
+      ok: true,
+      output: { stdout: 'first\n' },
+    })
     await using asked = await repository({ mode: 'ask' })
     expect(await say(asked, 'git status')).toBe('run')
   })
@@ -78,7 +157,8 @@ describe('git that only looks', () => {
     await using made = await repository({ policy: { deny: ['Read(.env)'] } })
     expect(await say(made, 'git status')).toBe('run')
     expect(await say(made, 'git log --oneline')).toBe('run')
-    for (const command of ['git show HEAD:.env', 'git show', 'git diff', 'git cat-file -p HEAD:.env']) expect([command, await say(made, command)]).toEqual([command, 'ask'])
+    for (const command of ['git show HEAD:.env', 'git show', 'git diff', 'git cat-file -p HEAD:.env'])
+      expect([command, await say(made, command)]).toEqual([command, 'ask'])
     expect(await say(made, 'git diff .env')).toBe('deny')
     expect(await say(made, 'git log -p')).toBe('ask')
   })
@@ -89,11 +169,15 @@ describe('git that only looks', () => {
     await writeFile(join(made.root, '.gitattributes'), '*.txt diff=x filter=x\n')
     const home = join(made.root, 'home')
     await mkdir(home)
-    await writeFile(join(home, '.gitconfig'), `[diff "x"]\n\ttextconv = touch ${marker}; cat\n[filter "x"]\n\tclean = touch ${marker}; cat\n[core]\n\tfsmonitor = touch ${marker}\n`)
+    await writeFile(
+      join(home, '.gitconfig'),
+      `[diff "x"]\n\ttextconv = touch ${marker}; cat\n[filter "x"]\n\tclean = touch ${marker}; cat\n[core]\n\tfsmonitor = touch ${marker}\n`,
+    )
     const { HOME } = process.env
     process.env['HOME'] = home
     try {
-      for (const command of ['git status', 'git diff', 'git show', 'git blame a.txt', 'git log --stat']) expect([command, await say(made, command), existsSync(marker)]).toEqual([command, 'run', false])
+      for (const command of ['git status', 'git diff', 'git show', 'git blame a.txt', 'git log --stat'])
+        expect([command, await say(made, command), existsSync(marker)]).toEqual([command, 'run', false])
       git(made.root, 'diff')
       expect(existsSync(marker)).toBe(true)
     } finally {
@@ -135,13 +219,21 @@ describe('git that only looks', () => {
       'an index of format 4': (made) => git(made.root, 'update-index', '--index-version', '4'),
       'the hook of a new index': async (made) => {
         await mkdir(join(made.root, '.git/hooks'), { recursive: true })
-        await writeFile(join(made.root, '.git/hooks/post-index-change'), `#!/bin/sh\ntouch ${marker(made)}\n`, { mode: 0o755 })
+        await writeFile(join(made.root, '.git/hooks/post-index-change'), `#!/bin/sh\ntouch ${marker(made)}\n`, {
+          mode: 0o755,
+        })
       },
     }
     for (const [name, make] of Object.entries(cases)) {
       await using made = await repository()
       await make(made)
-      for (const command of ['git status', 'git diff']) expect([name, command, await say(made, command), existsSync(marker(made))]).toEqual([name, command, 'ask', false])
+      for (const command of ['git status', 'git diff'])
+        expect([name, command, await say(made, command), existsSync(marker(made))]).toEqual([
+          name,
+          command,
+          'ask',
+          false,
+        ])
     }
   })
 
@@ -152,7 +244,13 @@ describe('git that only looks', () => {
       await mkdir(inner)
       git(inner, 'init', '-q')
       git(inner, 'config', 'core.fsmonitor', `touch ${marker}`)
-      for (const command of ['cd vendor && git status', 'cd ./vendor; git status', 'cd vendor || git status', `cd ${inner} && git status`]) expect([command, await say(made, command), existsSync(marker)]).toEqual([command, 'ask', false])
+      for (const command of [
+        'cd vendor && git status',
+        'cd ./vendor; git status',
+        'cd vendor || git status',
+        `cd ${inner} && git status`,
+      ])
+        expect([command, await say(made, command), existsSync(marker)]).toEqual([command, 'ask', false])
       expect(await say(made, 'cd sub && git status')).toBe('run')
     }
   })
@@ -181,7 +279,8 @@ async function wrong(made: Booted, commands: string[], input: object = {}): Prom
   const found: unknown[] = []
   for (const command of commands) {
     const said = await say(made, command, input)
-    if (said !== 'ask' || existsSync(join(made.root, 'marker'))) found.push([command, said, existsSync(join(made.root, 'marker'))])
+    if (said !== 'ask' || existsSync(join(made.root, 'marker')))
+      found.push([command, said, existsSync(join(made.root, 'marker'))])
   }
   return found
 }
@@ -192,13 +291,20 @@ async function embedded(made: Booted, path: string): Promise<void> {
   await mkdir(join(folder, 'objects'), { recursive: true })
   await mkdir(join(folder, 'refs'), { recursive: true })
   await writeFile(join(folder, 'HEAD'), 'ref: refs/heads/main\n')
-  await writeFile(join(folder, 'config'), `[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = ${made.root}\n\tfsmonitor = ${program(made)}\n`)
+  await writeFile(
+    join(folder, 'config'),
+    `[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = ${made.root}\n\tfsmonitor = ${program(made)}\n`,
+  )
 }
 
 describe('a repository that wants a program started, or a file shown', () => {
   const both = ['git status', 'git diff', 'git log --oneline']
   const attacks: Record<string, (made: Booted) => unknown> = {
-    'a backslash at the end of a comment': (made) => writeFile(join(made.root, '.git/config'), `[core]\n\tbare = false\n# harmless \\\n\tfsmonitor = "${program(made)}"\n`),
+    'a backslash at the end of a comment': (made) =>
+      writeFile(
+        join(made.root, '.git/config'),
+        `[core]\n\tbare = false\n# harmless \\\n\tfsmonitor = "${program(made)}"\n`,
+      ),
     'an include': async (made) => {
       await writeFile(join(made.root, 'more'), `[core]\n\tfsmonitor = "${program(made)}"\n`)
       git(made.root, 'config', 'include.path', '../more')
@@ -220,7 +326,8 @@ describe('a repository that wants a program started, or a file shown', () => {
       await writeFile(join(made.root, '.gitattributes'), '*.txt diff=x\n')
       git(made.root, 'config', 'diff.x.command', program(made))
     },
-    'a remote that is a program': (made) => git(made.root, 'config', 'remote.origin.url', `ext::sh -c "${program(made)}"`),
+    'a remote that is a program': (made) =>
+      git(made.root, 'config', 'remote.origin.url', `ext::sh -c "${program(made)}"`),
     'a working tree elsewhere': (made) => git(made.root, 'config', 'core.worktree', '/etc'),
     'a `.git` file that leads to a repository in the workspace': async (made) => {
       await rename(join(made.root, '.git'), join(made.root, 'store'))
@@ -233,7 +340,8 @@ describe('a repository that wants a program started, or a file shown', () => {
       await writeFile(join(made.root, 'tools/post-index-change'), `#!/bin/sh\n${program(made)}\n`, { mode: 0o755 })
       await symlink('../tools', join(made.root, '.git/hooks'))
     },
-    'a pipe in the place of a list': (made) => execFileSync('mkfifo', [join(made.root, '.git/objects/info/alternates')]),
+    'a pipe in the place of a list': (made) =>
+      execFileSync('mkfifo', [join(made.root, '.git/objects/info/alternates')]),
   }
   it.each(Object.entries(attacks))('%s: is asked for and starts nothing', async (_, make) => {
     await using made = await repository()
@@ -244,21 +352,55 @@ describe('a repository that wants a program started, or a file shown', () => {
     expect(await wrong(ask, rounds(['git diff'], both))).toEqual([])
   })
 
-  it.each(['HEAD', 'config', 'packed-refs', 'commondir', 'config.worktree'])('has a pipe in the place of its %s: it is asked for by that name, and git is not started to wait there', async (name) => {
-    await using made = await repository()
-    await rm(join(made.root, '.git', name), { force: true })
-    execFileSync('mkfifo', [join(made.root, '.git', name)])
-    for (const command of both) {
-      const explained = await made.kernel.explain('unified_exec', { action: 'run', command })
-      expect([command, explained.verdict, JSON.stringify(explained)]).toEqual([command, 'ask', expect.stringContaining(`'.git/${name}' is no plain file`)])
-    }
-  })
+  it.each(['HEAD', 'config', 'packed-refs', 'commondir', 'config.worktree'])(
+    'has a pipe in the place of its %s: it is asked for by that name, and git is not started to wait there',
+    async (name) => {
+      await using made = await repository()
+      await rm(join(made.root, '.git', name), { force: true })
+      execFileSync('mkfifo', [join(made.root, '.git', name)])
+      for (const command of both) {
+        const explained = await made.kernel.explain('unified_exec', { action: 'run', command })
+        expect([command, explained.verdict, JSON.stringify(explained)]).toEqual([
+          command,
+          'ask',
+          expect.stringContaining(`'.git/${name}' is no plain file`),
+        ])
+      }
+    },
+  )
 
   it('is asked for whichever setting might name one', async () => {
     const keys = [
-      'core.pager', 'pager.status', 'core.editor', 'core.sshCommand', 'core.askPass', 'core.gitProxy', 'core.alternateRefsCommand', 'core.attributesFile', 'gpg.program', 'log.showSignature', 'interactive.diffFilter',
-      'alias.status', 'merge.x.driver', 'remote.origin.vcs', 'remote.origin.uploadpack', 'uploadpack.packObjectsHook', 'trailer.x.command', 'credential.helper', 'sequence.editor', 'blame.ignoreRevsFile', 'trace2.eventTarget',
-      'attr.tree', 'pretty.x', 'format.pretty', 'diff.x.textconv', 'submodule.x.update', 'status.submoduleSummary', 'diff.ignoreSubmodules', 'mailmap.file', 'extensions.unheard',
+      'core.pager',
+      'pager.status',
+      'core.editor',
+      'core.sshCommand',
+      'core.askPass',
+      'core.gitProxy',
+      'core.alternateRefsCommand',
+      'core.attributesFile',
+      'gpg.program',
+      'log.showSignature',
+      'interactive.diffFilter',
+      'alias.status',
+      'merge.x.driver',
+      'remote.origin.vcs',
+      'remote.origin.uploadpack',
+      'uploadpack.packObjectsHook',
+      'trailer.x.command',
+      'credential.helper',
+      'sequence.editor',
+      'blame.ignoreRevsFile',
+      'trace2.eventTarget',
+      'attr.tree',
+      'pretty.x',
+      'format.pretty',
+      'diff.x.textconv',
+      'submodule.x.update',
+      'status.submoduleSummary',
+      'diff.ignoreSubmodules',
+      'mailmap.file',
+      'extensions.unheard',
     ]
     await using made = await repository()
     const config = join(made.root, '.git/config')
@@ -266,7 +408,10 @@ describe('a repository that wants a program started, or a file shown', () => {
     for (const key of keys) {
       const [section, ...names] = key.split('.')
       const name = names.pop()
-      await writeFile(config, `${before}[${section}${names.map((subsection) => ` "${subsection}"`).join('')}]\n\t${name} = "${program(made)}"\n`)
+      await writeFile(
+        config,
+        `${before}[${section}${names.map((subsection) => ` "${subsection}"`).join('')}]\n\t${name} = "${program(made)}"\n`,
+      )
       expect([key, await wrong(made, ['git status'])]).toEqual([key, []])
     }
     await writeFile(config, before)
@@ -281,7 +426,14 @@ describe('a repository that wants a program started, or a file shown', () => {
       await symlink('b', join(made.root, 'a/second'))
       const into = ['link', 'a/b/c', 'a/second/c', './a//b/./c', 'a/b/c/refs', 'a/b/../b/c']
       const commands = rounds(allow.length > 0 ? ['git status'] : ['git status', 'git diff'], both)
-      expect(await wrong(made, into.flatMap((path) => commands.flatMap((command) => [`cd ${path} && ${command}`, `${command.replace('git', `git -C ${path}`)}`])))).toEqual([])
+      expect(
+        await wrong(
+          made,
+          into.flatMap((path) =>
+            commands.flatMap((command) => [`cd ${path} && ${command}`, `${command.replace('git', `git -C ${path}`)}`]),
+          ),
+        ),
+      ).toEqual([])
       for (const workdir of into) expect([workdir, await wrong(made, commands, { workdir })]).toEqual([workdir, []])
       expect(await say(made, 'git status', { workdir: 'sub' })).toBe('run')
     }
@@ -303,7 +455,8 @@ describe('a repository that wants a program started, or a file shown', () => {
         await rename(join(made.root, '.git/objects'), join(made.root, '.git/old'))
         await symlink(`${other}/.git/objects`, join(made.root, '.git/objects'))
       },
-      'a link below objects': (made, other) => symlink(`${other}/.git/objects/pack`, join(made.root, '.git/objects/pack2')),
+      'a link below objects': (made, other) =>
+        symlink(`${other}/.git/objects/pack`, join(made.root, '.git/objects/pack2')),
       'a link in the place of the log': async (made, other) => {
         await rm(join(made.root, '.git/logs/refs/heads/main'))
         await symlink(`${other}/.git/logs/HEAD`, join(made.root, '.git/logs/refs/heads/main'))
@@ -313,14 +466,17 @@ describe('a repository that wants a program started, or a file shown', () => {
         await rename(join(made.root, '.git'), join(made.root, 'old'))
         await writeFile(join(made.root, '.git'), `gitdir: ${other}/.git\n`)
       },
-      'commondir': (made, other) => writeFile(join(made.root, '.git/commondir'), `${other}/.git\n`),
+      commondir: (made, other) => writeFile(join(made.root, '.git/commondir'), `${other}/.git\n`),
     }
     await using other = await repository()
     const head = git(other.root, 'rev-parse', 'HEAD').trim()
     for (const [name, make] of Object.entries(ways)) {
       await using made = await repository()
       await make(made, other.root)
-      expect([name, await wrong(made, [`git show ${head}`, `git log ${head}`, 'git status', 'git reflog'])]).toEqual([name, []])
+      expect([name, await wrong(made, [`git show ${head}`, `git log ${head}`, 'git status', 'git reflog'])]).toEqual([
+        name,
+        [],
+      ])
     }
   })
 
@@ -344,7 +500,13 @@ describe('a repository that wants a program started, or a file shown', () => {
     expect(await wrong(made, ['git status'])).toEqual([])
     git(made.root, 'config', '--unset', 'core.fsmonitor')
     expect(await say(made, 'git diff')).toBe('run')
-    git(made.root, 'update-index', '--add', '--cacheinfo', `160000,${git(made.root, 'rev-parse', 'HEAD').trim()},sub/inner`)
+    git(
+      made.root,
+      'update-index',
+      '--add',
+      '--cacheinfo',
+      `160000,${git(made.root, 'rev-parse', 'HEAD').trim()},sub/inner`,
+    )
     expect(await say(made, 'git status')).toBe('run')
     await rename(join(made.root, '.git'), join(made.root, 'sub/.git'))
     expect(await say(made, 'git diff', { workdir: 'sub' })).toBe('run')
@@ -355,10 +517,24 @@ describe('a repository that wants a program started, or a file shown', () => {
   it('is found by git itself, whatever variables the settings give to commands', async () => {
     await using other = await repository()
     git(other.root, 'config', 'core.fsmonitor', `touch ${join(other.root, 'marker')}`)
-    await using made = await bootKernel({ mode: 'auto', config: { sandbox: { mode: 'off' }, exec: { env: { GIT_DIR: join(other.root, '.git'), GIT_EXTERNAL_DIFF: 'false' } } } as Config, files: { 'a.txt': 'one\n' } })
+    await using made = await bootKernel({
+      mode: 'auto',
+      config: {
+        sandbox: { mode: 'off' },
+        exec: { env: { GIT_DIR: join(other.root, '.git'), GIT_EXTERNAL_DIFF: 'false' } },
+      } as Config,
+      files: { 'a.txt': 'one\n' },
+    })
     git(made.root, 'init', '-q')
-    matches(await made.call('unified_exec', { action: 'run', command: 'git rev-parse --git-dir' }), { ok: true, output: { stdout: '.git\n' } })
-    expect([await say(made, 'git status'), await say(made, 'git diff'), existsSync(join(other.root, 'marker'))]).toEqual(['run', 'run', false])
+    matches(await made.call('unified_exec', { action: 'run', command: 'git rev-parse --git-dir' }), {
+      ok: true,
+      output: { stdout: '.git\n' },
+    })
+    expect([
+      await say(made, 'git status'),
+      await say(made, 'git diff'),
+      existsSync(join(other.root, 'marker')),
+    ]).toEqual(['run', 'run', false])
   })
 
   it('is looked at by a git that is told to start no watcher, no hook and no fetch, and to take no folder of plain files for a repository', async () => {
@@ -371,7 +547,17 @@ describe('a repository that wants a program started, or a file shown', () => {
     try {
       const told = await made.call('unified_exec', { action: 'run', command: 'git branch' })
       const lines = told.ok ? String(told.output['stdout']).trim().split('\n') : []
-      expect(lines).toEqual(expect.arrayContaining(['core.fsmonitor=false', 'core.hooksPath=/dev/null', 'core.pager=cat', 'protocol.allow=never', 'safe.bareRepository=explicit', 'log.showSignature=false', '1 0 1 /dev/null']))
+      expect(lines).toEqual(
+        expect.arrayContaining([
+          'core.fsmonitor=false',
+          'core.hooksPath=/dev/null',
+          'core.pager=cat',
+          'protocol.allow=never',
+          'safe.bareRepository=explicit',
+          'log.showSignature=false',
+          '1 0 1 /dev/null',
+        ]),
+      )
     } finally {
       vi.unstubAllEnvs()
     }
@@ -382,12 +568,38 @@ describe('a repository that wants a program started, or a file shown', () => {
     await embedded(made, 'a/b/c')
     await symlink('a/b/c', join(made.root, 'link'))
     const input = { action: 'run', command: 'git status', workdir: 'link' }
-    const { stdout, code } = await vtcode(made, ['call', '--mode', 'auto', '--config', 'sandbox.mode=off', 'unified_exec', '--input', JSON.stringify(input)])
-    expect([code, JSON.parse(stdout)]).toMatchObject([1, { ok: false, error: { code: 'VT_POLICY_NEEDS_APPROVAL', message: expect.stringContaining('the folder itself is a repository') } }])
+    const { stdout, code } = await vtcode(made, [
+      'call',
+      '--mode',
+      'auto',
+      '--config',
+      'sandbox.mode=off',
+      'unified_exec',
+      '--input',
+      JSON.stringify(input),
+    ])
+    expect([code, JSON.parse(stdout)]).toMatchObject([
+      1,
+      {
+        ok: false,
+        error: {
+          code: 'VT_POLICY_NEEDS_APPROVAL',
+          message: expect.stringContaining('the folder itself is a repository'),
+        },
+      },
+    ])
     const client = new Client({ name: 'test', version: '1' })
-    await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, 'mcp', '--config', 'sandbox.mode=off'], cwd: made.root, env: surroundings(made) }))
+    await client.connect(
+      new StdioClientTransport({
+        command: process.execPath,
+        args: [bin, 'mcp', '--config', 'sandbox.mode=off'],
+        cwd: made.root,
+        env: surroundings(made),
+      }),
+    )
     try {
-      const told = async (args: Record<string, unknown>) => JSON.stringify(await client.callTool({ name: 'unified_exec', arguments: args }))
+      const told = async (args: Record<string, unknown>) =>
+        JSON.stringify(await client.callTool({ name: 'unified_exec', arguments: args }))
       expect(await told(input)).toContain('VT_POLICY_NEEDS_APPROVAL')
       expect(await told({ action: 'run', command: 'cd link && git diff' })).toContain('VT_POLICY_NEEDS_APPROVAL')
       expect(await told({ action: 'run', command: 'git status --short' })).toContain('a.txt')
@@ -399,15 +611,35 @@ describe('a repository that wants a program started, or a file shown', () => {
 
   it('is asked for by options that set or lead elsewhere, whatever rule allows git', async () => {
     await using made = await repository({ policy: { allow: ['Bash(git *)'] } })
-    const commands = [`git -c core.fsmonitor='${program(made)}' status`, 'git -c alias.x=!touch\\ marker x', 'git --git-dir=sub status', 'git --git-dir sub status', 'git --work-tree=/ status', 'git --exec-path=. status', 'git --config-env=core.pager=X log', 'git -C /etc status', 'git -C .. status', 'git -C $X status']
+    const commands = [
+      `git -c core.fsmonitor='${program(made)}' status`,
+      'git -c alias.x=!touch\\ marker x',
+      'git --git-dir=sub status',
+      'git --git-dir sub status',
+      'git --work-tree=/ status',
+      'git --exec-path=. status',
+      'git --config-env=core.pager=X log',
+      'git -C /etc status',
+      'git -C .. status',
+      'git -C $X status',
+    ]
     expect(await wrong(made, commands)).toEqual([])
-    for (const command of ['git -c user.name=x -C sub status', 'git --no-pager --literal-pathspecs log', 'git -c color.ui=never -P diff']) expect([command, await say(made, command)]).toEqual([command, 'run'])
+    for (const command of [
+      'git -c user.name=x -C sub status',
+      'git --no-pager --literal-pathspecs log',
+      'git -c color.ui=never -P diff',
+    ])
+      expect([command, await say(made, command)]).toEqual([command, 'run'])
   })
 })
 
 describe('what the user owns', () => {
   it('is worked with unasked: worktrees beside and inside of a bare repository, submodules, links, odd but harmless settings', async () => {
-    await using made = await bootKernel({ mode: 'auto', config: { sandbox: { mode: 'off' }, manifests: ['!builtin:duplicate_calls'] }, files: { 'plain/a.txt': 'a\n' } })
+    await using made = await bootKernel({
+      mode: 'auto',
+      config: { sandbox: { mode: 'off' }, manifests: ['!builtin:duplicate_calls'] },
+      files: { 'plain/a.txt': 'a\n' },
+    })
     const { root } = made
     git(root, 'init', '-q', '-b', 'main', 'plain')
     git(join(root, 'plain'), 'add', '.')
@@ -416,15 +648,34 @@ describe('what the user owns', () => {
     git(join(root, 'store'), 'worktree', 'add', '-q', '../tree', '-b', 'x')
     git(join(root, 'store'), 'worktree', 'add', '-q', 'inside', '-b', 'y')
     git(root, 'init', '-q', '-b', 'main', 'outer')
-    git(join(root, 'outer'), '-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', join(root, 'plain'), 'deep/lib')
+    git(
+      join(root, 'outer'),
+      '-c',
+      'protocol.file.allow=always',
+      'submodule',
+      '--quiet',
+      'add',
+      join(root, 'plain'),
+      'deep/lib',
+    )
     git(join(root, 'outer'), 'commit', '-qm', 'sub')
     await symlink('plain', join(root, 'link'))
-    for (const [key, value] of [['remote.origin.gh-resolved', 'base'], ['branch.main.vscode-merge-base', 'origin/main'], ['core.ignoreCase', 'false'], ['branch.a.b.c.remote', 'origin']]) git(join(root, 'plain'), 'config', key!, value!)
+    for (const [key, value] of [
+      ['remote.origin.gh-resolved', 'base'],
+      ['branch.main.vscode-merge-base', 'origin/main'],
+      ['core.ignoreCase', 'false'],
+      ['branch.a.b.c.remote', 'origin'],
+    ])
+      git(join(root, 'plain'), 'config', key!, value!)
     await writeFile(join(root, 'outer/deep/lib/a.txt'), 'changed\n')
     for (const workdir of ['plain', 'tree', 'store/inside', 'outer', 'outer/deep/lib', 'link']) {
-      for (const command of ['git status --short', 'git diff', 'git log --oneline']) expect([workdir, command, await say(made, command, { workdir })]).toEqual([workdir, command, 'run'])
+      for (const command of ['git status --short', 'git diff', 'git log --oneline'])
+        expect([workdir, command, await say(made, command, { workdir })]).toEqual([workdir, command, 'run'])
     }
-    matches(await made.call('unified_exec', { action: 'run', command: 'git status --short', workdir: 'outer' }), { ok: true, output: { stdout: ' m deep/lib\n' } })
+    matches(await made.call('unified_exec', { action: 'run', command: 'git status --short', workdir: 'outer' }), {
+      ok: true,
+      output: { stdout: ' m deep/lib\n' },
+    })
     git(join(root, 'outer/deep/lib'), 'config', 'filter.x.clean', `touch ${join(root, 'marker')}; cat`)
     await writeFile(join(root, 'outer/.git/modules/deep/lib/info/attributes'), '* filter=x\n')
     await writeFile(join(root, 'outer/deep/lib/a.txt'), 'changes\n')
@@ -449,8 +700,17 @@ describe('what the user owns', () => {
     process.env['HOME'] = home
     try {
       const refused = await made.call('unified_exec', { action: 'run', command: 'git diff' })
-      matches(refused, { ok: false, error: { code: 'VT_POLICY_NEEDS_APPROVAL', message: "re:.*the user's own git configuration has differences shown by 'echo shown by mine'.*" } })
-      matches(await made.call('unified_exec', { action: 'run', command: 'git diff ' }, { approve: () => true }), { ok: true, output: { stdout: 're:shown by mine a\\.txt [^]*' } })
+      matches(refused, {
+        ok: false,
+        error: {
+          code: 'VT_POLICY_NEEDS_APPROVAL',
+          message: "re:.*the user's own git configuration has differences shown by 'echo shown by mine'.*",
+        },
+      })
+      matches(await made.call('unified_exec', { action: 'run', command: 'git diff ' }, { approve: () => true }), {
+        ok: true,
+        output: { stdout: 're:shown by mine a\\.txt [^]*' },
+      })
       expect(await say(made, 'git status')).toBe('run')
       expect(await say(made, 'git show')).toBe('run')
     } finally {
@@ -458,29 +718,57 @@ describe('what the user owns', () => {
     }
   })
 
-  it.each(['in a repository', 'outside of one'])('is a file that their configuration includes and that appears later: the next look sees it, %s', async (place) => {
-    await using made = place === 'in a repository' ? await repository() : await bootKernel({ mode: 'auto', config: { sandbox: { mode: 'off' }, manifests: ['!builtin:duplicate_calls'] }, files: { 'a.txt': '' } })
-    const home = join(made.root, 'home')
-    await mkdir(home)
-    await writeFile(join(home, '.gitconfig'), '[include]\n\tpath = more\n')
-    const { HOME } = process.env
-    process.env['HOME'] = home
-    try {
-      // Nothing is kept of files that changed a moment ago.
-      await new Promise((resolve) => setTimeout(resolve, 200))
-      for (let round = 0; round < 2; round += 1) expect(await say(made, 'git diff')).toBe('run')
-      await writeFile(join(home, 'more'), '[diff]\n\texternal = echo shown by mine\n')
-      expect(await say(made, 'git diff')).toBe('ask')
-    } finally {
-      process.env['HOME'] = HOME
-    }
-  })
+  it.each(['in a repository', 'outside of one'])(
+    'is a file that their configuration includes and that appears later: the next look sees it, %s',
+    async (place) => {
+      await using made =
+        place === 'in a repository'
+          ? await repository()
+          : await bootKernel({
+              mode: 'auto',
+              config: { sandbox: { mode: 'off' }, manifests: ['!builtin:duplicate_calls'] },
+              files: { 'a.txt': '' },
+            })
+      const home = join(made.root, 'home')
+      await mkdir(home)
+      await writeFile(join(home, '.gitconfig'), '[include]\n\tpath = more\n')
+      const { HOME } = process.env
+      process.env['HOME'] = home
+      try {
+        // Nothing is kept of files that changed a moment ago.
+        await new Promise((resolve) => setTimeout(resolve, 200))
+        for (let round = 0; round < 2; round += 1) expect(await say(made, 'git diff')).toBe('run')
+        await writeFile(join(home, 'more'), '[diff]\n\texternal = echo shown by mine\n')
+        expect(await say(made, 'git diff')).toBe('ask')
+      } finally {
+        process.env['HOME'] = HOME
+      }
+    },
+  )
 })
 
 describe('a word that only the run decides', () => {
   it('is never shown or read unasked', async () => {
     await using made = await repository()
-    for (const command of ['echo $HOME', 'echo $SECRET', 'echo ${HOME:-$(id)}', 'echo ${!HOME}', 'echo ${HOME@P}', 'printf $HOME', 'cat $HOME/x', 'ls $HOME', '$SHELL', '$HOME/x', 'echo x > $HOME/y', 'cat < $HOME/x', '[ -n $HOME ]', 'HOME=x; echo $HOME', 'sh -c $HOME', 'echo $1', 'echo $@']) {
+    for (const command of [
+      'echo $HOME',
+      'echo $SECRET',
+      'echo ${HOME:-$(id)}',
+      'echo ${!HOME}',
+      'echo ${HOME@P}',
+      'printf $HOME',
+      'cat $HOME/x',
+      'ls $HOME',
+      '$SHELL',
+      '$HOME/x',
+      'echo x > $HOME/y',
+      'cat < $HOME/x',
+      '[ -n $HOME ]',
+      'HOME=x; echo $HOME',
+      'sh -c $HOME',
+      'echo $1',
+      'echo $@',
+    ]) {
       expect([command, await say(made, command)]).toEqual([command, 'ask'])
     }
   })

@@ -15,7 +15,10 @@ function git(cwd: string, ...args: string[]): string {
   return stdout
 }
 const boot = (sandbox: 'off' | 'required' = 'off'): Promise<Booted> =>
-  bootKernel({ mode: 'auto', config: { sandbox: { mode: sandbox }, manifests: ['!builtin:repeats', '!builtin:duplicate_calls'] } })
+  bootKernel({
+    mode: 'auto',
+    config: { sandbox: { mode: sandbox }, manifests: ['!builtin:repeats', '!builtin:duplicate_calls'] },
+  })
 const say = async (made: Booted, command: string, workdir = '.'): Promise<string> => {
   const result = await made.call('unified_exec', { action: 'run', command, workdir })
   return result.ok ? 'run' : `${result.error.code} ${result.error.message}`
@@ -81,7 +84,8 @@ describe('a repository with many others in it', () => {
 
   const last = `packages-p${few - 1}`
   const program = () => `touch ${at('marker')}; cat`
-  const append = (path: string, text: string) => writeFileSync(at(path), `${existsSync(at(path)) ? readFileSync(at(path), 'utf8') : ''}\n${text}\n`)
+  const append = (path: string, text: string) =>
+    writeFileSync(at(path), `${existsSync(at(path)) ? readFileSync(at(path), 'utf8') : ''}\n${text}\n`)
   const attacks: Record<string, () => void> = {
     'a watcher': () => void git(at(last), 'config', 'core.fsmonitor', program()),
     'a filter': () => {
@@ -100,7 +104,8 @@ describe('a repository with many others in it', () => {
       append(`${last}/.git/config`, '[extensions]\n\tworktreeConfig = true')
       writeFileSync(at(`${last}/.git/config.worktree`), `[core]\n\tfsmonitor = "${program()}"\n`)
     },
-    'a backslash at the end of a comment': () => append(`${last}/.git/config`, `# harmless \\\n[core]\n\tfsmonitor = "${program()}"`),
+    'a backslash at the end of a comment': () =>
+      append(`${last}/.git/config`, `# harmless \\\n[core]\n\tfsmonitor = "${program()}"`),
     'a working tree elsewhere': () => void git(at(last), 'config', 'core.worktree', '/etc'),
     'settings that git cannot read': () => append(`${last}/.git/config`, '[core'),
     'a `.git` that is a link to another one': () => {
@@ -115,7 +120,13 @@ describe('a repository with many others in it', () => {
     },
     'a shared folder with the settings': () => {
       mkdirSync(at('shared'))
-      spawnSync('cp', ['-r', at(`${last}/.git/config`), at(`${last}/.git/objects`), at(`${last}/.git/refs`), at('shared')])
+      spawnSync('cp', [
+        '-r',
+        at(`${last}/.git/config`),
+        at(`${last}/.git/objects`),
+        at(`${last}/.git/refs`),
+        at('shared'),
+      ])
       writeFileSync(at('shared/config'), `[core]\n\tfsmonitor = "${program()}"\n`)
       writeFileSync(at(`${last}/.git/commondir`), '../../shared\n')
     },
@@ -137,15 +148,22 @@ describe('a repository with many others in it', () => {
       git(at(`${last}/deep`), 'config', 'core.fsmonitor', program())
     },
   }
-  it.each(Object.entries(attacks))('is asked about when the last of them has %s, and nothing is started', async (_, plant) => {
-    await monorepo(few)
-    await expect.poll(() => say(made, 'git status --short')).toBe('run')
-    plant()
-    writeFileSync(at(`${last}/a.txt`), 'changed\n')
-    // What was just written is looked at anew each time, and so is what was there before.
-    for (const command of ['git status', 'git diff']) expect([command, await say(made, command)]).toEqual([command, expect.stringMatching(new RegExp(`^VT_POLICY_NEEDS_APPROVAL (?=.*${last})`))])
-    expect(existsSync(at('marker'))).toBe(false)
-  })
+  it.each(Object.entries(attacks))(
+    'is asked about when the last of them has %s, and nothing is started',
+    async (_, plant) => {
+      await monorepo(few)
+      await expect.poll(() => say(made, 'git status --short')).toBe('run')
+      plant()
+      writeFileSync(at(`${last}/a.txt`), 'changed\n')
+      // What was just written is looked at anew each time, and so is what was there before.
+      for (const command of ['git status', 'git diff'])
+        expect([command, await say(made, command)]).toEqual([
+          command,
+          expect.stringMatching(new RegExp(`^VT_POLICY_NEEDS_APPROVAL (?=.*${last})`)),
+        ])
+      expect(existsSync(at('marker'))).toBe(false)
+    },
+  )
 })
 
 /** Layouts that people have, and the folders in them that they work in. */
@@ -199,19 +217,43 @@ describe.each(Object.entries(layouts))('%s', (_, [make, folders]) => {
     make()
     for (const folder of folders) {
       writeFileSync(at(`${folder}/a.txt`), 'changed\n')
-      for (const command of ['git status --short', 'git diff', 'git log --oneline', 'git show --stat', 'git branch -a']) expect([folder, command, await say(made, command, folder)]).toEqual([folder, command, 'run'])
-      for (const command of ['git add a.txt', 'git commit -qm x', 'git stash', 'git worktree list', 'git submodule update', 'git fetch', 'git worktree add -q ../y']) expect([folder, command, await say(made, command, folder)]).toEqual([folder, command, expect.stringContaining('VT_POLICY_NEEDS_APPROVAL')])
+      for (const command of ['git status --short', 'git diff', 'git log --oneline', 'git show --stat', 'git branch -a'])
+        expect([folder, command, await say(made, command, folder)]).toEqual([folder, command, 'run'])
+      for (const command of [
+        'git add a.txt',
+        'git commit -qm x',
+        'git stash',
+        'git worktree list',
+        'git submodule update',
+        'git fetch',
+        'git worktree add -q ../y',
+      ])
+        expect([folder, command, await say(made, command, folder)]).toEqual([
+          folder,
+          command,
+          expect.stringContaining('VT_POLICY_NEEDS_APPROVAL'),
+        ])
     }
   })
-  it.skipIf(none)(`is committed in from the sandbox, once somebody said yes${none ? ' (SKIPPED: needs bwrap)' : ''}`, async () => {
-    await made[Symbol.asyncDispose]()
-    made = await boot('required')
-    make()
-    for (const folder of folders) {
-      writeFileSync(at(`${folder}/a.txt`), `changed in ${folder}\n`)
-      const command = 'git -c user.name=a -c user.email=a@example.org commit -qam second && git log --format=%s -1'
-      const result = await made.call('unified_exec', { action: 'run', command, workdir: folder }, { approve: () => true })
-      expect([folder, result.ok ? result.output : result.error]).toEqual([folder, expect.objectContaining({ exit_code: 0, stdout: 'second\n' })])
-    }
-  })
+  it.skipIf(none)(
+    `is committed in from the sandbox, once somebody said yes${none ? ' (SKIPPED: needs bwrap)' : ''}`,
+    async () => {
+      await made[Symbol.asyncDispose]()
+      made = await boot('required')
+      make()
+      for (const folder of folders) {
+        writeFileSync(at(`${folder}/a.txt`), `changed in ${folder}\n`)
+        const command = 'git -c user.name=a -c user.email=a@example.org commit -qam second && git log --format=%s -1'
+        const result = await made.call(
+          'unified_exec',
+          { action: 'run', command, workdir: folder },
+          { approve: () => true },
+        )
+        expect([folder, result.ok ? result.output : result.error]).toEqual([
+          folder,
+          expect.objectContaining({ exit_code: 0, stdout: 'second\n' }),
+        ])
+      }
+    },
+  )
 })

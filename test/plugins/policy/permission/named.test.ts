@@ -5,14 +5,30 @@ import { bootKernel, type Booted } from 'vtcode/test'
 import type { Config, Mode } from 'vtcode'
 
 /** A workspace in which a rule keeps one file from being read and another from being written, with links in and out. */
-async function boot(mode: Mode = 'auto', policy: Config['policy'] = { deny: ['Read(src/.env)', 'Edit(src/log)'] }): Promise<Booted> {
-  const config = { sandbox: { mode: 'off' }, automation: { full_auto: { enabled: true } }, manifests: ['!builtin:repeats', '!builtin:duplicate_calls'], policy: policy! } as Config
+async function boot(
+  mode: Mode = 'auto',
+  policy: Config['policy'] = { deny: ['Read(src/.env)', 'Edit(src/log)'] },
+): Promise<Booted> {
+  const config = {
+    sandbox: { mode: 'off' },
+    automation: { full_auto: { enabled: true } },
+    manifests: ['!builtin:repeats', '!builtin:duplicate_calls'],
+    policy: policy!,
+  } as Config
   const made = await bootKernel({ mode, config, files: { 'src/.env': 'KEY=1\n', 'src/a.txt': 'a\n', 'a.txt': 'a\n' } })
-  for (const [name, target] of [['out', '/etc'], ['self', '.'], ['link', 'src']] as const) await symlink(target, join(made.root, name))
+  for (const [name, target] of [
+    ['out', '/etc'],
+    ['self', '.'],
+    ['link', 'src'],
+  ] as const)
+    await symlink(target, join(made.root, name))
   return made
 }
 const say = async (made: Booted, command: string | { command: string; workdir: string }): Promise<string> => {
-  const result = await made.call('unified_exec', { action: 'run', ...(typeof command === 'string' ? { command } : command) })
+  const result = await made.call('unified_exec', {
+    action: 'run',
+    ...(typeof command === 'string' ? { command } : command),
+  })
   if (result.ok) return 'run'
   return { VT_POLICY_DENIED: 'deny', VT_POLICY_NEEDS_APPROVAL: 'ask' }[result.error.code] ?? result.error.code
 }
@@ -21,10 +37,23 @@ it('a file that a rule keeps is kept under every name a command may have for it'
   const rules = { deny: ['Read(src/.env)', 'Edit(src/log)'], allow: ['Bash(cat *)', 'Bash(echo *)'] }
   for (const made of [await boot(), await boot('auto', rules), await boot('full-auto')]) {
     await using held = made
-    const names = ['src/.env', 'src/../src/.env', 'src/./.env', 'src//.env', './src/.env', 'link/.env', 'self/src/.env', `${held.root}/src/.env`, 'link/../src/.env']
-    for (const name of names) expect([name, await say(held, `cat ${name}`), await say(held, `cat < ${name}`)]).toEqual([name, 'deny', 'deny'])
-    for (const name of ['.env', '../src/.env', './.env', '../link/.env']) expect([name, await say(held, { command: `cat ${name}`, workdir: 'src' })]).toEqual([name, 'deny'])
-    for (const name of ['src/log', 'link/log', 'src/../src/log']) expect([name, await say(held, `echo x > ${name}`)]).toEqual([name, 'deny'])
+    const names = [
+      'src/.env',
+      'src/../src/.env',
+      'src/./.env',
+      'src//.env',
+      './src/.env',
+      'link/.env',
+      'self/src/.env',
+      `${held.root}/src/.env`,
+      'link/../src/.env',
+    ]
+    for (const name of names)
+      expect([name, await say(held, `cat ${name}`), await say(held, `cat < ${name}`)]).toEqual([name, 'deny', 'deny'])
+    for (const name of ['.env', '../src/.env', './.env', '../link/.env'])
+      expect([name, await say(held, { command: `cat ${name}`, workdir: 'src' })]).toEqual([name, 'deny'])
+    for (const name of ['src/log', 'link/log', 'src/../src/log'])
+      expect([name, await say(held, `echo x > ${name}`)]).toEqual([name, 'deny'])
   }
 })
 
@@ -32,12 +61,39 @@ it('what only reads is asked for where its words lead out, also behind a link', 
   await using made = await boot()
   await symlink('/etc', join(made.root, 'src/beyond'))
   await symlink('../a.txt', join(made.root, 'src/within'))
-  for (const command of ['ls src/*', 'ls src/b*d', 'ls ./s*/beyond', 'ls src/../src/[a-c]*', 'ls link/*', 'du -s src/bey*', 'ls src/* | head -3']) expect([command, await say(made, command)]).toEqual([command, 'ask'])
-  for (const command of ['ls src/*.txt', 'ls src/w*', 'echo src/*', 'ls s*/a.txt']) expect([command, await say(made, command)]).toEqual([command, 'run'])
-  for (const command of ['cat out/passwd', 'cat out/../etc/passwd', 'cat self/../x', 'cat link/../../x', `cat ${made.root}/self/../x`, `cat ${made.root}/../x`, 'cat < out/../etc/passwd', { command: 'cat ../x', workdir: 'self' }]) {
+  for (const command of [
+    'ls src/*',
+    'ls src/b*d',
+    'ls ./s*/beyond',
+    'ls src/../src/[a-c]*',
+    'ls link/*',
+    'du -s src/bey*',
+    'ls src/* | head -3',
+  ])
+    expect([command, await say(made, command)]).toEqual([command, 'ask'])
+  for (const command of ['ls src/*.txt', 'ls src/w*', 'echo src/*', 'ls s*/a.txt'])
+    expect([command, await say(made, command)]).toEqual([command, 'run'])
+  for (const command of [
+    'cat out/passwd',
+    'cat out/../etc/passwd',
+    'cat self/../x',
+    'cat link/../../x',
+    `cat ${made.root}/self/../x`,
+    `cat ${made.root}/../x`,
+    'cat < out/../etc/passwd',
+    { command: 'cat ../x', workdir: 'self' },
+  ]) {
     expect([command, await say(made, command)]).toEqual([command, 'ask'])
   }
-  for (const command of ['cat a.txt', 'cat src/../a.txt', 'cat link/../a.txt', 'cat self/a.txt', 'cat missing', `cat ${made.root}/a.txt`, { command: 'cat ../a.txt', workdir: 'src' }]) {
+  for (const command of [
+    'cat a.txt',
+    'cat src/../a.txt',
+    'cat link/../a.txt',
+    'cat self/a.txt',
+    'cat missing',
+    `cat ${made.root}/a.txt`,
+    { command: 'cat ../a.txt', workdir: 'src' },
+  ]) {
     expect([command, await say(made, command)]).toEqual([command, 'run'])
   }
 })
@@ -46,11 +102,43 @@ it('a command behind cd is judged where it may run, which is there and here', as
   const allowing = { deny: ['Read(src/.env)'], allow: ['Bash(cd *)', 'Bash(git status *)', 'Bash(make *)'] }
   for (const made of [await boot(), await boot('auto', allowing)]) {
     await using held = made
-    for (const command of ['cd src && ls', 'cd src; cat a.txt', 'cd ./src && pwd && cat a.txt', `cd ${held.root} && cat a.txt`, `cd ${held.root}/src && ls`, 'cd self && cd src && ls', '(cd src; ls)', 'cd src | cat a.txt']) {
+    for (const command of [
+      'cd src && ls',
+      'cd src; cat a.txt',
+      'cd ./src && pwd && cat a.txt',
+      `cd ${held.root} && cat a.txt`,
+      `cd ${held.root}/src && ls`,
+      'cd self && cd src && ls',
+      '(cd src; ls)',
+      'cd src | cat a.txt',
+    ]) {
       expect([command, await say(held, command)]).toEqual([command, 'run'])
     }
-    for (const command of ['cd src && cat .env', 'cd src | cat src/.env', 'cd link; cat .env', 'cd self && cd src && cat < .env', 'cd src && cat ../src/.env']) expect([command, await say(held, command)]).toEqual([command, 'deny'])
-    const lost = ['cd /etc && cat passwd', 'cd out && cat passwd', 'cd && ls', 'cd - && ls', 'cd ~ && ls', 'cd $HOME && cat x', 'cd -P src && ls', 'cd src && cat ../../x', 'cd src && cat ../a.txt', 'cd self && cat ../x', 'cd .. && ls', 'cd src/.. && ls', 'pushd src && cat a.txt', 'cd src a && cat a.txt', 'CDPATH=/etc cd src && ls']
+    for (const command of [
+      'cd src && cat .env',
+      'cd src | cat src/.env',
+      'cd link; cat .env',
+      'cd self && cd src && cat < .env',
+      'cd src && cat ../src/.env',
+    ])
+      expect([command, await say(held, command)]).toEqual([command, 'deny'])
+    const lost = [
+      'cd /etc && cat passwd',
+      'cd out && cat passwd',
+      'cd && ls',
+      'cd - && ls',
+      'cd ~ && ls',
+      'cd $HOME && cat x',
+      'cd -P src && ls',
+      'cd src && cat ../../x',
+      'cd src && cat ../a.txt',
+      'cd self && cat ../x',
+      'cd .. && ls',
+      'cd src/.. && ls',
+      'pushd src && cat a.txt',
+      'cd src a && cat a.txt',
+      'CDPATH=/etc cd src && ls',
+    ]
     for (const command of lost) expect([command, await say(held, command)]).toEqual([command, 'ask'])
   }
 })

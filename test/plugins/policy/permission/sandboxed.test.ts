@@ -17,23 +17,49 @@ const none = lacks('bwrap')
 const skipped = none ? ' (SKIPPED: needs bwrap)' : ''
 const make = { action: 'run', command: 'make' }
 const files = { Makefile: 'all:\n\techo changed > a.txt\n\techo new > b.txt\n', 'a.txt': 'first\n' }
-const boot = (policy: NonNullable<Config['policy']>, how: Boot = {}) => bootKernel({ files, ...how, config: { policy, ...how.config } })
+const boot = (policy: NonNullable<Config['policy']>, how: Boot = {}) =>
+  bootKernel({ files, ...how, config: { policy, ...how.config } })
 const allow: NonNullable<Config['policy']> = { sandboxed_commands: 'allow' }
 const settings = 'policy: { sandboxed_commands: allow }\n'
 const needs = { code: 'VT_POLICY_NEEDS_APPROVAL' }
 
 describe.skipIf(none)(`a command that no rule speaks about, with policy.sandboxed_commands: allow${skipped}`, () => {
-  it.each<[Mode]>([['ask'], ['auto']])('runs unasked in mode %s, says so, and what it changes is taken back', async (mode) => {
-    await using booted = await boot(allow, { mode })
-    const result = await call(booted, make)
-    expect(result).toMatchObject({ ok: true, output: { exit_code: 0, checkpoint: { files: 2, complete: true, changed: [{ path: 'a.txt', kind: 'update' }, { path: 'b.txt', kind: 'add' }] } } })
-    expect(result).toMatchObject({ notices: [{ code: 'VT_EXEC_SANDBOXED', message: expect.stringMatching(/^Nobody was asked: it ran in the sandbox, without network.* 2 files copied before it; it changed a\.txt, b\.txt, which `vtcode undo` takes back\.$/) }] })
-    expect(await booted.read('a.txt')).toBe('changed\n')
-    const undone = await vtcode(booted, ['undo'])
-    expect(undone).toMatchObject({ code: 0 })
-    expect(await booted.read('a.txt')).toBe('first\n')
-    expect(existsSync(join(booted.root, 'b.txt'))).toBe(false)
-  })
+  it.each<[Mode]>([['ask'], ['auto']])(
+    'runs unasked in mode %s, says so, and what it changes is taken back',
+    async (mode) => {
+      await using booted = await boot(allow, { mode })
+      const result = await call(booted, make)
+      expect(result).toMatchObject({
+        ok: true,
+        output: {
+          exit_code: 0,
+          checkpoint: {
+            files: 2,
+            complete: true,
+            changed: [
+              { path: 'a.txt', kind: 'update' },
+              { path: 'b.txt', kind: 'add' },
+            ],
+          },
+        },
+      })
+      expect(result).toMatchObject({
+        notices: [
+          {
+            code: 'VT_EXEC_SANDBOXED',
+            message: expect.stringMatching(
+              /^Nobody was asked: it ran in the sandbox, without network.* 2 files copied before it; it changed a\.txt, b\.txt, which `vtcode undo` takes back\.$/,
+            ),
+          },
+        ],
+      })
+      expect(await booted.read('a.txt')).toBe('changed\n')
+      const undone = await vtcode(booted, ['undo'])
+      expect(undone).toMatchObject({ code: 0 })
+      expect(await booted.read('a.txt')).toBe('first\n')
+      expect(existsSync(join(booted.root, 'b.txt'))).toBe(false)
+    },
+  )
 
   it('is explained as one that would run in the strict sandbox, and one that only reads as usual', async () => {
     await using booted = await boot(allow, { mode: 'auto' })
@@ -52,32 +78,58 @@ describe.skipIf(none)(`a command that no rule speaks about, with policy.sandboxe
         expect(problem.hint).not.toContain('sandboxed_commands')
       }
       await using open = await boot(allow, { mode: 'auto' })
-      expect(await open.kernel.explain('unified_exec', { action: 'run', command })).toMatchObject({ verdict: 'run', sandbox: 'strict' })
+      expect(await open.kernel.explain('unified_exec', { action: 'run', command })).toMatchObject({
+        verdict: 'run',
+        sandbox: 'strict',
+      })
     }
   })
 
   it('runs in the strict sandbox where another policy asks about it too, and is explained so', async () => {
-    await using asking = await tempWorkspace({ 'asks.yaml': 'name: asks\nkind: policy\nslots: [unified_exec/run]\nmodule: ./asks.js\n', 'asks.js': "export default () => ({ ask: 'Should this run?' })\n" })
+    await using asking = await tempWorkspace({
+      'asks.yaml': 'name: asks\nkind: policy\nslots: [unified_exec/run]\nmodule: ./asks.js\n',
+      'asks.js': "export default () => ({ ask: 'Should this run?' })\n",
+    })
     await using booted = await boot(allow, { mode: 'auto', manifests: [asking.root] })
-    expect(await booted.kernel.explain('unified_exec', { action: 'run', command: 'make' })).toMatchObject({ verdict: 'ask', sandbox: 'strict', reason: 'Should this run?' })
-    expect(await booted.kernel.call('unified_exec', make, { approve: () => true })).toMatchObject({ ok: true, notices: [{ code: 'VT_EXEC_SANDBOXED' }] })
+    expect(await booted.kernel.explain('unified_exec', { action: 'run', command: 'make' })).toMatchObject({
+      verdict: 'ask',
+      sandbox: 'strict',
+      reason: 'Should this run?',
+    })
+    expect(await booted.kernel.call('unified_exec', make, { approve: () => true })).toMatchObject({
+      ok: true,
+      notices: [{ code: 'VT_EXEC_SANDBOXED' }],
+    })
   })
 
   it('is denied by a policy of a plugin that answers with a sandbox and nothing else', async () => {
-    await using loose = await tempWorkspace({ 'loose.yaml': 'name: loose\nkind: policy\nslots: [unified_exec/run]\nmodule: ./loose.js\n', 'loose.js': "export default () => ({ sandbox: 'usual' })\n" })
+    await using loose = await tempWorkspace({
+      'loose.yaml': 'name: loose\nkind: policy\nslots: [unified_exec/run]\nmodule: ./loose.js\n',
+      'loose.js': "export default () => ({ sandbox: 'usual' })\n",
+    })
     await using booted = await boot(allow, { mode: 'auto', manifests: [loose.root] })
-    expect(await error(booted, make)).toMatchObject({ code: 'VT_POLICY_DENIED', message: expect.stringContaining('neither nothing nor { ask } nor { deny }') })
+    expect(await error(booted, make)).toMatchObject({
+      code: 'VT_POLICY_DENIED',
+      message: expect.stringContaining('neither nothing nor { ask } nor { deny }'),
+    })
   })
 
   it('is not run where the sandbox is gone between the check and the run, and that is told', async () => {
     const tools = mkdtempSync(join(tmpdir(), 'tools-'))
     const path = process.env['PATH']
-    for (const name of ['bwrap', 'prlimit', 'env', 'sh', 'make']) symlinkSync(execFileSync('which', [name], { encoding: 'utf8' }).trim(), join(tools, name))
-    await using gone = await tempWorkspace({ 'gone.yaml': 'name: gone\nkind: policy\nslots: [unified_exec/run]\norder: 100\nmodule: ./gone.js\n', 'gone.js': `import { rmSync } from 'node:fs'\nexport default () => rmSync('${tools}/bwrap')\n` })
+    for (const name of ['bwrap', 'prlimit', 'env', 'sh', 'make'])
+      symlinkSync(execFileSync('which', [name], { encoding: 'utf8' }).trim(), join(tools, name))
+    await using gone = await tempWorkspace({
+      'gone.yaml': 'name: gone\nkind: policy\nslots: [unified_exec/run]\norder: 100\nmodule: ./gone.js\n',
+      'gone.js': `import { rmSync } from 'node:fs'\nexport default () => rmSync('${tools}/bwrap')\n`,
+    })
     try {
       process.env['PATH'] = tools
       await using booted = await boot(allow, { mode: 'auto', manifests: [gone.root] })
-      expect(await error(booted, make)).toMatchObject({ code: 'VT_EXEC_SANDBOX', message: expect.stringContaining('bubblewrap (bwrap) is not installed') })
+      expect(await error(booted, make)).toMatchObject({
+        code: 'VT_EXEC_SANDBOX',
+        message: expect.stringContaining('bubblewrap (bwrap) is not installed'),
+      })
       expect(await booted.read('a.txt')).toBe('first\n')
     } finally {
       process.env['PATH'] = path
@@ -90,18 +142,27 @@ describe.skipIf(none)(`a command that no rule speaks about, with policy.sandboxe
     const socket = join(beside.root, 'server.sock')
     const server = createServer((connection) => connection.end('secret\n')).listen(socket)
     try {
-      const sandbox: NonNullable<Config['sandbox']> = { network: true, writable: [beside.root], readable: [beside.root] }
+      const sandbox: NonNullable<Config['sandbox']> = {
+        network: true,
+        writable: [beside.root],
+        readable: [beside.root],
+      }
       await using booted = await boot(allow, { mode: 'auto', config: { sandbox } })
-      const script = `import fs from 'node:fs'\nimport net from 'node:net'\nconst tried = (what) => { try { return what() } catch (error) { return error.code } }\n` +
+      const script =
+        `import fs from 'node:fs'\nimport net from 'node:net'\nconst tried = (what) => { try { return what() } catch (error) { return error.code } }\n` +
         `console.log(tried(() => fs.writeFileSync('${beside.root}/x', '')), Object.keys((await import('node:os')).networkInterfaces()).filter((name) => name !== 'lo').length)\n` +
         `net.connect('${socket}').on('data', (data) => console.log(String(data))).on('error', (error) => console.log(error.code))\n`
       await booted.write('look.mjs', script)
-      expect((await output(booted, { action: 'run', command: 'node look.mjs' })).stdout).toMatch(/^(EROFS|ENOENT|EACCES) 0\n(ECONNREFUSED|ENOENT|EACCES|ENOTSOCK)\n$/)
+      expect((await output(booted, { action: 'run', command: 'node look.mjs' })).stdout).toMatch(
+        /^(EROFS|ENOENT|EACCES) 0\n(ECONNREFUSED|ENOENT|EACCES|ENOTSOCK)\n$/,
+      )
       expect(existsSync(join(beside.root, 'x'))).toBe(false)
       // The look holds: without the setting's promise the same settings open all of it.
       await using open = await boot({ allow: ['Bash(node *)'] }, { mode: 'auto', config: { sandbox } })
       await open.write('look.mjs', script)
-      expect((await output(open, { action: 'run', command: 'node look.mjs' })).stdout).toMatch(/^undefined \d+\nsecret\n/)
+      expect((await output(open, { action: 'run', command: 'node look.mjs' })).stdout).toMatch(
+        /^undefined \d+\nsecret\n/,
+      )
     } finally {
       server.close()
       rmSync(socket, { force: true })
@@ -111,29 +172,53 @@ describe.skipIf(none)(`a command that no rule speaks about, with policy.sandboxe
   it('is asked about where it is to run otherwise, where a rule asks, and is denied where a rule or the mode denies', async () => {
     await using booted = await boot({ ...allow, ask: ['Bash(make slow)'], deny: ['Bash(make bad)'] }, { mode: 'auto' })
     expect(await error(booted, { ...make, sandbox_permissions: 'use_default' })).toMatchObject(needs)
-    expect(await error(booted, { ...make, sandbox_permissions: 'require_escalated', justification: 'to see' })).toMatchObject(needs)
-    expect(await error(booted, { ...make, command: 'make slow' })).toMatchObject({ ...needs, message: expect.stringContaining('Bash(make slow)') })
+    expect(
+      await error(booted, { ...make, sandbox_permissions: 'require_escalated', justification: 'to see' }),
+    ).toMatchObject(needs)
+    expect(await error(booted, { ...make, command: 'make slow' })).toMatchObject({
+      ...needs,
+      message: expect.stringContaining('Bash(make slow)'),
+    })
     expect(await error(booted, { ...make, command: 'make bad' })).toMatchObject({ code: 'VT_POLICY_DENIED' })
-    expect(await error(booted, { ...make, command: 'make; echo x > .envrc' })).toMatchObject({ ...needs, message: expect.stringContaining('.envrc') })
+    expect(await error(booted, { ...make, command: 'make; echo x > .envrc' })).toMatchObject({
+      ...needs,
+      message: expect.stringContaining('.envrc'),
+    })
     await using plan = await boot(allow, { mode: 'plan' })
     expect(await error(plan, make)).toMatchObject({ code: 'VT_POLICY_DENIED' })
-    await using full = await boot(allow, { mode: 'full-auto', config: { automation: { full_auto: { enabled: true } } } })
-    expect(await error(full, { ...make, command: 'bash -c "$(cat Makefile)"' })).toMatchObject({ code: 'VT_POLICY_DENIED' })
+    await using full = await boot(allow, {
+      mode: 'full-auto',
+      config: { automation: { full_auto: { enabled: true } } },
+    })
+    expect(await error(full, { ...make, command: 'bash -c "$(cat Makefile)"' })).toMatchObject({
+      code: 'VT_POLICY_DENIED',
+    })
     expect(await booted.read('a.txt')).toBe('first\n')
   })
 
   it('that a rule allows, or that only reads, runs where commands run, without a copy of anything', async () => {
     await using booted = await boot({ ...allow, allow: ['Bash(make)'] }, { mode: 'auto' })
-    for (const command of ['make', 'ls']) expect(await call(booted, { ...make, command }), command).not.toHaveProperty('output.checkpoint')
+    for (const command of ['make', 'ls'])
+      expect(await call(booted, { ...make, command }), command).not.toHaveProperty('output.checkpoint')
   })
 
   it('that goes on in the background is told what it changed once it has ended', async () => {
-    await using booted = await boot(allow, { mode: 'auto', files: { 'late.sh': 'sleep 0.6; echo late > a.txt\n', 'a.txt': 'first\n' } })
+    await using booted = await boot(allow, {
+      mode: 'auto',
+      files: { 'late.sh': 'sleep 0.6; echo late > a.txt\n', 'a.txt': 'first\n' },
+    })
     const started = await output(booted, { action: 'run', command: 'sh late.sh', background: true })
     expect(started).toMatchObject({ running: true, checkpoint: { changed: [] } })
     let ended: any
-    await eventually(async () => (ended = (await call(booted, { action: 'poll', session_id: started.session_id, yield_time_ms: 1000 })) as any).output.running === false)
-    expect(ended).toMatchObject({ output: { checkpoint: { changed: [{ path: 'a.txt', kind: 'update' }] } }, notices: [{ code: 'VT_EXEC_SANDBOXED' }] })
+    await eventually(
+      async () =>
+        (ended = (await call(booted, { action: 'poll', session_id: started.session_id, yield_time_ms: 1000 })) as any)
+          .output.running === false,
+    )
+    expect(ended).toMatchObject({
+      output: { checkpoint: { changed: [{ path: 'a.txt', kind: 'update' }] } },
+      notices: [{ code: 'VT_EXEC_SANDBOXED' }],
+    })
   })
 
   it("is asked about as ever where its settings are a repository's, where the sandbox is off or missing, and for a tool of somebody else", async () => {
@@ -142,14 +227,28 @@ describe.skipIf(none)(`a command that no rule speaks about, with policy.sandboxe
     await using off = await boot(allow, { mode: 'auto', config: { sandbox: { mode: 'off' } } })
     expect(await error(off, make)).toMatchObject(needs)
     const approve = () => true
-    expect(await off.kernel.call('unified_exec', make, { approve })).toMatchObject({ ok: true, output: { exit_code: 0 } })
+    expect(await off.kernel.call('unified_exec', make, { approve })).toMatchObject({
+      ok: true,
+      output: { exit_code: 0 },
+    })
     await using missing = await tempWorkspace({ ...files, '../home/.vtcode/vtcode.config.yaml': settings })
-    const bare = await vtcode(missing, ['--mode', 'auto', 'call', 'unified_exec', 'run', '--command', 'make'], { env: { PATH: '/nowhere' } })
-    expect(JSON.parse(bare.stdout)).toMatchObject({ error: { ...needs, hint: expect.not.stringContaining('sandboxed_commands') } })
-    const plugin = 'effects: [exec]\ndescription: Runs something.\nmodule: ./run.js\ninput: { properties: { command: { type: string, format: command }, sandbox_permissions: { enum: [use_default, sandbox_or_ask] } } }\n'
-    await using theirs = await tempWorkspace({ 'own.yaml': `action: demo/run\n${plugin}`, 'instead.yaml': 'action: unified_exec/run\nstage: override\nname: theirs\nmodule: ./run.js\n', 'run.js': 'export default () => ({ ok: true, output: {} })\n' })
+    const bare = await vtcode(missing, ['--mode', 'auto', 'call', 'unified_exec', 'run', '--command', 'make'], {
+      env: { PATH: '/nowhere' },
+    })
+    expect(JSON.parse(bare.stdout)).toMatchObject({
+      error: { ...needs, hint: expect.not.stringContaining('sandboxed_commands') },
+    })
+    const plugin =
+      'effects: [exec]\ndescription: Runs something.\nmodule: ./run.js\ninput: { properties: { command: { type: string, format: command }, sandbox_permissions: { enum: [use_default, sandbox_or_ask] } } }\n'
+    await using theirs = await tempWorkspace({
+      'own.yaml': `action: demo/run\n${plugin}`,
+      'instead.yaml': 'action: unified_exec/run\nstage: override\nname: theirs\nmodule: ./run.js\n',
+      'run.js': 'export default () => ({ ok: true, output: {} })\n',
+    })
     await using booted = await boot(allow, { mode: 'auto', manifests: [theirs.root] })
-    expect(booted.kernel.inspection.contributions()).toContainEqual(expect.objectContaining({ slot: 'unified_exec/run', stage: 'override', state: 'active' }))
+    expect(booted.kernel.inspection.contributions()).toContainEqual(
+      expect.objectContaining({ slot: 'unified_exec/run', stage: 'override', state: 'active' }),
+    )
     expect(await error(booted, make)).toMatchObject(needs)
     expect(await booted.call('demo', { action: 'run', command: 'make' })).toMatchObject({ ok: false, error: needs })
   })
@@ -158,9 +257,16 @@ describe.skipIf(none)(`a command that no rule speaks about, with policy.sandboxe
 describe.skipIf(none)(`without that setting${skipped}`, () => {
   it('a model gains nothing by its words, and the question and the refusal offer it, where it would help', async () => {
     await using booted = await boot({}, { mode: 'auto' })
-    for (const sandbox_permissions of [undefined, 'sandbox_or_ask', 'use_default']) expect(await error(booted, { ...make, sandbox_permissions })).toMatchObject(needs)
-    expect(await error(booted, make)).toMatchObject({ hint: expect.stringContaining('or the user sets `policy.sandboxed_commands: allow` in ~/.vtcode/vtcode.config.yaml, and it runs unasked in the sandbox: without network, with the workspace alone to write, a checkpoint before.') })
-    expect((await error(booted, { ...make, command: 'make; echo x > .envrc' })).hint).not.toContain('sandboxed_commands')
+    for (const sandbox_permissions of [undefined, 'sandbox_or_ask', 'use_default'])
+      expect(await error(booted, { ...make, sandbox_permissions })).toMatchObject(needs)
+    expect(await error(booted, make)).toMatchObject({
+      hint: expect.stringContaining(
+        'or the user sets `policy.sandboxed_commands: allow` in ~/.vtcode/vtcode.config.yaml, and it runs unasked in the sandbox: without network, with the workspace alone to write, a checkpoint before.',
+      ),
+    })
+    expect((await error(booted, { ...make, command: 'make; echo x > .envrc' })).hint).not.toContain(
+      'sandboxed_commands',
+    )
     const seen: Approval[] = []
     await booted.kernel.call('unified_exec', make, { approve: (request) => void seen.push(request) })
     expect(seen[0]!.question).toContain('Instead of answering, you can set `policy.sandboxed_commands: allow`')
@@ -173,23 +279,42 @@ describe.skipIf(none)(`the way that a seed gives for a command that was denied${
     await using made = await tempWorkspace(files)
     const connected = async (use: (text: (name: string, args: object) => Promise<string>) => Promise<void>) => {
       const client = new Client({ name: 'test', version: '1' })
-      await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, 'mcp'], cwd: made.root, env: surroundings(made), stderr: 'ignore' }))
-      await use(async (name, args) => ((await client.callTool({ name, arguments: { ...args } })).content as { text: string }[]).map(({ text }) => text).join('\n')).finally(() => client.close())
+      await client.connect(
+        new StdioClientTransport({
+          command: process.execPath,
+          args: [bin, 'mcp'],
+          cwd: made.root,
+          env: surroundings(made),
+          stderr: 'ignore',
+        }),
+      )
+      await use(async (name, args) =>
+        ((await client.callTool({ name, arguments: { ...args } })).content as { text: string }[])
+          .map(({ text }) => text)
+          .join('\n'),
+      ).finally(() => client.close())
     }
     await connected(async (text) => {
-      expect(await text('unified_exec', make)).toMatch(/^VT_POLICY_NEEDS_APPROVAL: [^]*policy\.sandboxed_commands: allow/)
+      expect(await text('unified_exec', make)).toMatch(
+        /^VT_POLICY_NEEDS_APPROVAL: [^]*policy\.sandboxed_commands: allow/,
+      )
       // A read-only look is answered by the tool that is named instead.
       const inspected = await text('unified_exec', { action: 'run', command: 'cat a.txt > b.txt' })
       expect(inspected).toMatch(/unified_file_read|unified_search/)
     })
     await made.write('../home/.vtcode/vtcode.config.yaml', settings)
-    await connected(async (text) => expect(await text('unified_exec', make)).toMatch(/exit 0[^]*Nobody was asked: it ran in the sandbox/))
+    await connected(async (text) =>
+      expect(await text('unified_exec', make)).toMatch(/exit 0[^]*Nobody was asked: it ran in the sandbox/),
+    )
     expect(readFileSync(join(made.root, 'b.txt'), 'utf8')).toBe('new\n')
   })
 
   it('leads at the command line and in the agent to a run, whose change the agent reports and a revert takes back', async () => {
     await using made = await tempWorkspace({ ...files, '../home/.vtcode/vtcode.config.yaml': settings })
-    expect(await vtcode(made, ['call', 'unified_exec', 'run', '--command', 'make'])).toMatchObject({ code: 0, stdout: expect.stringContaining('VT_EXEC_SANDBOXED') })
+    expect(await vtcode(made, ['call', 'unified_exec', 'run', '--command', 'make'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('VT_EXEC_SANDBOXED'),
+    })
     await using peer = await startPeer([{ toolCalls: [asked('unified_exec', make)] }, { content: 'Done.' }])
     await using place = await home(peer, files)
     const file = join(place.home, '.vtcode/vtcode.config.json')

@@ -16,31 +16,126 @@ beforeAll(async () => {
   await chmod(join(programs.root, 'bcmd'), 0o755)
   path = process.env.PATH
   process.env.PATH = `${programs.root}:${path}`
-  booted = await bootKernel({ mode: 'auto', env: { PATH: process.env.PATH }, config: { sandbox: { mode: 'off' }, policy: { allow: ['Bash(touch *)', 'Bash(env true)'] } }, files: { 'a.txt': 'bcmd\n', 'b.sh': 'bcmd\n' } })
+  booted = await bootKernel({
+    mode: 'auto',
+    env: { PATH: process.env.PATH },
+    config: { sandbox: { mode: 'off' }, policy: { allow: ['Bash(touch *)', 'Bash(env true)'] } },
+    files: { 'a.txt': 'bcmd\n', 'b.sh': 'bcmd\n' },
+  })
 })
 afterAll(async () => {
   process.env.PATH = path
   await booted[Symbol.asyncDispose]()
   await programs[Symbol.asyncDispose]()
 })
-const run = (command: string): ReturnType<Booted['call']> => booted.call('unified_exec', { action: 'run', command, timeout_secs: 5 })
+const run = (command: string): ReturnType<Booted['call']> =>
+  booted.call('unified_exec', { action: 'run', command, timeout_secs: 5 })
 
-const program = fc.constantFrom('bcmd', "b''cmd", '"bcmd"', "'bcmd'", 'b\\cmd', "$'bcmd'", "$'\\142cmd'", '$"bcmd"', 'bcmd -x', 'bcmd "a b"', '${X:-bcmd}', '${X-bcmd}', '$(echo bcmd)', '`echo bcmd`', 'b${X}cmd', '{bcmd,}', 'bcmd\\\n')
+const program = fc.constantFrom(
+  'bcmd',
+  "b''cmd",
+  '"bcmd"',
+  "'bcmd'",
+  'b\\cmd',
+  "$'bcmd'",
+  "$'\\142cmd'",
+  '$"bcmd"',
+  'bcmd -x',
+  'bcmd "a b"',
+  '${X:-bcmd}',
+  '${X-bcmd}',
+  '$(echo bcmd)',
+  '`echo bcmd`',
+  'b${X}cmd',
+  '{bcmd,}',
+  'bcmd\\\n',
+)
 const wrapper = fc.constantFrom(
-  '', '', 'env ', 'env -i PATH="$PATH" ', 'env A=1 ', 'nohup ', 'timeout 5 ', 'timeout -k 1 5 ', 'sudo -n ', 'doas ', 'nice -n 1 ', 'ionice -c 3 ', 'setsid ', 'stdbuf -oL ', 'command ', 'builtin ', 'exec ', 'time ', 'time -p ', '! ', 'coproc ',
-  'xargs -0 ', 'xargs -I{} ', 'echo a | xargs ', 'find a.txt -exec ', 'find a.txt -execdir ', 'find a.txt -ok ', 'flock a.txt ', 'watch -n 9 ', 'busybox ', 'A=1 ', 'LC_ALL=C ', 'eval ', 'trap ', 'sh -c ', 'bash -ec ', 'xargs sh -c ', '. ', 'source ',
+  '',
+  '',
+  'env ',
+  'env -i PATH="$PATH" ',
+  'env A=1 ',
+  'nohup ',
+  'timeout 5 ',
+  'timeout -k 1 5 ',
+  'sudo -n ',
+  'doas ',
+  'nice -n 1 ',
+  'ionice -c 3 ',
+  'setsid ',
+  'stdbuf -oL ',
+  'command ',
+  'builtin ',
+  'exec ',
+  'time ',
+  'time -p ',
+  '! ',
+  'coproc ',
+  'xargs -0 ',
+  'xargs -I{} ',
+  'echo a | xargs ',
+  'find a.txt -exec ',
+  'find a.txt -execdir ',
+  'find a.txt -ok ',
+  'flock a.txt ',
+  'watch -n 9 ',
+  'busybox ',
+  'A=1 ',
+  'LC_ALL=C ',
+  'eval ',
+  'trap ',
+  'sh -c ',
+  'bash -ec ',
+  'xargs sh -c ',
+  '. ',
+  'source ',
 )
 const around = fc.constantFrom<(text: string) => string>(
-  (text) => text, (text) => `ls; ${text}`, (text) => `ls;${text};`, (text) => `${text} && ls`, (text) => `true && ${text}`, (text) => `false || ${text}`, (text) => `ls | ${text}`, (text) => `ls |& ${text}`, (text) => `${text} &`, (text) => `ls\n${text}`,
-  (text) => `# x\n${text}`, (text) => `( ${text} )`, (text) => `{ ${text}; }`, (text) => `echo $( ${text} )`, (text) => `echo "$( ${text} )"`, (text) => `echo \`${text.replaceAll('`', '')}\``, (text) => `cat <( ${text} )`, (text) => `ls > >( ${text} )`,
-  (text) => `echo \${Y:-$( ${text} )}`, (text) => `echo $(( $( ${text} ) ))`, (text) => `[[ $( ${text} ) ]]`, (text) => `test -v "a[$( ${text} )]"`, (text) => `if true; then ${text}; fi`, (text) => `if ${text}; then ls; fi`, (text) => `until ${text}; do break; done`,
-  (text) => `for i in 1; do ${text}; done`, (text) => `for i in $( ${text} ); do ls; done`, (text) => `case x in x) ${text};; esac`, (text) => `X=$( ${text} ) ls`, (text) => `cat <<E\n$( ${text} )\nE`, (text) => `cat <<< $( ${text} )`, (text) => `f() { ${text}; }; f`,
-  (text) => `touch x "$( ${text} )"`, (text) => `env true; ${text}`, (text) => `select x in a; do ${text}; break; done <<< 1`,
+  (text) => text,
+  (text) => `ls; ${text}`,
+  (text) => `ls;${text};`,
+  (text) => `${text} && ls`,
+  (text) => `true && ${text}`,
+  (text) => `false || ${text}`,
+  (text) => `ls | ${text}`,
+  (text) => `ls |& ${text}`,
+  (text) => `${text} &`,
+  (text) => `ls\n${text}`,
+  (text) => `# x\n${text}`,
+  (text) => `( ${text} )`,
+  (text) => `{ ${text}; }`,
+  (text) => `echo $( ${text} )`,
+  (text) => `echo "$( ${text} )"`,
+  (text) => `echo \`${text.replaceAll('`', '')}\``,
+  (text) => `cat <( ${text} )`,
+  (text) => `ls > >( ${text} )`,
+  (text) => `echo \${Y:-$( ${text} )}`,
+  (text) => `echo $(( $( ${text} ) ))`,
+  (text) => `[[ $( ${text} ) ]]`,
+  (text) => `test -v "a[$( ${text} )]"`,
+  (text) => `if true; then ${text}; fi`,
+  (text) => `if ${text}; then ls; fi`,
+  (text) => `until ${text}; do break; done`,
+  (text) => `for i in 1; do ${text}; done`,
+  (text) => `for i in $( ${text} ); do ls; done`,
+  (text) => `case x in x) ${text};; esac`,
+  (text) => `X=$( ${text} ) ls`,
+  (text) => `cat <<E\n$( ${text} )\nE`,
+  (text) => `cat <<< $( ${text} )`,
+  (text) => `f() { ${text}; }; f`,
+  (text) => `touch x "$( ${text} )"`,
+  (text) => `env true; ${text}`,
+  (text) => `select x in a; do ${text}; break; done <<< 1`,
 )
 
 describe('a program that nobody allowed', () => {
   it('would leave its marker if it ran', async () => {
-    await using open = await bootKernel({ mode: 'auto', env: { PATH: process.env.PATH! }, config: { sandbox: { mode: 'off' }, policy: { allow: ['Bash(bcmd *)'] } } })
+    await using open = await bootKernel({
+      mode: 'auto',
+      env: { PATH: process.env.PATH! },
+      config: { sandbox: { mode: 'off' }, policy: { allow: ['Bash(bcmd *)'] } },
+    })
     expect((await open.call('unified_exec', { action: 'run', command: 'bcmd' })).ok).toBe(true)
     expect(await marker()).toBe('ran\n')
     await programs.write('marker', '')
@@ -59,8 +154,31 @@ describe('a program that nobody allowed', () => {
   }, 600_000)
 
   it('runs from no file, by no name of another file, and by no interpreter of what is allowed', async () => {
-    const lines = ['sh b.sh', 'bash < b.sh', 'cat b.sh | sh', '. ./b.sh', 'echo YmNtZA== | base64 -d | sh', 'awk \'BEGIN{system("bcmd")}\'', 'perl -e \'system "bcmd"\'', 'python3 -c "import os; os.system(\'bcmd\')"', 'xargs -a a.txt env',
-      'env $(cat a.txt)', 'env "$(cat a.txt)"', "env -S 'bcmd x'", 'touch x; bcmd', 'touch x | bcmd', 'touch $(bcmd)', 'cat <<E\n$( ls |& ! bcmd )\nE', 'env true && bcmd', "sed -n '1e bcmd' a.txt", 'PROMPT_COMMAND=bcmd bash -i', 'ls -la;bcmd', 'git -c core.pager=bcmd -p log', 'tar cf x a.txt --checkpoint-action=exec=bcmd --checkpoint=1']
-    for (const command of lines) expect([command, (await run(command)).ok, await marker()]).toEqual([command, false, ''])
+    const lines = [
+      'sh b.sh',
+      'bash < b.sh',
+      'cat b.sh | sh',
+      '. ./b.sh',
+      'echo YmNtZA== | base64 -d | sh',
+      'awk \'BEGIN{system("bcmd")}\'',
+      'perl -e \'system "bcmd"\'',
+      'python3 -c "import os; os.system(\'bcmd\')"',
+      'xargs -a a.txt env',
+      'env $(cat a.txt)',
+      'env "$(cat a.txt)"',
+      "env -S 'bcmd x'",
+      'touch x; bcmd',
+      'touch x | bcmd',
+      'touch $(bcmd)',
+      'cat <<E\n$( ls |& ! bcmd )\nE',
+      'env true && bcmd',
+      "sed -n '1e bcmd' a.txt",
+      'PROMPT_COMMAND=bcmd bash -i',
+      'ls -la;bcmd',
+      'git -c core.pager=bcmd -p log',
+      'tar cf x a.txt --checkpoint-action=exec=bcmd --checkpoint=1',
+    ]
+    for (const command of lines)
+      expect([command, (await run(command)).ok, await marker()]).toEqual([command, false, ''])
   })
 })

@@ -7,9 +7,11 @@ import type { Config, Mode } from 'vtcode'
 const modes: readonly Mode[] = ['plan', 'ask', 'auto', 'full-auto']
 let plugins: TempWorkspace
 const done = 'export default () => ({ ok: true, output: {} })\n'
-const slot = (action: string, effects: string, properties: string): string => `action: demo/${action}\neffects: [${effects}]\ndescription: Does nothing.\nmodule: ./done.js\ninput: { properties: { ${properties} } }\n`
+const slot = (action: string, effects: string, properties: string): string =>
+  `action: demo/${action}\neffects: [${effects}]\ndescription: Does nothing.\nmodule: ./done.js\ninput: { properties: { ${properties} } }\n`
 const path = 'path: { type: string, format: workspace-path }, destination: { type: string, format: workspace-path }'
-const commandInput = 'command: { anyOf: [{ type: string }, { type: array, items: { type: string } }], format: command }, shell: { type: string }'
+const commandInput =
+  'command: { anyOf: [{ type: string }, { type: array, items: { type: string } }], format: command }, shell: { type: string }'
 beforeAll(async () => {
   plugins = await tempWorkspace({
     'done.js': done,
@@ -24,7 +26,12 @@ afterAll(() => plugins[Symbol.asyncDispose]())
 
 const none: Config = { sandbox: { mode: 'off' }, automation: { full_auto: { enabled: true, allowed_tools: [] } } }
 const boot = (mode: Mode, policy: Config['policy'] = {}): Promise<Booted> =>
-  bootKernel({ mode, config: { ...none, policy }, manifests: [plugins.root], files: { 'a.txt': 'a\n', 'src/b.ts': '', '.mcp.json': '{}' } })
+  bootKernel({
+    mode,
+    config: { ...none, policy },
+    manifests: [plugins.root],
+    files: { 'a.txt': 'a\n', 'src/b.ts': '', '.mcp.json': '{}' },
+  })
 type Input = Record<string, unknown>
 const explained = (made: Booted, input: Input, surface = 'call') => made.kernel.explain('demo', input, { surface })
 
@@ -32,43 +39,110 @@ const explained = (made: Booted, input: Input, surface = 'call') => made.kernel.
 function said(hint = ''): { mode?: Mode; rules: string[]; together: boolean } {
   const mode = /(?:`--mode |\/mode )([a-z-]+)/.exec(hint)?.[1] as Mode | undefined
   const list = /the rules? (.+?) to policy\.allow/.exec(hint)?.[1] ?? ''
-  return { ...(mode && { mode }), rules: [...list.matchAll(/'([^']+)'/g)].map(([, rule]) => rule!), together: /, and the user adds/.test(hint) }
+  return {
+    ...(mode && { mode }),
+    rules: [...list.matchAll(/'([^']+)'/g)].map(([, rule]) => rule!),
+    together: /, and the user adds/.test(hint),
+  }
 }
 
-const words = ['make', 'npm install', 'node build.js', 'sudo cat /etc/shadow', 'sudo make install', 'cat /etc/shadow', 'env cat /etc/passwd', 'timeout 5 make', 'nice -n 5 make all', 'git push origin main', 'git commit -m x', 'rm -rf build', 'python3 x.py', 'tsc -p .', 'find . -delete', 'git status; npm install']
-const several = ['node build.js && node test.js', 'ls | node x.js', 'make; make test; make install', 'npm ci && npm test && npm run build', 'git add . && git commit -m x && git push', 'if make; then npm test; fi', 'sudo make && cat /etc/shadow']
+const words = [
+  'make',
+  'npm install',
+  'node build.js',
+  'sudo cat /etc/shadow',
+  'sudo make install',
+  'cat /etc/shadow',
+  'env cat /etc/passwd',
+  'timeout 5 make',
+  'nice -n 5 make all',
+  'git push origin main',
+  'git commit -m x',
+  'rm -rf build',
+  'python3 x.py',
+  'tsc -p .',
+  'find . -delete',
+  'git status; npm install',
+]
+const several = [
+  'node build.js && node test.js',
+  'ls | node x.js',
+  'make; make test; make install',
+  'npm ci && npm test && npm run build',
+  'git add . && git commit -m x && git push',
+  'if make; then npm test; fi',
+  'sudo make && cat /etc/shadow',
+]
 const untold = [
-  'node build*', "python3 -c 'print(1)'", 'git commit -m "fix the thing"', 'NODE_OPTIONS=a node build.js', './build.sh', 'make > out.txt', 'node x.js $HOME', 'node $X', 'cat $(node x.js)', 'make < /etc/passwd', 'curl -s http://localhost | sh', '$X a', 'eval "$X"', 'sh x.sh', 'bash -c "npm i"', 'f() { make; }; f', '[[ a == b ]] && make', 'not-installed-anywhere x', 'ls &&', 'xargs touch < a.txt',
-  `node ${'x'.repeat(200)}`, 'true; '.repeat(2000), 'make 1; make 2; make 3; make 4; make 5; make 6; make 7; make 8', 'cp a.txt .git/config', 'echo x > .mcp.json', 'make; $X',
+  'node build*',
+  "python3 -c 'print(1)'",
+  'git commit -m "fix the thing"',
+  'NODE_OPTIONS=a node build.js',
+  './build.sh',
+  'make > out.txt',
+  'node x.js $HOME',
+  'node $X',
+  'cat $(node x.js)',
+  'make < /etc/passwd',
+  'curl -s http://localhost | sh',
+  '$X a',
+  'eval "$X"',
+  'sh x.sh',
+  'bash -c "npm i"',
+  'f() { make; }; f',
+  '[[ a == b ]] && make',
+  'not-installed-anywhere x',
+  'ls &&',
+  'xargs touch < a.txt',
+  `node ${'x'.repeat(200)}`,
+  'true; '.repeat(2000),
+  'make 1; make 2; make 3; make 4; make 5; make 6; make 7; make 8',
+  'cp a.txt .git/config',
+  'echo x > .mcp.json',
+  'make; $X',
 ]
 const commands = [...words, ...several, ...untold, 'ls', 'cat a.txt', 'git status', 'ls | wc -l']
 const calls: Input[] = [
   ...commands.map((command) => ({ action: 'run', command })),
-  { action: 'run', command: ['node', 'build.js'] }, { action: 'run', command: ['node', 'build it.js'] }, { action: 'run', command: 'make', shell: 'zsh' },
-  ...['x', 'src/b.ts', 'new/[id]/*.ts', 'a b (1).txt', '.mcp.json', '.git/config', '.vtcode/plans/a.md'].map((file) => ({ action: 'put', path: file })),
-  { action: 'put', path: 'a.txt', destination: 'src/c.txt' }, { action: 'put' }, { action: 'both', path: 'x' }, { action: 'start' }, { action: 'call' },
+  { action: 'run', command: ['node', 'build.js'] },
+  { action: 'run', command: ['node', 'build it.js'] },
+  { action: 'run', command: 'make', shell: 'zsh' },
+  ...['x', 'src/b.ts', 'new/[id]/*.ts', 'a b (1).txt', '.mcp.json', '.git/config', '.vtcode/plans/a.md'].map(
+    (file) => ({ action: 'put', path: file }),
+  ),
+  { action: 'put', path: 'a.txt', destination: 'src/c.txt' },
+  { action: 'put' },
+  { action: 'both', path: 'x' },
+  { action: 'start' },
+  { action: 'call' },
 ]
 const rank = { run: 0, ask: 1, deny: 2, refused: 3 }
 
 describe('a hint', () => {
-  it.each(modes)('recommends in mode %s only what lets the call run, and does so', async (mode) => {
-    await using made = await boot(mode)
-    const other: Partial<Record<Mode, Booted>> = {}
-    for (const input of calls) {
-      const { verdict, hint } = await explained(made, input)
-      if (verdict === 'run') continue
-      const { mode: asked, rules, together } = said(hint)
-      expect([input, hint]).toEqual([input, expect.stringMatching(/\S/)])
-      expect([input, hint, hint?.includes('demo/run')]).toEqual([input, hint, false])
-      const where = asked && (other[asked] ??= await boot(asked))
-      if (asked && !together && !hint!.includes(', where')) expect([input, hint, (await explained(where!, input)).verdict]).toEqual([input, hint, 'run'])
-      if (asked && hint!.includes(', where')) expect([input, hint, (await explained(where!, input)).verdict]).toEqual([input, hint, 'ask'])
-      if (rules.length === 0) continue
-      await using allowed = await boot(together ? asked! : mode, { allow: rules })
-      expect([input, hint, (await explained(allowed, input)).verdict]).toEqual([input, hint, 'run'])
-    }
-    for (const one of Object.values(other)) await one[Symbol.asyncDispose]()
-  }, 300_000)
+  it.each(modes)(
+    'recommends in mode %s only what lets the call run, and does so',
+    async (mode) => {
+      await using made = await boot(mode)
+      const other: Partial<Record<Mode, Booted>> = {}
+      for (const input of calls) {
+        const { verdict, hint } = await explained(made, input)
+        if (verdict === 'run') continue
+        const { mode: asked, rules, together } = said(hint)
+        expect([input, hint]).toEqual([input, expect.stringMatching(/\S/)])
+        expect([input, hint, hint?.includes('demo/run')]).toEqual([input, hint, false])
+        const where = asked && (other[asked] ??= await boot(asked))
+        if (asked && !together && !hint!.includes(', where'))
+          expect([input, hint, (await explained(where!, input)).verdict]).toEqual([input, hint, 'run'])
+        if (asked && hint!.includes(', where'))
+          expect([input, hint, (await explained(where!, input)).verdict]).toEqual([input, hint, 'ask'])
+        if (rules.length === 0) continue
+        await using allowed = await boot(together ? asked! : mode, { allow: rules })
+        expect([input, hint, (await explained(allowed, input)).verdict]).toEqual([input, hint, 'run'])
+      }
+      for (const one of Object.values(other)) await one[Symbol.asyncDispose]()
+    },
+    300_000,
+  )
 
   it('names no rule that allows another call, and none that the call does not need', async () => {
     await using made = await boot('auto')
@@ -83,15 +157,34 @@ describe('a hint', () => {
           expect([input, rule, (await explained(fewer, input)).verdict]).toEqual([input, rule, 'ask'])
         }
       }
-      if (rules.length === 0 || input['action'] === 'start' || input['action'] === 'call' || input['action'] === 'both') continue
+      if (rules.length === 0 || input['action'] === 'start' || input['action'] === 'call' || input['action'] === 'both')
+        continue
       await using allowed = await boot('auto', { allow: rules })
-      const others: Input[] = [{ action: 'run', command: 'node other.js' }, { action: 'run', command: `${String([input['command'] ?? 'x'].flat().join(' '))} more` }, { action: 'call' }, { action: 'start' }]
-      for (const one of others) expect([rules, one, (await explained(allowed, one)).verdict]).toEqual([rules, one, (await explained(made, one)).verdict])
+      const others: Input[] = [
+        { action: 'run', command: 'node other.js' },
+        { action: 'run', command: `${String([input['command'] ?? 'x'].flat().join(' '))} more` },
+        { action: 'call' },
+        { action: 'start' },
+      ]
+      for (const one of others)
+        expect([rules, one, (await explained(allowed, one)).verdict]).toEqual([
+          rules,
+          one,
+          (await explained(made, one)).verdict,
+        ])
     }
-    expect(said((await explained(strict, { action: 'put', path: 'src/b.ts' })).hint)).toEqual({ mode: 'auto', rules: ['Edit(/src/b.ts)'], together: false })
-    const page = async (url: string) => said((await strict.kernel.explain('unified_search', { action: 'web', url })).hint)
+    expect(said((await explained(strict, { action: 'put', path: 'src/b.ts' })).hint)).toEqual({
+      mode: 'auto',
+      rules: ['Edit(/src/b.ts)'],
+      together: false,
+    })
+    const page = async (url: string) =>
+      said((await strict.kernel.explain('unified_search', { action: 'web', url })).hint)
     expect(await page('https://example.org/a')).toEqual({ rules: ['WebFetch(domain:example.org)'], together: false })
-    expect(said((await explained(strict, { action: 'start' })).hint)).toEqual({ rules: ['demo/start'], together: false })
+    expect(said((await explained(strict, { action: 'start' })).hint)).toEqual({
+      rules: ['demo/start'],
+      together: false,
+    })
   }, 300_000)
 
   it.each<[string, string[]]>([
@@ -105,8 +198,13 @@ describe('a hint', () => {
   ])('names for `%s` the rules %j', async (command, rules) => {
     await using made = await boot('auto')
     const { hint } = await explained(made, { action: 'run', command })
-    expect(said(hint).rules).toEqual(command.startsWith('sudo') && said(hint).rules.length > 0 ? ['Bash(sudo cat /etc/shadow)', 'Bash(cat /etc/shadow)'] : rules)
-    if (rules.length === 0 && said(hint).rules.length === 0) expect(hint).toMatch(/the user answers the question, at a terminal/)
+    expect(said(hint).rules).toEqual(
+      command.startsWith('sudo') && said(hint).rules.length > 0
+        ? ['Bash(sudo cat /etc/shadow)', 'Bash(cat /etc/shadow)']
+        : rules,
+    )
+    if (rules.length === 0 && said(hint).rules.length === 0)
+      expect(hint).toMatch(/the user answers the question, at a terminal/)
   })
 
   it('recommends no mode that the settings do not permit', async () => {
@@ -116,9 +214,15 @@ describe('a hint', () => {
 
   it('sends a person in a chat to the mode that asks, and in plan mode says what is needed beside it elsewhere', async () => {
     await using made = await boot('plan')
-    expect((await explained(made, { action: 'run', command: 'npm install' }, 'chat')).hint).toMatch(/To allow it: switch to \/mode auto, where the user answers the question\.$/)
-    expect((await explained(made, { action: 'run', command: 'npm install' })).hint).toMatch(/To allow it: run with `--mode auto`, and the user adds the rule 'Bash\(npm install\)' to policy\.allow/)
-    expect((await explained(made, { action: 'put', path: 'x' }, 'chat')).hint).toMatch(/To allow it: switch to \/mode auto\.$/)
+    expect((await explained(made, { action: 'run', command: 'npm install' }, 'chat')).hint).toMatch(
+      /To allow it: switch to \/mode auto, where the user answers the question\.$/,
+    )
+    expect((await explained(made, { action: 'run', command: 'npm install' })).hint).toMatch(
+      /To allow it: run with `--mode auto`, and the user adds the rule 'Bash\(npm install\)' to policy\.allow/,
+    )
+    expect((await explained(made, { action: 'put', path: 'x' }, 'chat')).hint).toMatch(
+      /To allow it: switch to \/mode auto\.$/,
+    )
   })
 })
 
@@ -128,16 +232,32 @@ describe('full-auto', () => {
     await using full = await boot('full-auto')
     for (const input of calls) {
       const [there, here] = [await explained(auto, input), await explained(full, input)]
-      if (there.verdict === 'run') expect([input, here.verdict]).toEqual([input, input['action'] === 'put' ? expect.stringMatching(/run|ask/) : 'run'])
-      else if (rank[here.verdict] > rank[there.verdict]) expect([input, here.reason]).toEqual([input, expect.stringMatching(/cannot be determined/)])
+      if (there.verdict === 'run')
+        expect([input, here.verdict]).toEqual([
+          input,
+          input['action'] === 'put' ? expect.stringMatching(/run|ask/) : 'run',
+        ])
+      else if (rank[here.verdict] > rank[there.verdict])
+        expect([input, here.reason]).toEqual([input, expect.stringMatching(/cannot be determined/)])
     }
   })
 
   it('asks where somebody can answer, else names its list', async () => {
     await using full = await boot('full-auto')
     const refused = await full.call('demo', { action: 'run', command: 'make' })
-    expect(refused).toMatchObject({ ok: false, error: { code: 'VT_POLICY_NEEDS_APPROVAL', message: expect.stringContaining('not on the list of what full-auto may do'), hint: expect.stringMatching(/Bash\(make\).*automation\.full_auto\.allowed_tools/) } })
+    expect(refused).toMatchObject({
+      ok: false,
+      error: {
+        code: 'VT_POLICY_NEEDS_APPROVAL',
+        message: expect.stringContaining('not on the list of what full-auto may do'),
+        hint: expect.stringMatching(/Bash\(make\).*automation\.full_auto\.allowed_tools/),
+      },
+    })
     expect((await full.call('demo', { action: 'run', command: 'make' }, { approve: () => true })).ok).toBe(true)
-    for (const command of ['$X a', 'eval "$X"', 'ls &&', 'true; '.repeat(2000)]) expect([command, await full.call('demo', { action: 'run', command }, { approve: () => true })]).toMatchObject([command, { ok: false, error: { code: 'VT_POLICY_DENIED' } }])
+    for (const command of ['$X a', 'eval "$X"', 'ls &&', 'true; '.repeat(2000)])
+      expect([command, await full.call('demo', { action: 'run', command }, { approve: () => true })]).toMatchObject([
+        command,
+        { ok: false, error: { code: 'VT_POLICY_DENIED' } },
+      ])
   })
 })

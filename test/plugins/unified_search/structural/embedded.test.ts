@@ -10,7 +10,12 @@ console.log(name)
 </script><script lang="ts">const a: number = 1; console.log(a)</script>
 <style>.a { color: red }</style></html>
 `
-const files: Files = { 'web/page.html': page, 'web/more/x.vue': '<template><p/></template>\n<script>\nconsole.log(inVue)\n</script>\n', 'src/app.js': 'console.log(1)\nconst B = styled.div`color: blue;`\n', 'src/real.css': '.b { color: green }\n' }
+const files: Files = {
+  'web/page.html': page,
+  'web/more/x.vue': '<template><p/></template>\n<script>\nconsole.log(inVue)\n</script>\n',
+  'src/app.js': 'console.log(1)\nconst B = styled.div`color: blue;`\n',
+  'src/real.css': '.b { color: green }\n',
+}
 const project = `ruleDirs: [rules]
 languageGlobs: { html: ['*.vue'] }
 languageInjections:
@@ -30,11 +35,19 @@ afterAll(async () => {
   await configured[Symbol.asyncDispose]()
 })
 
-const places = (found: any[]): string[] => [...new Set(found.map(({ file, text, range }) => `${file.replace(/^\.\//, '')}@${JSON.stringify(range)} ${text}`))].sort()
+const places = (found: any[]): string[] =>
+  [
+    ...new Set(found.map(({ file, text, range }) => `${file.replace(/^\.\//, '')}@${JSON.stringify(range)} ${text}`)),
+  ].sort()
 
 function native(ws: Booted, args: string[]): string[] {
   const stdout = execFileSync(program, ['run', '--json=stream', ...args], { cwd: ws.root, encoding: 'utf8' })
-  return places(stdout.split('\n').filter(Boolean).map((line) => JSON.parse(line)))
+  return places(
+    stdout
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line)),
+  )
 }
 async function ours(ws: Booted, input: Record<string, unknown>): Promise<string[]> {
   const result = await ws.call('unified_search', { action: 'structural', ...input })
@@ -44,15 +57,69 @@ async function ours(ws: Booted, input: Record<string, unknown>): Promise<string[
 
 describe('code embedded in another language', () => {
   const rows: [string, () => Booted, Record<string, unknown>, string[], number][] = [
-    ['a script of a page, below a directory', () => plain, { lang: 'js', pattern: 'console.log($A)', path: 'web' }, ['-l', 'js', '-p', 'console.log($A)', 'web'], 1],
-    ['a script of a page that is named', () => plain, { lang: 'js', pattern: 'console.log($A)', path: 'web/page.html' }, ['-l', 'js', '-p', 'console.log($A)', 'web/page.html'], 1],
-    ['a script in TypeScript', () => plain, { lang: 'ts', pattern: 'console.log($A)' }, ['-l', 'ts', '-p', 'console.log($A)', '.'], 1],
-    ['scripts and files together', () => plain, { lang: 'js', pattern: 'console.log($A)' }, ['-l', 'js', '-p', 'console.log($A)', '.'], 2],
-    ['every language where none is named', () => plain, { pattern: 'console.log($A)' }, ['-p', 'console.log($A)', '.'], 3],
-    ['a style of a page', () => plain, { lang: 'css', kind: 'declaration' }, ['-l', 'css', '-k', 'declaration', '.'], 2],
-    ['styles in strings and pages, as the project injects them', () => configured, { lang: 'css', kind: 'declaration' }, ['-l', 'css', '-k', 'declaration', '.'], 3],
-    ['scripts of files that the project reads as HTML', () => configured, { lang: 'js', pattern: 'console.log($A)' }, ['-l', 'js', '-p', 'console.log($A)', '.'], 3],
-    ['scripts of such a file below a directory', () => configured, { lang: 'js', pattern: 'console.log($A)', path: 'web' }, ['-l', 'js', '-p', 'console.log($A)', 'web'], 2],
+    [
+      'a script of a page, below a directory',
+      () => plain,
+      { lang: 'js', pattern: 'console.log($A)', path: 'web' },
+      ['-l', 'js', '-p', 'console.log($A)', 'web'],
+      1,
+    ],
+    [
+      'a script of a page that is named',
+      () => plain,
+      { lang: 'js', pattern: 'console.log($A)', path: 'web/page.html' },
+      ['-l', 'js', '-p', 'console.log($A)', 'web/page.html'],
+      1,
+    ],
+    [
+      'a script in TypeScript',
+      () => plain,
+      { lang: 'ts', pattern: 'console.log($A)' },
+      ['-l', 'ts', '-p', 'console.log($A)', '.'],
+      1,
+    ],
+    [
+      'scripts and files together',
+      () => plain,
+      { lang: 'js', pattern: 'console.log($A)' },
+      ['-l', 'js', '-p', 'console.log($A)', '.'],
+      2,
+    ],
+    [
+      'every language where none is named',
+      () => plain,
+      { pattern: 'console.log($A)' },
+      ['-p', 'console.log($A)', '.'],
+      3,
+    ],
+    [
+      'a style of a page',
+      () => plain,
+      { lang: 'css', kind: 'declaration' },
+      ['-l', 'css', '-k', 'declaration', '.'],
+      2,
+    ],
+    [
+      'styles in strings and pages, as the project injects them',
+      () => configured,
+      { lang: 'css', kind: 'declaration' },
+      ['-l', 'css', '-k', 'declaration', '.'],
+      3,
+    ],
+    [
+      'scripts of files that the project reads as HTML',
+      () => configured,
+      { lang: 'js', pattern: 'console.log($A)' },
+      ['-l', 'js', '-p', 'console.log($A)', '.'],
+      3,
+    ],
+    [
+      'scripts of such a file below a directory',
+      () => configured,
+      { lang: 'js', pattern: 'console.log($A)', path: 'web' },
+      ['-l', 'js', '-p', 'console.log($A)', 'web'],
+      2,
+    ],
   ]
   it.each(rows)('%s is found as ast-grep finds it', async (_, ws, input, args, count) => {
     const found = await ours(ws(), input)
@@ -61,7 +128,14 @@ describe('code embedded in another language', () => {
   })
 
   it('is rewritten at its place in the page', async () => {
-    const result: any = await plain.call('unified_search', { action: 'structural', workflow: 'rewrite', lang: 'js', pattern: 'console.log($A)', rewrite: 'log($A)', path: 'web' })
+    const result: any = await plain.call('unified_search', {
+      action: 'structural',
+      workflow: 'rewrite',
+      lang: 'js',
+      pattern: 'console.log($A)',
+      rewrite: 'log($A)',
+      path: 'web',
+    })
     const [rewrite] = result.output.rewrites
     expect(rewrite).toMatchObject({ file: 'web/page.html', replacement: 'log(name)' })
     const { start, end } = rewrite.replacementOffsets
@@ -90,27 +164,45 @@ describe('code embedded in another language', () => {
   ]
   it('is found in pages of every kind, at the same places', async () => {
     await using ws = await bootKernel({ files: Object.fromEntries(odd.map((text, at) => [`p${at}.html`, text])) })
-    for (const [lang, ...args] of [['js', '-p', 'f($$$A)'], ['ts', '-p', 'f($A)'], ['css', '-k', 'declaration'], ['js', '-k', 'program'], ['js', '-p', '$A']] as const) {
+    for (const [lang, ...args] of [
+      ['js', '-p', 'f($$$A)'],
+      ['ts', '-p', 'f($A)'],
+      ['css', '-k', 'declaration'],
+      ['js', '-k', 'program'],
+      ['js', '-p', '$A'],
+    ] as const) {
       const expected = native(ws, ['-l', lang, ...args, '.'])
       expect(expected.length, lang).toBeGreaterThan(0)
-      expect(await ours(ws, { lang, [args[0] === '-p' ? 'pattern' : 'kind']: args[1], max_results: 1000 }), args.join(' ')).toEqual(expected)
+      expect(
+        await ours(ws, { lang, [args[0] === '-p' ? 'pattern' : 'kind']: args[1], max_results: 1000 }),
+        args.join(' '),
+      ).toEqual(expected)
     }
   })
 
   it('is not found in a comment of a page', async () => {
-    expect((await ours(plain, { lang: 'js', pattern: 'console.log($A)', path: 'web' })).join()).not.toContain('in a comment')
+    expect((await ours(plain, { lang: 'js', pattern: 'console.log($A)', path: 'web' })).join()).not.toContain(
+      'in a comment',
+    )
   })
 
   it('is found in each of 10,000 scripts of one page', async () => {
     const many = Array.from({ length: 10_000 }, (_, at) => `<script>call(${at})</script>`).join('\n')
     await using ws = await bootKernel({ files: { 'many.html': many } })
-    const result: any = await ws.call('unified_search', { action: 'structural', lang: 'js', pattern: 'call($A)', max_results: 10_000 })
+    const result: any = await ws.call('unified_search', {
+      action: 'structural',
+      lang: 'js',
+      pattern: 'call($A)',
+      max_results: 10_000,
+    })
     expect(result.output).toMatchObject({ total_matches: 10_000, files_searched: 1 })
   })
 
   it('is found once where two injections cover the same string', async () => {
     const twice = `${project}  - hostLanguage: js\n    rule: { pattern: styled.div\`$CONTENT\` }\n    injected: css\n`
     await using ws = await bootKernel({ files: { 'src/app.js': files['src/app.js']!, 'sgconfig.yml': twice } })
-    expect(await ours(ws, { lang: 'css', kind: 'declaration' })).toEqual(native(ws, ['-l', 'css', '-k', 'declaration', '.']))
+    expect(await ours(ws, { lang: 'css', kind: 'declaration' })).toEqual(
+      native(ws, ['-l', 'css', '-k', 'declaration', '.']),
+    )
   })
 })

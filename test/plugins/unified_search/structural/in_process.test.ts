@@ -47,7 +47,15 @@ afterAll(() => ws[Symbol.asyncDispose]())
 /** What the program itself says, in the words of the slot. */
 function native(lang: string, { context_lines, ...input }: Record<string, unknown>): any[] {
   const flags = Object.entries(input).map(([name, value]) => `--${name}=${value}`)
-  const args = ['run', '--json=stream', '--color=never', `--lang=${lang}`, ...(context_lines ? ['--context', String(context_lines)] : []), ...flags, '.']
+  const args = [
+    'run',
+    '--json=stream',
+    '--color=never',
+    `--lang=${lang}`,
+    ...(context_lines ? ['--context', String(context_lines)] : []),
+    ...flags,
+    '.',
+  ]
   const result = (() => {
     try {
       return execFileSync(program, args, { cwd: ws.root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
@@ -55,14 +63,39 @@ function native(lang: string, { context_lines, ...input }: Record<string, unknow
       return (error as { stdout: string }).stdout
     }
   })()
-  const found = result.split('\n').filter(Boolean).map((line) => JSON.parse(line))
-  return found.map((match) => ({ ...match, file: match.file.replace(/^\.\//, '') })).sort((a, b) => (a.file < b.file ? -1 : a.file > b.file ? 1 : a.range.byteOffset.start - b.range.byteOffset.start))
+  const found = result
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line))
+  return found
+    .map((match) => ({ ...match, file: match.file.replace(/^\.\//, '') }))
+    .sort((a, b) => (a.file < b.file ? -1 : a.file > b.file ? 1 : a.range.byteOffset.start - b.range.byteOffset.start))
 }
 const empty = { single: {}, multi: {}, transformed: {} }
 /** Without the `secondary` nodes of a kind selector, which only the program reports. */
-function plain({ file, text, lines, language, range, charCount, metaVariables = empty, replacement, replacementOffsets }: any) {
+function plain({
+  file,
+  text,
+  lines,
+  language,
+  range,
+  charCount,
+  metaVariables = empty,
+  replacement,
+  replacementOffsets,
+}: any) {
   const { secondary: _, ...multi } = metaVariables.multi
-  return { file, text, lines, language, range, charCount, metaVariables: { ...metaVariables, multi }, replacement, replacementOffsets }
+  return {
+    file,
+    text,
+    lines,
+    language,
+    range,
+    charCount,
+    metaVariables: { ...metaVariables, multi },
+    replacement,
+    replacementOffsets,
+  }
 }
 
 async function ours(lang: string, input: Record<string, unknown>): Promise<any[]> {
@@ -103,7 +136,15 @@ it('refuses with the same words', async () => {
 
 it('sees errors deep inside of a pattern where the program sees them', async () => {
   const patterns: Record<string, string[]> = {
-    ts: ['none($$$A)', 'if ($A) { foo( }', 'class $A { $$$B }', 'class $A { $$$B foo() {} }', 'none({ $$$, x: [ })', 'type $A = { $$$ }', 'é("😀", $A) { none'],
+    ts: [
+      'none($$$A)',
+      'if ($A) { foo( }',
+      'class $A { $$$B }',
+      'class $A { $$$B foo() {} }',
+      'none({ $$$, x: [ })',
+      'type $A = { $$$ }',
+      'é("😀", $A) { none',
+    ],
     tsx: ['<none $$$A>$B</none>', 'const $V = () => { return <p> }', '<none>{$A</none>'],
     js: ['none($A) ?? $B', 'none(', 'for ($A of $B) { $$$ }', 'function* none($$$) { yield $A'],
     css: ['.none { color: $C }', '$A { $B: none; $$$ }', '.none { color }', '.none { : $A }'],
@@ -111,27 +152,46 @@ it('sees errors deep inside of a pattern where the program sees them', async () 
   }
   const told = async (lang: string, pattern: string, extra: object = {}) => {
     const result = await ws.call('unified_search', { action: 'structural', lang, pattern, ...extra })
-    return result.ok ? (result.notices ?? []).map(({ code, message }) => [code, message]) : [result.error.code, result.error.message]
+    return result.ok
+      ? (result.notices ?? []).map(({ code, message }) => [code, message])
+      : [result.error.code, result.error.message]
   }
   for (const [lang, all] of Object.entries(patterns)) {
-    for (const pattern of all) expect(await told(lang, pattern), pattern).toEqual(await told(lang, pattern, { debug_query: 'pattern' }))
+    for (const pattern of all)
+      expect(await told(lang, pattern), pattern).toEqual(await told(lang, pattern, { debug_query: 'pattern' }))
   }
 })
 
 it('names the files that do not parse, and replaces nothing where they do not', async () => {
   const result = await ws.call('unified_search', { action: 'structural', lang: 'ts', pattern: 'log($$$ALL)' })
-  expect(result).toMatchObject({ ok: true, notices: [{ code: 'VT_SEARCH_PARSE', message: expect.stringMatching(/^1 file .*f\.ts/) }] })
+  expect(result).toMatchObject({
+    ok: true,
+    notices: [{ code: 'VT_SEARCH_PARSE', message: expect.stringMatching(/^1 file .*f\.ts/) }],
+  })
 })
 
 it('leaves a page of one long line to the program, which tells each match', async () => {
   const calls = Array.from({ length: 2500 }, (_, at) => `log(${at});`).join('')
   await using ws = await bootKernel({ files: { 'long.html': `<p>é</p><script>${calls}</script>\n` } })
-  const found = (await ws.call('unified_search', { action: 'structural', pattern: 'log($A)', lang: 'js', path: 'long.html', max_results: 3, response_format: 'detailed' })) as any
-  expect(found).toMatchObject({ ok: true, output: { total_matches: 2500, matches: [{ text: 'log(0)', range: { start: { line: 0, column: 16 } } }, {}, {}] } })
+  const found = (await ws.call('unified_search', {
+    action: 'structural',
+    pattern: 'log($A)',
+    lang: 'js',
+    path: 'long.html',
+    max_results: 3,
+    response_format: 'detailed',
+  })) as any
+  expect(found).toMatchObject({
+    ok: true,
+    output: { total_matches: 2500, matches: [{ text: 'log(0)', range: { start: { line: 0, column: 16 } } }, {}, {}] },
+  })
 })
 
 it('reads scripts inside of a page that is named', async () => {
   await ws.write('page.html', '<script>\nlog("é")\n</script>\n')
   const result = await ws.call('unified_search', { action: 'structural', pattern: 'log($A)', path: 'page.html' })
-  expect(result).toMatchObject({ ok: true, output: { matches: [{ file: 'page.html', line_number: 2, text: 'log("é")' }] } })
+  expect(result).toMatchObject({
+    ok: true,
+    output: { matches: [{ file: 'page.html', line_number: 2, text: 'log("é")' }] },
+  })
 })

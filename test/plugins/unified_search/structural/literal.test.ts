@@ -17,7 +17,10 @@ beforeAll(async () => {
   ws = await bootKernel()
   // Sources as people write them: all of Ajv's.
   cpSync(join(dirname(require.resolve('ajv/package.json')), 'lib'), join(ws.root, 'lib'), { recursive: true })
-  const files = execFileSync('find', ['lib', '-name', '*.ts'], { cwd: ws.root, encoding: 'utf8' }).trim().split('\n').sort()
+  const files = execFileSync('find', ['lib', '-name', '*.ts'], { cwd: ws.root, encoding: 'utf8' })
+    .trim()
+    .split('\n')
+    .sort()
   sources = await Promise.all(files.map(async (file) => parse('TypeScript', (await ws.read(file))!).root()))
 })
 afterAll(() => ws[Symbol.asyncDispose]())
@@ -25,34 +28,56 @@ afterAll(() => ws[Symbol.asyncDispose]())
 /** What the program finds when it parses every file. */
 function everywhere(pattern: string): string[] {
   try {
-    const text = execFileSync(program, ['run', '--json=stream', '--lang=ts', `--pattern=${pattern}`, 'lib'], { cwd: ws.root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], maxBuffer: 1e9 })
-    return text.split('\n').filter(Boolean).map((line) => JSON.parse(line)).map(({ file, range }) => `${file}:${range.byteOffset.start}-${range.byteOffset.end}`).sort()
+    const text = execFileSync(program, ['run', '--json=stream', '--lang=ts', `--pattern=${pattern}`, 'lib'], {
+      cwd: ws.root,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+      maxBuffer: 1e9,
+    })
+    return text
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line))
+      .map(({ file, range }) => `${file}:${range.byteOffset.start}-${range.byteOffset.end}`)
+      .sort()
   } catch {
     return []
   }
 }
 async function ours(pattern: string): Promise<string[]> {
   const result = await ws.call('unified_search', { action: 'structural', lang: 'ts', pattern, max_results: 10_000 })
-  return result.ok ? (result.output as any).matches.map(({ file, range }: any) => `${file}:${range.byteOffset.start}-${range.byteOffset.end}`).sort() : []
+  return result.ok
+    ? (result.output as any).matches
+        .map(({ file, range }: any) => `${file}:${range.byteOffset.start}-${range.byteOffset.end}`)
+        .sort()
+    : []
 }
 
 it('finds the same as a search that parses every file, whatever the pattern', async () => {
   const tried = { found: 0 }
   await assert(
-    asyncProperty(nat(), nat(), nat(), constantFrom('as it stands', '$A', '$$$A', '$_'), async (file, place, part, by) => {
-      const nodes = sources[file % sources.length]!.findAll({ rule: { regex: '^[^$\\n]{5,90}$' } })
-      const node = nodes[place % nodes.length]
-      if (!node) return
-      const parts = node.findAll({ rule: { regex: '.' } }).slice(1)
-      const hole = parts.length > 0 && by !== 'as it stands' ? parts[part % parts.length]!.range() : undefined
-      const from = node.range().start.index
-      const pattern = hole ? node.text().slice(0, hole.start.index - from) + by + node.text().slice(hole.end.index - from) : node.text()
-      const expected = everywhere(pattern)
-      tried.found += expected.length > 0 ? 1 : 0
-      // A lower-case metavariable is refused before anything is looked for; an answer has at most 10,000 matches and 2 MiB.
-      if (/\$+[a-z]/.test(pattern) || expected.length > 2000) return
-      expect(await ours(pattern), pattern).toEqual(expected)
-    }),
+    asyncProperty(
+      nat(),
+      nat(),
+      nat(),
+      constantFrom('as it stands', '$A', '$$$A', '$_'),
+      async (file, place, part, by) => {
+        const nodes = sources[file % sources.length]!.findAll({ rule: { regex: '^[^$\\n]{5,90}$' } })
+        const node = nodes[place % nodes.length]
+        if (!node) return
+        const parts = node.findAll({ rule: { regex: '.' } }).slice(1)
+        const hole = parts.length > 0 && by !== 'as it stands' ? parts[part % parts.length]!.range() : undefined
+        const from = node.range().start.index
+        const pattern = hole
+          ? node.text().slice(0, hole.start.index - from) + by + node.text().slice(hole.end.index - from)
+          : node.text()
+        const expected = everywhere(pattern)
+        tried.found += expected.length > 0 ? 1 : 0
+        // A lower-case metavariable is refused before anything is looked for; an answer has at most 10,000 matches and 2 MiB.
+        if (/\$+[a-z]/.test(pattern) || expected.length > 2000) return
+        expect(await ours(pattern), pattern).toEqual(expected)
+      },
+    ),
     { numRuns: runs(25) },
   )
   expect(tried.found).toBeGreaterThan(5)
