@@ -149,7 +149,7 @@ export interface BuiltinSlots {
     }
   }
   /** Apply a patch */
-  'apply_patch': {
+  apply_patch: {
     input: {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
@@ -178,7 +178,7 @@ export interface BuiltinSlots {
     }
   }
   /** Call what is not shown */
-  'call_tool': {
+  call_tool: {
     input: {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
@@ -196,7 +196,9 @@ export interface BuiltinSlots {
       prompt: string
       /** Five fields, such as 0 9 * * 1-5, in the time zone of this machine. */
       expression?: string
-      /** A number and s, m, h or d, such as 10m; it is rounded to what divides its unit, and the answer says to what. */
+      /**
+       * A number and s, m, h or d, such as 10m; it is rounded to what divides its unit, and the answer says to what.
+       */
       every?: string
       /** Once: HH:MM, or RFC 3339. */
       run_at?: string
@@ -234,7 +236,7 @@ export interface BuiltinSlots {
     }
   }
   /** Fetch a page through a reader service */
-  'defuddle_fetch': {
+  defuddle_fetch: {
     input: {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
@@ -251,7 +253,7 @@ export interface BuiltinSlots {
       session_cap: number
     }
   }
-  'ast_grep': {
+  ast_grep: {
     input: {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
@@ -356,7 +358,7 @@ export interface BuiltinSlots {
     }
   }
   /** List skills */
-  'list_skills': {
+  list_skills: {
     input: {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
@@ -396,7 +398,7 @@ export interface BuiltinSlots {
     }
   }
   /** Load a skill */
-  'load_skill': {
+  load_skill: {
     input: {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
@@ -423,7 +425,7 @@ export interface BuiltinSlots {
     }
   }
   /** Read a file of a skill */
-  'load_skill_resource': {
+  load_skill_resource: {
     input: {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
@@ -484,7 +486,7 @@ export interface BuiltinSlots {
     }
   }
   /** Propose a plan */
-  'propose_plan': {
+  propose_plan: {
     input: {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
@@ -509,7 +511,7 @@ export interface BuiltinSlots {
     }
   }
   /** Report */
-  'report_result': {
+  report_result: {
     input: {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
@@ -527,7 +529,7 @@ export interface BuiltinSlots {
     }
   }
   /** Ask the user */
-  'request_user_input': {
+  request_user_input: {
     input: {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
@@ -546,31 +548,37 @@ export interface BuiltinSlots {
         analysis_hints?: string[]
       }[]
     }
-    output: {
-      /** By the id of the question. */
-      answers: { [name: string]: {
-        /** Labels of the options. */
-        selected: string[]
-        /** In the user's own words. */
-        other?: string
-      } }
-    } | {
-      cancelled: true
-    }
+    output:
+      | {
+          /** By the id of the question. */
+          answers: {
+            [name: string]: {
+              /** Labels of the options. */
+              selected: string[]
+              /** In the user's own words. */
+              other?: string
+            }
+          }
+        }
+      | {
+          cancelled: true
+        }
   }
   /** Add a step */
   'task_tracker/add': {
     input: {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
-      item: string | {
-        description: string
-        status?: 'pending' | 'in_progress' | 'completed' | 'blocked'
-        files?: string[]
-        outcome?: string
-        /** Commands that prove it. */
-        verify?: string | string[]
-      }
+      item:
+        | string
+        | {
+            description: string
+            status?: 'pending' | 'in_progress' | 'completed' | 'blocked'
+            files?: string[]
+            outcome?: string
+            /** Commands that prove it. */
+            verify?: string | string[]
+          }
       /** The number of the step before it. */
       after?: number
     }
@@ -587,14 +595,17 @@ export interface BuiltinSlots {
       response_format?: 'concise' | 'detailed'
       title: string
       /** Texts, or objects with description, verify, files. */
-      items: (string | {
-        description: string
-        status?: 'pending' | 'in_progress' | 'completed' | 'blocked'
-        files?: string[]
-        outcome?: string
-        /** Commands that prove it. */
-        verify?: string | string[]
-      })[]
+      items: (
+        | string
+        | {
+            description: string
+            status?: 'pending' | 'in_progress' | 'completed' | 'blocked'
+            files?: string[]
+            outcome?: string
+            /** Commands that prove it. */
+            verify?: string | string[]
+          }
+      )[]
     }
     output: BuiltinSlots['task_tracker/add']['output']
   }
@@ -744,7 +755,59 @@ export interface BuiltinSlots {
       /** As pasted into a terminal. */
       paste?: boolean
       /** Such as enter, esc, ctrl-c, f1. */
-      keys?: ('enter' | 'tab' | 'esc' | 'up' | 'down' | 'left' | 'right' | 'home' | 'end' | 'backspace' | 'delete' | 'page-up' | 'page-down' | 'ctrl-a' | 'ctrl-b' | 'ctrl-c' | 'ctrl-d' | 'ctrl-e' | 'ctrl-f' | 'ctrl-g' | 'ctrl-h' | 'ctrl-i' | 'ctrl-j' | 'ctrl-k' | 'ctrl-l' | 'ctrl-m' | 'ctrl-n' | 'ctrl-o' | 'ctrl-p' | 'ctrl-q' | 'ctrl-r' | 'ctrl-s' | 'ctrl-t' | 'ctrl-u' | 'ctrl-v' | 'ctrl-w' | 'ctrl-x' | 'ctrl-y' | 'ctrl-z' | 'f1' | 'f2' | 'f3' | 'f4' | 'f5' | 'f6' | 'f7' | 'f8' | 'f9' | 'f10' | 'f11' | 'f12')[]
+      keys?: (
+        | 'enter'
+        | 'tab'
+        | 'esc'
+        | 'up'
+        | 'down'
+        | 'left'
+        | 'right'
+        | 'home'
+        | 'end'
+        | 'backspace'
+        | 'delete'
+        | 'page-up'
+        | 'page-down'
+        | 'ctrl-a'
+        | 'ctrl-b'
+        | 'ctrl-c'
+        | 'ctrl-d'
+        | 'ctrl-e'
+        | 'ctrl-f'
+        | 'ctrl-g'
+        | 'ctrl-h'
+        | 'ctrl-i'
+        | 'ctrl-j'
+        | 'ctrl-k'
+        | 'ctrl-l'
+        | 'ctrl-m'
+        | 'ctrl-n'
+        | 'ctrl-o'
+        | 'ctrl-p'
+        | 'ctrl-q'
+        | 'ctrl-r'
+        | 'ctrl-s'
+        | 'ctrl-t'
+        | 'ctrl-u'
+        | 'ctrl-v'
+        | 'ctrl-w'
+        | 'ctrl-x'
+        | 'ctrl-y'
+        | 'ctrl-z'
+        | 'f1'
+        | 'f2'
+        | 'f3'
+        | 'f4'
+        | 'f5'
+        | 'f6'
+        | 'f7'
+        | 'f8'
+        | 'f9'
+        | 'f10'
+        | 'f11'
+        | 'f12'
+      )[]
       /** Close standard input. */
       eof?: boolean
       rows?: number
@@ -923,7 +986,59 @@ export interface BuiltinSlots {
       /** As pasted into a terminal. */
       paste?: boolean
       /** Such as enter, esc, ctrl-c, f1. */
-      keys?: ('enter' | 'tab' | 'esc' | 'up' | 'down' | 'left' | 'right' | 'home' | 'end' | 'backspace' | 'delete' | 'page-up' | 'page-down' | 'ctrl-a' | 'ctrl-b' | 'ctrl-c' | 'ctrl-d' | 'ctrl-e' | 'ctrl-f' | 'ctrl-g' | 'ctrl-h' | 'ctrl-i' | 'ctrl-j' | 'ctrl-k' | 'ctrl-l' | 'ctrl-m' | 'ctrl-n' | 'ctrl-o' | 'ctrl-p' | 'ctrl-q' | 'ctrl-r' | 'ctrl-s' | 'ctrl-t' | 'ctrl-u' | 'ctrl-v' | 'ctrl-w' | 'ctrl-x' | 'ctrl-y' | 'ctrl-z' | 'f1' | 'f2' | 'f3' | 'f4' | 'f5' | 'f6' | 'f7' | 'f8' | 'f9' | 'f10' | 'f11' | 'f12')[]
+      keys?: (
+        | 'enter'
+        | 'tab'
+        | 'esc'
+        | 'up'
+        | 'down'
+        | 'left'
+        | 'right'
+        | 'home'
+        | 'end'
+        | 'backspace'
+        | 'delete'
+        | 'page-up'
+        | 'page-down'
+        | 'ctrl-a'
+        | 'ctrl-b'
+        | 'ctrl-c'
+        | 'ctrl-d'
+        | 'ctrl-e'
+        | 'ctrl-f'
+        | 'ctrl-g'
+        | 'ctrl-h'
+        | 'ctrl-i'
+        | 'ctrl-j'
+        | 'ctrl-k'
+        | 'ctrl-l'
+        | 'ctrl-m'
+        | 'ctrl-n'
+        | 'ctrl-o'
+        | 'ctrl-p'
+        | 'ctrl-q'
+        | 'ctrl-r'
+        | 'ctrl-s'
+        | 'ctrl-t'
+        | 'ctrl-u'
+        | 'ctrl-v'
+        | 'ctrl-w'
+        | 'ctrl-x'
+        | 'ctrl-y'
+        | 'ctrl-z'
+        | 'f1'
+        | 'f2'
+        | 'f3'
+        | 'f4'
+        | 'f5'
+        | 'f6'
+        | 'f7'
+        | 'f8'
+        | 'f9'
+        | 'f10'
+        | 'f11'
+        | 'f12'
+      )[]
       /** Close standard input. */
       eof?: boolean
       rows?: number
@@ -1063,7 +1178,10 @@ export interface BuiltinSlots {
       content: string
       content_kind: 'text' | 'bytes' | 'image' | 'pdf'
       encoding: 'utf-8' | 'utf-16le' | 'utf-16be' | 'base64'
-      /** Of an image, which is among the contents of the answer: a PNG, JPEG, GIF or WebP of at most 3,932,160 bytes (5 MiB as base64) and 8,000 points a side. */
+      /**
+       * Of an image, which is among the contents of the answer: a PNG, JPEG, GIF or WebP of at most 3,932,160 bytes (5
+       * MiB as base64) and 8,000 points a side.
+       */
       mime_type?: string
       /** Of an image, in points. */
       width?: number
@@ -1155,11 +1273,13 @@ export interface BuiltinSlots {
         skills: number
         mcp_servers: number
       }
-      engines: { [name: string]: {
-        available: boolean
-        version?: string
-        reason?: string
-      } }
+      engines: {
+        [name: string]: {
+          available: boolean
+          version?: string
+          reason?: string
+        }
+      }
       tools?: {
         slot: string
         plugin: string
@@ -1460,107 +1580,112 @@ export interface BuiltinSlots {
       /** Default: `false`. */
       include_hidden?: boolean
     }
-    output: {
-      workflow: 'query'
-      matches: UnifiedSearchStructuralMatch[]
-      /** Of all pages. */
-      total_matches: number
-      files_searched: number
-      files_with_matches: number
-      files?: {
-        file: string
-        count: number
-      }[]
-      parse_issues?: {
-        file?: string
-        language?: string
-        reason: string
-      }[]
-      pattern?: string
-      kind?: string
-      debug?: {
-        format: 'pattern' | 'ast' | 'cst' | 'sexp'
-        text: string
-      }
-      truncated: boolean
-      backend: string
-      path: string
-      /** The call that continues. */
-      next?: {
-        tool: string
-        input: { [name: string]: unknown }
-      }
-    } | {
-      workflow: 'rewrite'
-      rewrites: UnifiedSearchStructuralMatch[]
-      /** Of all pages. */
-      total_rewrites: number
-      debug?: {
-        format: 'pattern' | 'ast' | 'cst' | 'sexp'
-        text: string
-      }
-      truncated: boolean
-      backend: string
-      path: string
-      /** The call that continues. */
-      next?: {
-        tool: string
-        input: { [name: string]: unknown }
-      }
-    } | {
-      workflow: 'scan'
-      findings: UnifiedSearchStructuralFinding[]
-      summary: {
-        total_findings: number
-        returned_findings: number
-        truncated: boolean
-        has_error_findings: boolean
-        by_severity: { [name: string]: number }
-        by_rule: { [name: string]: number }
-      }
-      config_path: string
-      truncated: boolean
-      backend: string
-      path: string
-      /** The call that continues. */
-      next?: {
-        tool: string
-        input: { [name: string]: unknown }
-      }
-    } | {
-      workflow: 'test'
-      passed: boolean
-      stdout: string
-      stderr: string
-      backend: string
-      config_path: string
-      summary: {
-        status: 'passed' | 'failed'
-        passed: number
-        failed: number
-        total: number
-        rules: {
-          id: string
-          status: 'passed' | 'failed'
-          cases: string
-        }[]
-      }
-    } | {
-      workflow: 'inspect'
-      backend: string
-      config_path: string
-      config_exists: boolean
-      project_dir: string
-      rule_dir_hints: string[]
-      util_dirs: string[]
-      test_configs: { [name: string]: unknown }[]
-      language_injections: unknown[]
-      custom_languages: { [name: string]: unknown }
-      language_globs: { [name: string]: unknown }
-      missing_dirs: string[]
-      /** Where the named one does not exist. */
-      discovered_configs?: string[]
-    }
+    output:
+      | {
+          workflow: 'query'
+          matches: UnifiedSearchStructuralMatch[]
+          /** Of all pages. */
+          total_matches: number
+          files_searched: number
+          files_with_matches: number
+          files?: {
+            file: string
+            count: number
+          }[]
+          parse_issues?: {
+            file?: string
+            language?: string
+            reason: string
+          }[]
+          pattern?: string
+          kind?: string
+          debug?: {
+            format: 'pattern' | 'ast' | 'cst' | 'sexp'
+            text: string
+          }
+          truncated: boolean
+          backend: string
+          path: string
+          /** The call that continues. */
+          next?: {
+            tool: string
+            input: { [name: string]: unknown }
+          }
+        }
+      | {
+          workflow: 'rewrite'
+          rewrites: UnifiedSearchStructuralMatch[]
+          /** Of all pages. */
+          total_rewrites: number
+          debug?: {
+            format: 'pattern' | 'ast' | 'cst' | 'sexp'
+            text: string
+          }
+          truncated: boolean
+          backend: string
+          path: string
+          /** The call that continues. */
+          next?: {
+            tool: string
+            input: { [name: string]: unknown }
+          }
+        }
+      | {
+          workflow: 'scan'
+          findings: UnifiedSearchStructuralFinding[]
+          summary: {
+            total_findings: number
+            returned_findings: number
+            truncated: boolean
+            has_error_findings: boolean
+            by_severity: { [name: string]: number }
+            by_rule: { [name: string]: number }
+          }
+          config_path: string
+          truncated: boolean
+          backend: string
+          path: string
+          /** The call that continues. */
+          next?: {
+            tool: string
+            input: { [name: string]: unknown }
+          }
+        }
+      | {
+          workflow: 'test'
+          passed: boolean
+          stdout: string
+          stderr: string
+          backend: string
+          config_path: string
+          summary: {
+            status: 'passed' | 'failed'
+            passed: number
+            failed: number
+            total: number
+            rules: {
+              id: string
+              status: 'passed' | 'failed'
+              cases: string
+            }[]
+          }
+        }
+      | {
+          workflow: 'inspect'
+          backend: string
+          config_path: string
+          config_exists: boolean
+          project_dir: string
+          rule_dir_hints: string[]
+          util_dirs: string[]
+          test_configs: { [name: string]: unknown }[]
+          language_injections: unknown[]
+          custom_languages: { [name: string]: unknown }
+          language_globs: { [name: string]: unknown }
+          missing_dirs: string[]
+          /** Where the named one does not exist. */
+          discovered_configs?: string[]
+        }
   }
   /** Find tools */
   'unified_search/tools': {
@@ -1633,7 +1758,7 @@ export interface BuiltinSlots {
     }
   }
   /** Search the web */
-  'web_search': {
+  web_search: {
     input: {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'

@@ -3,6 +3,7 @@
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { format } from 'oxfmt'
 import { parse } from 'yaml'
 import { comment, noteOf, pascal, typeOf } from '../build/plugins/surface/plugins/type_text.js'
 
@@ -81,13 +82,15 @@ const addedOf = (all) =>
       .map(({ input }) => input.properties),
   )
 
-const stale = [...generated].filter(([file, make]) => {
-  const text = make()
+const style = { printWidth: 120, semi: false, singleQuote: true }
+const stale = []
+for (const [file, make] of generated) {
+  const { code: text } = await format(file, make(), style)
   const before = readdirSync(dirname(file)).includes(relative(dirname(file), file)) ? readFileSync(file, 'utf8') : ''
   if (text !== before && !process.argv.includes('--check')) writeFileSync(file, text)
-  return text !== before
-})
-const names = stale.map(([file]) => relative(root, file)).join(', ')
+  if (text !== before) stale.push(relative(root, file))
+}
+const names = stale.join(', ')
 if (stale.length > 0)
   console.log(
     process.argv.includes('--check') ? `Stale: ${names}. Write them with \`npm run docs\`.` : `Written: ${names}.`,

@@ -7,19 +7,22 @@ export type Settings = {
   /** Version of this schema. Default: `1`. */
   version: 1
   /** Where manifests come from, besides the plugin folders. Default: `["builtin"]`. */
-  manifests: (string | {
-    /** builtin, a path relative to this file, ~/path or npm:package. */
-    from: string
-    /** Contribution ids to take; * allowed. */
-    only?: string[]
-    /** Contribution ids to leave. */
-    except?: string[]
-    /** Refuse the whole generation when something of it cannot be loaded. Default: `false`. */
-    required?: boolean
-    isolate?: 'process' | 'inline'
-    /** Values for the options of the plugin. */
-    options?: { [name: string]: unknown }
-  })[]
+  manifests: (
+    | string
+    | {
+        /** builtin, a path relative to this file, ~/path or npm:package. */
+        from: string
+        /** Contribution ids to take; * allowed. */
+        only?: string[]
+        /** Contribution ids to leave. */
+        except?: string[]
+        /** Refuse the whole generation when something of it cannot be loaded. Default: `false`. */
+        required?: boolean
+        isolate?: 'process' | 'inline'
+        /** Values for the options of the plugin. */
+        options?: { [name: string]: unknown }
+      }
+  )[]
   /** Slot to the contributions that serve it; builtin, or false for none. */
   use: { [name: string]: string | string[] | false }
   plugins: {
@@ -42,12 +45,14 @@ export type Settings = {
     /** Where `vtcode plugins search` looks: https address, git repository, absolute path, npm or npm scope. */
     indexes: string[]
     /** Plugin or contribution id to what you set for it. */
-    settings: { [name: string]: {
-      options?: { [name: string]: unknown }
-      isolate?: 'process' | 'inline'
-      timeout_secs?: number
-      env?: { [name: string]: ConfigValue }
-    } }
+    settings: {
+      [name: string]: {
+        options?: { [name: string]: unknown }
+        isolate?: 'process' | 'inline'
+        timeout_secs?: number
+        env?: { [name: string]: ConfigValue }
+      }
+    }
   }
   /** <plugin>:<key> to where the secret is. */
   secrets: { [name: string]: ConfigValue }
@@ -72,20 +77,25 @@ export type Settings = {
     deny: ConfigRule[]
     ask: ConfigRule[]
     /** Slot to caps and defaults of its input. */
-    constraints: { [name: string]: {
-      allowed_modes?: string[]
-      max_results_per_call?: number
-      max_items_per_call?: number
-      max_bytes_per_read?: number
-      max_response_bytes?: number
-      /** All callers together; further calls are refused until the minute is over. */
-      max_calls_per_minute?: number
-      default_response_format?: 'concise' | 'detailed'
-      allowed_url_schemes?: string[]
-      denied_url_hosts?: string[]
-    } }
+    constraints: {
+      [name: string]: {
+        allowed_modes?: string[]
+        max_results_per_call?: number
+        max_items_per_call?: number
+        max_bytes_per_read?: number
+        max_response_bytes?: number
+        /** All callers together; further calls are refused until the minute is over. */
+        max_calls_per_minute?: number
+        default_response_format?: 'concise' | 'detailed'
+        allowed_url_schemes?: string[]
+        denied_url_hosts?: string[]
+      }
+    }
     allow: ConfigRule[]
-    /** Commands that no rule speaks about: asked about, or run unasked in the sandbox, without network, with the workspace alone to write and a checkpoint before. Default: `ask`. */
+    /**
+     * Commands that no rule speaks about: asked about, or run unasked in the sandbox, without network, with the
+     * workspace alone to write and a checkpoint before. Default: `ask`.
+     */
     sandboxed_commands: 'ask' | 'allow'
     commands: {
       id: string
@@ -160,35 +170,40 @@ export type Settings = {
     enforce_allow: boolean
     /** Default: `16`. */
     max_connections: number
-    /** What a server may take to answer a request that is no tool call, such as for the list of its tools. Default: `30`. */
+    /**
+     * What a server may take to answer a request that is no tool call, such as for the list of its tools. Default:
+     * `30`.
+     */
     request_timeout_secs: number
     /** Default: `1048576`. */
     max_argument_bytes: number
-    servers: { [name: string]: {
-      type?: 'stdio' | 'streamable-http' | 'sse'
-      command?: string
-      args?: string[]
-      env?: { [name: string]: ConfigValue }
-      cwd?: string
-      url?: string
-      headers?: { [name: string]: ConfigValue }
-      auth?: { [name: string]: unknown }
-      /** Default: `true`. */
-      enabled?: boolean
-      /** Default: `false`. */
-      required?: boolean
-      /** Default: `true`. */
-      lazy?: boolean
-      include?: string[]
-      exclude?: string[]
-      /** Default: `30`. */
-      startup_timeout_secs?: number
-      /** Default: `120`. */
-      tool_timeout_secs?: number
-      effects?: { [name: string]: ('read' | 'write' | 'exec' | 'net' | 'ask')[] }
-      /** Default: `false`. */
-      trust_annotations?: boolean
-    } }
+    servers: {
+      [name: string]: {
+        type?: 'stdio' | 'streamable-http' | 'sse'
+        command?: string
+        args?: string[]
+        env?: { [name: string]: ConfigValue }
+        cwd?: string
+        url?: string
+        headers?: { [name: string]: ConfigValue }
+        auth?: { [name: string]: unknown }
+        /** Default: `true`. */
+        enabled?: boolean
+        /** Default: `false`. */
+        required?: boolean
+        /** Default: `true`. */
+        lazy?: boolean
+        include?: string[]
+        exclude?: string[]
+        /** Default: `30`. */
+        startup_timeout_secs?: number
+        /** Default: `120`. */
+        tool_timeout_secs?: number
+        effects?: { [name: string]: ('read' | 'write' | 'exec' | 'net' | 'ask')[] }
+        /** Default: `false`. */
+        trust_annotations?: boolean
+      }
+    }
     /** Read .mcp.json of the workspace. Default: `true`. */
     read_workspace_file: boolean
   }
@@ -247,9 +262,15 @@ export type Settings = {
         clear_tool_inputs: boolean
       }
       event_log_path?: string
-      /** When the agent goes on by itself until its tasks are done and proved: never, in `exec` and mode full-auto, or always. A goal of a person goes on unless it is off. Default: `exec_only`. */
+      /**
+       * When the agent goes on by itself until its tasks are done and proved: never, in `exec` and mode full-auto, or
+       * always. A goal of a person goes on unless it is off. Default: `exec_only`.
+       */
       continuation_policy: 'off' | 'exec_only' | 'all'
-      /** When a task goes on in a fresh conversation, with prompt, memory and tracker alone: never, when the tracker stays as it is turn after turn, or after the conversation was shortened. Default: `off`. */
+      /**
+       * When a task goes on in a fresh conversation, with prompt, memory and tracker alone: never, when the tracker
+       * stays as it is turn after turn, or after the conversation was shortened. Default: `off`.
+       */
       context_reset_mode: 'off' | 'on_stall' | 'on_compaction'
       /** Turns in a row, continued without a changed tracker. Default: `2`. */
       context_reset_stall_threshold: number
@@ -261,7 +282,10 @@ export type Settings = {
         /** Run after those of the tasks. */
         commands: string[]
       }
-      /** Where tasks are planned by one request, built by the agent and evaluated by another request before a run ends well: nowhere, or in `exec`, `resume` and mode full-auto. Default: `single`. */
+      /**
+       * Where tasks are planned by one request, built by the agent and evaluated by another request before a run ends
+       * well: nowhere, or in `exec`, `resume` and mode full-auto. Default: `single`.
+       */
       orchestration_mode: 'single' | 'plan_build_evaluate' | 'planner_generator_evaluator'
       /** How often work that was not accepted is revised. Default: `2`. */
       max_revision_rounds: number
@@ -321,7 +345,9 @@ export type Settings = {
     max_conversation_turns: number
   }
   telemetry: {
-    /** Each session keeps derived/atif-trajectory.json, written when a run ends. Nothing is ever sent. Default: `false`. */
+    /**
+     * Each session keeps derived/atif-trajectory.json, written when a run ends. Nothing is ever sent. Default: `false`.
+     */
     atif_enabled: boolean
     /** Where `vtcode export otel --endpoint` sends spans when it names no address. Nothing else is ever sent. */
     otel_endpoint?: string
@@ -353,13 +379,15 @@ export type Settings = {
   }
   /** Model servers. */
   custom_providers: ConfigProvider[]
-  providers: { [name: string]: {
-    base_url?: string
-    api_key_env?: string
-    models?: string[]
-    /** Model id to what is true of it. */
-    profiles?: { [name: string]: ConfigProfile }
-  } }
+  providers: {
+    [name: string]: {
+      base_url?: string
+      api_key_env?: string
+      models?: string[]
+      /** Model id to what is true of it. */
+      profiles?: { [name: string]: ConfigProfile }
+    }
+  }
   web: {
     /** Default: `true`. */
     enabled: boolean
@@ -437,7 +465,10 @@ export type Settings = {
   ui: {
     /** Colors of the chat; auto: as the terminal says of itself. Default: `auto`. */
     theme: 'auto' | 'dark' | 'light' | 'none'
-    /** Where the chat is drawn: inline, below the history of the shell, or alternate, on the second screen of the terminal; auto is inline. Default: `auto`. */
+    /**
+     * Where the chat is drawn: inline, below the history of the shell, or alternate, on the second screen of the
+     * terminal; auto is inline. Default: `auto`.
+     */
     surface: 'auto' | 'inline' | 'alternate'
     /** Other keys for what the screen does, such as `steer: [alt+s]`; the names are those of docs/terminal.md. */
     key_bindings: { [name: string]: string[] }
@@ -445,7 +476,10 @@ export type Settings = {
   trust: {
     /** Variables a workspace file may expand. */
     workspace_env: string[]
-    /** A file that gets a line of JSON for each consent that `vtcode trust` gives or takes back, before it counts. Begins at your .vtcode folder. */
+    /**
+     * A file that gets a line of JSON for each consent that `vtcode trust` gives or takes back, before it counts.
+     * Begins at your .vtcode folder.
+     */
     audit_log?: string
   }
 }
@@ -453,7 +487,13 @@ export type Settings = {
 /** What a settings file says: any part of the settings. */
 export type Config = Part<Settings>
 
-type ConfigApiFormat = 'auto' | 'openai-chat' | 'openai-responses' | 'anthropic-messages' | 'google-generative-ai' | 'ai-sdk'
+type ConfigApiFormat =
+  | 'auto'
+  | 'openai-chat'
+  | 'openai-responses'
+  | 'anthropic-messages'
+  | 'google-generative-ai'
+  | 'ai-sdk'
 
 /** USD for a million tokens. */
 type ConfigCost = {
@@ -531,7 +571,10 @@ type ConfigAuth = {
   device?: string
   /** aws_sigv4: the region of the server. */
   region?: string
-  /** aws_sigv4: whose keys sign, by the files of AWS; without it those of the environment, then AWS_PROFILE, then default. */
+  /**
+   * aws_sigv4: whose keys sign, by the files of AWS; without it those of the environment, then AWS_PROFILE, then
+   * default.
+   */
   profile?: string
   /** aws_sigv4: the service that is asked; bedrock where none is said. */
   service?: string
@@ -600,34 +643,47 @@ type ConfigProvider = {
 }
 
 /** The same; in a manifest also a need or an option it names. */
-type ConfigProviderValue = ConfigValue | {
-  secret: string
-} | {
-  option: string
-}
+type ConfigProviderValue =
+  | ConfigValue
+  | {
+      secret: string
+    }
+  | {
+      option: string
+    }
 
 /** Text, or where it is found. */
-type ConfigValue = string | {
-  env?: string
-  file?: string
-  command?: string[]
-  timeout_secs?: number
-  refresh_secs?: number
-  keychain?: {
-    service: string
-    account: string
-  }
-}
+type ConfigValue =
+  | string
+  | {
+      env?: string
+      file?: string
+      command?: string[]
+      timeout_secs?: number
+      refresh_secs?: number
+      keychain?: {
+        service: string
+        account: string
+      }
+    }
 
-type ConfigRule = string | {
-  rule: string
-  reason?: string
-  match?: string[]
-  not_match?: string[]
-}
+type ConfigRule =
+  | string
+  | {
+      rule: string
+      reason?: string
+      match?: string[]
+      not_match?: string[]
+    }
 
 /** A map with any names; some of them are known. */
 type Open<Name extends string, Value> = { [name in Name]?: Value } & { [name: string]: Value }
 
 /** The same with all keys optional, but for those in lists and maps. */
-type Part<Whole> = Whole extends readonly unknown[] ? Whole : string extends keyof Whole ? Whole : Whole extends object ? { [Key in keyof Whole]?: Part<Whole[Key]> } : Whole
+type Part<Whole> = Whole extends readonly unknown[]
+  ? Whole
+  : string extends keyof Whole
+    ? Whole
+    : Whole extends object
+      ? { [Key in keyof Whole]?: Part<Whole[Key]> }
+      : Whole

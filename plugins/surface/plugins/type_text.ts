@@ -3,6 +3,9 @@ import type { Schema } from '../../../core/index.js'
 
 // The TypeScript of schemas: of our settings and slots, and of manifests of plugins.
 
+/** The width of generated lines of comments. */
+const MAX_COLUMNS = 120
+
 export const pascal = (name: string): string =>
   name.replace(/(?:^|[_-])([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
@@ -139,5 +142,17 @@ export function noteOf(schema: Schema): string {
     .join(' ')
 }
 
-export const comment = (text: string | undefined, indent: string): string =>
-  text ? `${indent}/** ${text.replaceAll('*/', '*\\/').replace(/\s+/g, ' ').trim()} */\n` : ''
+/** Returns a doc comment on lines of at most 120 columns, or nothing for no text. */
+export function comment(text: string | undefined, indent: string): string {
+  if (!text) return ''
+  const words = text.replaceAll('*/', '*\\/').trim().split(/\s+/)
+  const line = `${indent}/** ${words.join(' ')} */\n`
+  if (line.length <= MAX_COLUMNS + 1) return line
+  const lines = words.reduce<string[]>((done, word) => {
+    const longer = `${done.at(-1) ?? `${indent} *`} ${word}`
+    return done.length > 0 && longer.length <= MAX_COLUMNS
+      ? [...done.slice(0, -1), longer]
+      : [...done, `${indent} * ${word}`]
+  }, [])
+  return `${indent}/**\n${lines.join('\n')}\n${indent} */\n`
+}
