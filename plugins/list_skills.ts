@@ -1,5 +1,5 @@
 import { ok, type Handler, type Skill } from '../core/index.js'
-import { loadedIn, pathOf } from './lib/skills/index.js'
+import { getLoadedSkills, pathOf } from './lib/skills/index.js'
 
 interface Input {
   query?: string
@@ -12,7 +12,7 @@ interface Input {
 export default ((call, { host, session, workspace }) => {
   const { query = '', scope, page, per_page } = call.input
   const { all, skipped } = host.skills({ fresh: true })
-  const loaded = loadedIn(session)
+  const loaded = getLoadedSkills(session)
   const words = fold(query).split(/\s+/).filter(Boolean)
   const matches = ({ name, description }: Skill) => {
     const text = fold(`${name} ${description}`)

@@ -10,17 +10,17 @@ import {
   type Notice,
   type Result,
 } from '../core/index.js'
-import { successText, withoutEnd } from './lib/base/index.js'
+import { successText, trimEndChars } from './lib/base/index.js'
 import {
-  promptParts,
+  parsePromptParts,
   findSkill,
-  loadedIn,
+  getLoadedSkills,
   openFolder,
   pathOf,
   readSkill,
   resourcesOf,
   unknownSkill,
-  withArguments,
+  insertArguments,
   type PromptPart,
 } from './lib/skills/index.js'
 
@@ -38,13 +38,13 @@ export default (async ({ input: { name, arguments: given = '' }, caller }, conte
     // Only a person who calls a command by its name has done what stands in it.
     const isCommand = caller.surface === 'prompt' && skill.body !== undefined
     const body = isCommand
-      ? await carriedOut(promptParts(skill, read.body, given), context)
-      : withArguments(read.body, skill, given)
+      ? await carriedOut(parsePromptParts(skill, read.body, given), context)
+      : insertArguments(read.body, skill, given)
     if (typeof body !== 'string') return body
     if (Buffer.byteLength(body) > longest)
       return fail('VT_SKILL_INVALID', `The instructions of ${skill.id} are longer than ${longest / 1024} KiB.`)
 
-    const loaded = loadedIn(context.session)
+    const loaded = getLoadedSkills(context.session)
     const already_loaded = loaded.has(skill.id)
     loaded.add(skill.id)
     const here = pathOf(skill.folder, context.workspace)
@@ -155,7 +155,7 @@ function wrap({ name, instructions, resources, tools_added, compatibility }: Loa
   const listed = resources.length === 0 ? '' : `\n${block('skill_resources', resources.map(visibleLine).join('\n'))}`
   return block(
     'skill_content',
-    `${withoutEnd(instructions, '\n')}\n${needs}${tools}Skill directory: ${visibleLine(folder)}${listed}`,
+    `${trimEndChars(instructions, '\n')}\n${needs}${tools}Skill directory: ${visibleLine(folder)}${listed}`,
     { name },
   )
 }

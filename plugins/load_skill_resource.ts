@@ -1,6 +1,6 @@
 import { fail, type Call, type Handler, type JsonObject, type Next, type Result } from '../core/index.js'
 import { readFile, type ReadInput } from './lib/reading/index.js'
-import { findSkill, loadedIn, openFolder, unknownSkill } from './lib/skills/index.js'
+import { findSkill, getLoadedSkills, openFolder, unknownSkill } from './lib/skills/index.js'
 
 type Input = Omit<ReadInput, 'path'> & { skill_name: string; resource_path: string; response_format?: string }
 
@@ -10,7 +10,7 @@ export default (async (call, context) => {
   const skill = findSkill(skill_name, context, call.caller)
   if (!skill) return unknownSkill(skill_name, context)
   // Each call of the command line is a session of its own: there the order is for the person to keep.
-  if (call.caller.surface !== 'call' && !loadedIn(context.session).has(skill.id)) {
+  if (call.caller.surface !== 'call' && !getLoadedSkills(context.session).has(skill.id)) {
     return fail('VT_SKILL_NOT_LOADED', `The skill '${skill_name}' is not loaded.`, {
       next: { tool: 'load_skill', input: { name: skill_name } },
     })

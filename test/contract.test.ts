@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const text = (path: string): string => readFileSync(join(root, path), 'utf8')
 const page = text('docs/contract.md')
 
-/** What a row of a table of the page lists, by its first cell. */
+/** Returns the entries of a table row of the page, by the row's first cell. */
 const listed = (label: string): string[] => {
   const row = page.split('\n').find((line) => line.startsWith(`| ${label} |`))
   return [...(row ?? '').slice(`| ${label} |`.length).matchAll(/`([^`]+)`/g)].map(([, name]) => name!)
@@ -38,7 +38,7 @@ async function exportsOf(door: string, file: string): Promise<{ values: string[]
   }
 }
 
-describe('the page on what is contract', () => {
+describe('docs/contract.md', () => {
   it.each([
     ['vtcode', 'index.d.ts'],
     ['vtcode/agent', 'agent.d.ts'],
@@ -46,13 +46,13 @@ describe('the page on what is contract', () => {
     ['vtcode/trace', 'trace.d.ts'],
     ['vtcode/tui', 'tui.d.ts'],
     ['vtcode/test', 'test.d.ts'],
-  ])('lists what %s exports, each name and no other', async (door, file) => {
+  ])('lists exactly the names that %s exports', async (door, file) => {
     const { values, types } = await exportsOf(door, file)
     expect(values.length).toBeGreaterThan(1)
     expect({ values: listed(`\`${door}\`, values`), types: listed(`\`${door}\`, types`) }).toEqual({ values, types })
   })
 
-  it('lists the types of events and of their items, each and no other', () => {
+  it('lists exactly the types of events and of their items', () => {
     const {
       $defs: { item, ...others },
       ...events
@@ -63,7 +63,7 @@ describe('the page on what is contract', () => {
     })
   })
 
-  it('lists the keys of a manifest of each kind, each and no other', () => {
+  it('lists exactly the keys that a manifest of each kind has', () => {
     const { $defs = {} } = schema('manifest')
     const kinds = ['action', 'policy', 'compactor', 'surface', 'adapter', 'provider', 'resource', 'prompt']
     for (const kind of ['common', ...kinds])
@@ -72,13 +72,13 @@ describe('the page on what is contract', () => {
       )
   })
 
-  it('names the version that each schema has', () => {
+  it('names the current version of each schema', () => {
     for (const name of ['manifest', 'config', 'thread_event']) expect(page).toContain(`\`${name}.1.json\``)
     expect(text('plugins/agent/events/file.ts')).toContain("schema_version: '1.0.0'")
     expect(page).toContain('`1.0.0`')
   })
 
-  it('and the version of the package stands in the list of changes', () => {
+  it('requires a heading in CHANGELOG.md for the version of the package', () => {
     const { version } = JSON.parse(text('package.json')) as { version: string }
     expect(text('CHANGELOG.md')).toMatch(new RegExp(`^## .*\\b${version.replaceAll('.', '\\.')}\\b`, 'm'))
   })

@@ -21,7 +21,7 @@ const tests = filesOf('test', '.ts')
 const manifests = filesOf('manifests', '.yaml')
 const sources = [...core, ...plugins]
 
-/** What a file imports: packages by name, our own files by their path from the root. */
+/** Returns the imports of a file: packages by name, our own files by their path from the root. */
 function imports(file: string): string[] {
   const found = [
     ...text(file).matchAll(
@@ -54,11 +54,11 @@ const pluginOf = (file: string): string =>
     .slice(0, file.startsWith('plugins/dialect/') ? 4 : 3)
     .join('/')
 
-/** The user named these; what else a plain install brings is compiled for a machine. */
+/** The user named these; the other packages of a plain install are compiled for a machine. */
 const card = ['@ast-grep/napi', 'ajv', 'cosmiconfig', 'execa', 'gray-matter', 'node-pty', 'tapable', 'web-tree-sitter']
 
-describe('a plain install', () => {
-  it('brings what was named and what cannot be bundled, and runs no script', () => {
+describe('dependencies of a plain install', () => {
+  it('installs only the listed packages, and runs no install script', () => {
     type Tree = Record<string, { dev?: boolean; hasInstallScript?: boolean }>
     const { dependencies = {}, optionalDependencies = {} } = JSON.parse(text('package.json')) as Record<string, object>
     expect(Object.keys(dependencies)).toEqual([...card, '@vscode/ripgrep'].sort())
@@ -70,8 +70,8 @@ describe('a plain install', () => {
   })
 })
 
-describe('imports', () => {
-  it('of a test never reach a plugin: a swap keeps its tests', () => {
+describe('imports of tests', () => {
+  it('keeps imports of plugins out of tests, so that a replaced plugin keeps its tests', () => {
     // Rooms are tested at their doors, everything else through the program.
     const inside = (name: string): boolean => /^(build|dist|core|plugins)\//.test(name)
     const door = /^build\/(?:(?:core|plugins\/lib|plugins\/agent)\/[a-z_]+|plugins\/tui)\/index\.ts$/
@@ -87,25 +87,25 @@ describe('imports', () => {
 })
 
 describe('.ci', () => {
-  it('holds only what .ci/run runs', () => {
+  it('holds only files that .ci/run runs', () => {
     const files = readdirSync(join(root, '.ci'))
     const scripts = files.filter((name) => !name.endsWith('.d.mts') && name !== 'run')
     expect(scripts.filter((name) => !text('.ci/run').includes(`.ci/${name}`))).toEqual([])
   })
-  it('provides no type or module of the program', () => {
+  it('keeps types and modules of .ci and scripts out of the program', () => {
     const foreign = /['"`](?:\.{1,2}\/)+(?:\.ci|scripts)\//
     expect([...sources, 'tsconfig.json'].filter((file) => foreign.test(text(file)))).toEqual([])
   })
 })
 
 describe('names', () => {
-  it('of sources and manifests are in snake_case', () => {
+  it('names sources and manifests in snake_case', () => {
     const wrong = [...sources, ...manifests].filter(
       (file) => !/^[a-z0-9_]+(\/[a-z0-9_]+)+(\.d)?\.(ts|yaml)$/.test(file),
     )
     expect(wrong).toEqual([])
   })
-  it('hold no word that says nothing', () => {
+  it('refuses empty words in names, such as Manager or Helper', () => {
     const empty = /\b\w*(Manager|Service|Helper|Util|Utils)\b|\b(utils|helpers|opts|ctx2)\b/
     expect(
       sources.flatMap((file) =>
@@ -129,14 +129,14 @@ function globbed(...globs: string[]): string[] {
 }
 
 describe('time limits', () => {
-  it('come from one deadline of ours, in sources and tests: the signal of a timeout that is combined with another may be collected and never fire', () => {
+  it("refuses AbortSignal's own timeout in sources and tests, which can be collected before it fires", () => {
     const word = ['AbortSignal', 'timeout'].join('.')
     expect([...sources, ...tests].filter((file) => text(file).includes(word))).toEqual([])
   })
 })
 
-describe('the calls of an agent', () => {
-  it('are made by Thread.perform alone, and reach the kernel through the one component that it asks', () => {
+describe('calls of an agent', () => {
+  it('makes calls of an agent only in Thread.perform, and lets one component reach the kernel', () => {
     const agent = globbed(
       'plugins/agent/**',
       'plugins/surface/chat/**',
@@ -145,17 +145,17 @@ describe('the calls of an agent', () => {
     const where = (form: RegExp): string[] => agent.filter((file) => form.test(text(file)))
     // A decision about a plan has the same name.
     expect(where(/\bexecute\b(?!:|' \|)|\.execute\b/)).toEqual(['plugins/agent/thread.ts'])
-    // What a person calls by hand is no call of an agent.
+    // Calls that a person makes by hand are no calls of an agent.
     expect(where(/\.call\(|\bcall\b[^()\n]*\}\s*=\s*(?:this\.)?(?:thread\.)?kernel\b/)).toEqual([
       'plugins/agent/components/builtin.ts',
-      'plugins/surface/chat/persons_calls.ts',
+      'plugins/surface/chat/call_as_user.ts',
     ])
     const thread = text('plugins/agent/thread.ts')
     expect([...thread.matchAll(/execute\.run\(/g)]).toHaveLength(1)
     expect(/async perform\([^]*?\n {2}\}/.exec(thread)?.[0]).toMatch(
       /\bmode\b[^]*\bonly\b[^]*\baudiences\b[^]*execute\.run\(\s*name,\s*input,\s*\{[^}]*\.\.\.rights\b/,
     )
-    // Who asks for the list of tools asks for what is left.
+    // A list of tools for the agent is limited to its rights.
     expect(where(/kernel\.tools\((?!\{\s*\.\.\.how,\s*audience: 'agent')/)).toEqual([])
   })
 })
@@ -177,9 +177,9 @@ describe('names of tools', () => {
       .flatMap(({ slot, aliases }) => [slot.split('/')[0]!, ...aliases])
       .filter((name) => name.includes('_') && name !== 'ast_grep'),
   )
-  // What says no dialect is of the kernel's own vocabulary, which has a name for whoever chooses one.
+  // Actions without a dialect belong to the kernel's own vocabulary, which needs a name for the setting.
   const dialects = new Set(actions.flatMap((one) => one.dialects).filter((name) => name !== 'unified'))
-  /** Slots or tools that a file names, hints left aside: those are templates. */
+  /** Returns slots or tools that a file names, except in hints, which are templates. */
   const namedIn = (file: string, names: Iterable<string>): string[] => {
     const said = text(file)
       .replace(/^import .*$/gm, '')
@@ -194,10 +194,10 @@ describe('names of tools', () => {
     ].sort()
   }
 
-  it('and of dialects occur nowhere in the kernel', () => {
+  it('keeps names of tools and dialects out of the kernel', () => {
     // The key of a package made for another program, which has the name of a dialect.
     const foreign: Record<string, string[]> = { 'locations.ts': ['omp'] }
-    // What is generated says what our manifests and schemas say.
+    // Generated files repeat the words of manifests and schemas.
     const written = globbed('core/**').filter((file) => !text(file).startsWith('// Generated from '))
     const found = written.map(
       (file) =>
@@ -208,16 +208,16 @@ describe('names of tools', () => {
     )
     expect(found.filter(([, names]) => names.length > 0)).toEqual([])
   })
-  it('stand in the agent and the libraries as ids of slots, in the tables that need them', () => {
+  it('uses slot ids of tools in the agent and the libraries only in listed tables', () => {
     // By the end of a file's path: rule names, hook words, sources of deduplication, next steps, and words of others that are no tools.
     const tables: Record<string, string[]> = {
       'context/dedupe.ts': ['unified_exec/run', 'unified_file/read'],
-      // What runs the commands of a verification.
+      // The slot that runs the commands of a verification.
       'finish/verification.ts': ['unified_exec/run'],
       // The tool that is there in one mode only.
-      // What stays with the conversation that has a person, and what an agent has instead.
+      // The tools that stay with the conversation that has a person, and those of an agent.
       'delegation/rights.ts': ['propose_plan', 'report_result', 'request_user_input'],
-      // What a planner reads of the files, and what says which of them an evaluator may read.
+      // The reading tools of a planner, and of an evaluator.
       'finish/planned_task.ts': ['unified_search/outline'],
       'finish/work_diff.ts': ['unified_file/read'],
       'loop/changes.ts': ['unified_file/move'],
@@ -234,7 +234,7 @@ describe('names of tools', () => {
       'loop/report.ts': ['web_search'],
       'agent/base/types.ts': ['web_search'],
       'model/outgoing.ts': ['apply_patch'],
-      // The slot that a change nobody reported is put down to.
+      // The slot to which an unreported change is attributed.
       'snapshots/file_snapshots.ts': ['unified_exec/run'],
       'hooks/words.ts': [
         ...[
@@ -263,7 +263,7 @@ describe('names of tools', () => {
         'unified_search/list',
         'unified_search/outline',
       ],
-      // How models begin a here-document.
+      // The words with which models begin a here-document.
       'patch/parse.ts': ['apply_patch'],
       'rules/commands.ts': ['unified_exec/run'],
     }
@@ -280,7 +280,7 @@ describe('manifest, module and test', () => {
     module ?? (alias as Record<string, unknown> | undefined)?.['module']
   const withModule = data.filter(({ manifest }) => named(manifest) !== undefined)
 
-  it('share their name and place', () => {
+  it('places a module at the path of its manifest', () => {
     const moduleOf = (file: string, module: unknown): string =>
       normalize(join(dirname(file), String(module))).replace(/\.js$/, '.ts')
     for (const { file, manifest } of withModule) {
@@ -289,7 +289,7 @@ describe('manifest, module and test', () => {
       expect(pluginOf(source), file).toBe(file.replace('manifests/', 'plugins/').replace(/\.yaml$/, ''))
     }
   })
-  it('are all there: no plugin without a manifest', () => {
+  it('requires a manifest for each plugin', () => {
     const known = new Set(withModule.map(({ file }) => file.replace('manifests/', 'plugins/').replace(/\.yaml$/, '')))
     // A folder of a family without a manifest is a room of it.
     const isRoom = (file: string): boolean =>
@@ -300,7 +300,7 @@ describe('manifest, module and test', () => {
       [...new Set(plugins.filter((file) => !isRoom(file)).map(pluginOf))].filter((plugin) => !known.has(plugin)),
     ).toEqual([])
   })
-  it('are all there: no plugin without a test of its name', () => {
+  it('requires a test of its name for each plugin', () => {
     const tested = tests.map((file) => file.replace(/^test\//, '').replace(/\.test\.ts$/, ''))
     // A dialect is data, and so are our providers; the actions on one list are nothing apart: these are tested together.
     const together = (plugin: string): string =>
@@ -314,7 +314,7 @@ describe('manifest, module and test', () => {
       .filter((plugin) => !tested.includes(plugin))
     expect(untested).toEqual([])
   })
-  it('describe themselves in plain words: another tool is marked by its slot, which a list leaves out where its reader has none of it', () => {
+  it('marks other tools in descriptions by their slots', () => {
     const slots = data.map(({ manifest }) => String(manifest['action'] ?? ''))
     const strange = ({ manifest }: (typeof data)[number]) =>
       [...String(manifest['description']).matchAll(/\{[^}]*\}/g)].some(
@@ -326,7 +326,7 @@ describe('manifest, module and test', () => {
         .map(({ file }) => file),
     ).toEqual([])
   })
-  it('carry the id that their file has', () => {
+  it('gives each manifest the id of its file', () => {
     const wrong = data.filter(({ file, manifest }) => {
       const place = relative('manifests', file).replace(/\.yaml$/, '')
       const name = place.split('/').at(-1)!
@@ -337,7 +337,7 @@ describe('manifest, module and test', () => {
 })
 
 describe('files', () => {
-  it('have lines that fit a screen', () => {
+  it('limits lines of sources to 220 characters', () => {
     const wide = sources.flatMap((file) =>
       text(file)
         .split('\n')
@@ -345,7 +345,7 @@ describe('files', () => {
     )
     expect(wide.filter(({ line }) => line.length > 220).map(({ at }) => at)).toEqual([])
   })
-  it('hold no marks of unfinished work', () => {
+  it('refuses marks of unfinished work in sources', () => {
     const marks = /(\/\/|\*).*\b(TODO|FIXME|XXX|HACK)\b|\.only\(|\bdebugger\b|@ts-ignore|eslint-disable/
     const found = sources.flatMap((file) =>
       text(file)
@@ -360,11 +360,11 @@ describe('files', () => {
 describe('error codes', () => {
   const inCode = (file: string): string[] => [...text(file).matchAll(/'(VT_[A-Z_]*[A-Z])'/g)].map((match) => match[1]!)
   const known = new Set(knownCodes())
-  // Remarks beside a result; they have no hint and stand in no table of errors.
+  // Notices of a success; they have no hint and are in no table of errors.
   const notices =
     /^VT_(SEARCH_(PARTIAL|INCOMPLETE|SKIPPED|FALLBACK|LANG_SKIPPED|PARSE)|OUTLINE_UNSUPPORTED|FILE_(HARDLINK|EOL_CHANGED)|EDIT_LARGE|PATCH_FUZZY|INPUT_IGNORED|POLICY_CAPPED|HOOK_(FAILED|CONTEXT|IGNORED|BLOCKED)|EXEC_(CHILDREN_ENDED|SURVIVORS|PUT_ASIDE|NEW_REPOSITORY|REPOSITORY_KEPT|SANDBOXED)|SKILL_(UNTRUSTED|LEFT_OUT|COMMAND_NOT_RUN|ONE_CALL))$/
 
-  it('used in the sources are in the table of the kernel or in a manifest', () => {
+  it("lists every code used in the sources in the kernel's table or in a manifest", () => {
     expect(
       sources.flatMap((file) =>
         inCode(file)
@@ -373,13 +373,13 @@ describe('error codes', () => {
       ),
     ).toEqual([])
   })
-  it('of the kernel are used in the sources: a code nobody raises is a promise nobody keeps', () => {
+  it("uses every code of the kernel's table in the sources", () => {
     const used = new Set(sources.filter((file) => file !== 'core/shapes/errors.ts').flatMap(inCode))
     expect(Object.keys(codes).filter((code) => !used.has(code))).toEqual([])
   })
-  // That each is provoked by a test is seen at the end of a whole run: test/support/codes.ts.
+  // The end of a whole run checks that a test provokes each code: test/support/codes.ts.
   const documented = new Set([...text('docs/errors.md').matchAll(/`(VT_[A-Z_]+)`/g)].map((match) => match[1]!))
-  it('are in the documented table, and nothing else is', () => {
+  it('documents every code, and no other one', () => {
     expect([...known].filter((code) => !documented.has(code))).toEqual([])
     expect([...documented].filter((code) => !known.has(code))).toEqual([])
   })

@@ -2,29 +2,29 @@ import { describe, expect, it } from 'vitest'
 import { bootKernel, fixtureW, matches, published, readExamples, tempWorkspace, testAction } from 'vtcode/test'
 
 describe('matches', () => {
-  it('takes objects as subsets, at any depth', () => {
+  it('accepts objects as subsets, at any depth', () => {
     expect(matches({ a: 1, b: { c: 2, d: 3 } }, { b: { c: 2 } })).toBe(true)
     expect(() => matches({ b: { c: 2 } }, { b: { c: 3 } }, 'output')).toThrow('output.b.c is 2 instead of 3')
   })
-  it('takes arrays element by element and by length', () => {
+  it('compares arrays element by element and by length', () => {
     expect(matches([{ a: 1, b: 2 }], [{ a: 1 }])).toBe(true)
     expect(() => matches([1, 2], [1])).toThrow('2 items instead of 1')
     expect(() => matches([], [{ a: 1 }])).toThrow('0 items instead of 1')
   })
-  it('takes `re:` as a regular expression for the whole string', () => {
+  it('reads `re:` as a regular expression for the whole string', () => {
     expect(matches('abc', 're:a.c')).toBe(true)
     expect(() => matches('abcd', 're:a.c')).toThrow('does not match')
     expect(() => matches(1, 're:1')).toThrow('not a string')
   })
-  it('tells absent, null and empty apart', () => {
+  it('distinguishes absent, null and empty', () => {
     expect(() => matches({}, { a: null })).toThrow('value.a is undefined instead of null')
     expect(() => matches(null, {})).toThrow('not an object')
     expect(() => matches(0, false)).toThrow('0 instead of false')
   })
 })
 
-describe('examples', () => {
-  it('are found with their section, line and slot', () => {
+describe('readExamples', () => {
+  it('finds examples with their section, line and slot', () => {
     const text =
       '## 2. `tool`\n### 2.1 `look` and `find`\n```jsonl\n{"call":["tool",{"action":"find"}]}\n{"call":["other"]}\n```\n'
     expect(readExamples(text, '2.1')).toEqual([
@@ -33,19 +33,19 @@ describe('examples', () => {
     ])
     expect(readExamples(text, '2')).toEqual([])
   })
-  it('of the published contracts all parse', () => {
+  it('parses all examples of the published contracts', () => {
     const examples = readExamples(published())
     expect(examples.length).toBeGreaterThan(140)
     expect(examples.every((example) => example.error || example.output || example.text || example.files)).toBe(true)
   })
-  it('stand on a fixture of known bytes', () => {
+  it('uses a fixture of known bytes for the examples', () => {
     expect(Buffer.byteLength(fixtureW()['src/app.ts']!)).toBe(206)
     expect(fixtureW()['data/blob.bin']).toHaveLength(20)
   })
 })
 
-describe('workspaces', () => {
-  it('are fresh, separate from their home, and gone afterwards', async () => {
+describe('tempWorkspace and bootKernel', () => {
+  it('makes fresh workspaces, apart from their homes, and removes them', async () => {
     const { existsSync } = await import('node:fs')
     const one = await tempWorkspace({ 'a/b.txt': 'x' })
     await using other = await tempWorkspace()
@@ -55,7 +55,7 @@ describe('workspaces', () => {
     await one[Symbol.asyncDispose]()
     expect(existsSync(one.root)).toBe(false)
   })
-  it('carry a kernel that never sees the settings of this machine', async () => {
+  it('boots a kernel that reads no settings of this machine', async () => {
     await using booted = await bootKernel()
     const files = booted.kernel.inspection.origins().map((origin) => origin.file)
     expect(files.filter((file) => file.startsWith(process.env.HOME ?? '/nowhere'))).toEqual([])
@@ -64,7 +64,7 @@ describe('workspaces', () => {
 })
 
 describe('testAction', () => {
-  it('gives the published table of a slot and the author’s own rows', () => {
+  it('returns the published table of a slot and the author’s own rows', () => {
     const titles = testAction('unified_search/grep', { valid: [{ pattern: 'x' }], invalid: [{}] }).map(
       (row) => row.title,
     )

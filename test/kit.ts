@@ -1,5 +1,5 @@
 /**
- * `vtcode/test`: what the project's own tests stand on, for the tests of any plugin. It knows no test framework: helpers
+ * `vtcode/test`: helpers of the project's own tests, for the tests of any plugin. It needs no test framework: helpers
  * throw `AssertionError`s, tables are lists of `{ title, run }`.
  *
  *     for (const { title, run } of testAction('unified_search/grep', { manifests: ['./acme_grep.yaml'] })) it(title, run)

@@ -8,13 +8,13 @@ import { asShown, manual, pagesOfDocs, startReader, storyOf } from './support/ma
 import { packedFiles } from './support/packed.js'
 import { bin, vtcode } from './support/program.js'
 
-// That the pages show what really happens is held by test/pages/.
+// The tests in test/pages/ check that the pages show real outputs.
 const project = dirname(dirname(dirname(bin)))
 const textOf = (name: string): string => readFileSync(join(project, name), 'utf8')
 const stories = manual.map((name) => ({ name, story: storyOf(join(project, name)) }))
 
-describe('a page that is not true', () => {
-  it('is found out: another output, another exit code, a line more or less, a block that nobody runs, an output that says nothing', async () => {
+describe('followed page', () => {
+  it('detects wrong outputs, exit codes and line counts, unrun blocks and empty outputs on a page', async () => {
     await using made = await tempWorkspace()
     const page = [
       '```js src/a.js',
@@ -53,12 +53,12 @@ describe('a page that is not true', () => {
   })
 })
 
-describe('the manual', () => {
-  it('holds nothing that looks tried and is not', () => {
+describe('manual', () => {
+  it('marks every block of the manual that is not run', () => {
     expect(stories.flatMap(({ name, story }) => story.faults.map((fault) => `${name}, ${fault}`))).toEqual([])
   })
 
-  it('names verbs and flags that there are', async () => {
+  it('names only existing verbs and flags', async () => {
     await using made = await tempWorkspace()
     const help = (await vtcode(made, ['help'])).stdout
     // The overview leaves out some that the program knows.
@@ -88,7 +88,7 @@ describe('the manual', () => {
     expect(wrong).toEqual([])
   })
 
-  it('names settings that there are', () => {
+  it('names only existing settings', () => {
     const schema = JSON.parse(textOf('manifests/schema/config.1.json')) as Node
     const sections = Object.keys(schema.properties!).filter((key) => schema.properties![key]!.properties)
     const named = new RegExp(`\`((?:${sections.join('|')})(?:\\.[a-z_]+)+)\\b`, 'g')
@@ -97,7 +97,7 @@ describe('the manual', () => {
         .filter(([, key]) => !hasKey(schema, key!.split('.')))
         .map(([, key]) => `${name}: ${key}`),
     )
-    // What a handler gets, the agent of an example and an event have such names too.
+    // Fields of a handler's argument, of an example's agent and of an event have such names too.
     expect(
       wrong.filter(
         (one) =>
@@ -108,8 +108,8 @@ describe('the manual', () => {
     ).toEqual([])
   })
 
-  it('names codes that there are', () => {
-    // Those of errors, and those of remarks beside a result.
+  it('names only existing codes', () => {
+    // Codes of errors, and codes of notices.
     const known = new Set([
       ...knownCodes(),
       ...sources.flatMap((file) => sourceOf(file).match(/(?<=')VT_[A-Z_]*[A-Z](?=')/g) ?? []),
@@ -123,11 +123,11 @@ describe('the manual', () => {
     ).toEqual([])
   })
 
-  it('is reached from the README, each page of it', () => {
+  it('links every page of the manual from the README', () => {
     expect(pagesOfDocs.filter((name) => !textOf('README.md').includes(`](${name})`))).toEqual([])
   })
 
-  it('comes with the package', () => {
+  it('packs every page of the manual', () => {
     const packed = packedFiles(project)
     expect(manual.filter((name) => !packed.includes(name))).toEqual([])
   })
@@ -139,7 +139,7 @@ describe.each([...manual, 'AGENTS.md', 'core/README.md', 'manifests/README.md', 
     const text = textOf(name)
     const from = dirname(join(project, name))
 
-    it('links to files, and to headings that stand there', () => {
+    it('links only to existing files and headings', () => {
       for (const [, path, heading] of text
         .replace(/^```[\s\S]*?^```$/gm, '')
         .matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)) {
@@ -149,7 +149,7 @@ describe.each([...manual, 'AGENTS.md', 'core/README.md', 'manifests/README.md', 
       }
     })
 
-    it('names files that are there', () => {
+    it('names only existing files', () => {
       // Rooms are named from the floor that the page is about; a page may also speak of the files that it writes.
       const written = new Set(
         storyOf(join(project, name)).steps.flatMap(({ before }) => before.map(({ path }) => path)),
@@ -170,7 +170,7 @@ interface Node {
   properties?: Record<string, Node>
   additionalProperties?: unknown
 }
-/** Whether a key stands in the schema; below a map anything may. */
+/** Returns true if the schema has a key; a map may have any. */
 function hasKey(node: Node, [key, ...rest]: string[]): boolean {
   if (key === undefined) return true
   const inside = node.properties?.[key]

@@ -11,7 +11,7 @@ import { call, home, startPeer, vtcode as run } from './support/peer.js'
 import { as, bin, vtcode } from './support/program.js'
 import { serve } from './support/server.js'
 
-// Other systems are stood in for: the program is told that it runs there, and takes the ways that it takes there. What only they have (their
+// Other systems are simulated: a variable makes the program act as on them. Their own parts (their
 // programs, their file systems) is not tried by this.
 const build = join(bin, '../../../build')
 const place = async (files: Record<string, string> = {}): Promise<TempWorkspace> =>
@@ -52,34 +52,36 @@ const program = (file: string, text: string): void => {
 
 /** Every source that asks on which system it runs, with the test that stands in for another one. */
 const proved: Record<string, string> = {
-  'core/workspace/workspace.ts': 'is refused by every verb and by the library, with what to do instead',
-  'core/workspace/directory.ts': 'leads out by no link, also while a folder is exchanged for one',
-  'core/workspace/lock.ts': 'are taken by one process at a time, also behind one that was killed',
-  'core/workspace/attributes.ts': 'are read, written, edited, copied, searched and restored',
-  'core/workspace/tree.ts': 'are read, written, edited, copied, searched and restored',
-  'core/cli/crash.ts': 'is named in the report of a fault, by doctor and to a model',
-  'core/manifests/requires.ts': 'is what a plugin asks for, and a bundle says what runs there',
-  'plugins/adapter/packages/mcpb.ts': 'is what a plugin asks for, and a bundle says what runs there',
-  'plugins/lib/net/loopback_login.ts': 'opens the page to sign in at with its own program',
-  'plugins/lib/process/resource_limits.ts': 'are read, written, edited, copied, searched and restored',
-  'plugins/lib/process/pipes.ts': 'run, and what they print arrives; a terminal is there or refused with a code',
-  'plugins/lib/sandbox/probe.ts': 'has no sandbox: doctor says so, and what needs one runs nothing',
-  'plugins/lib/syntax/ast_grep.ts': 'is fetched for that system, and outlines are there without it',
-  'plugins/lib/syntax/ast_grep_install.ts': 'is fetched for that system, and outlines are there without it',
-  'plugins/lib/values/values.ts': 'keeps secrets in its own keychain',
-  'plugins/surface/schedule/serve.ts': 'begins tasks by an agent of its own kind',
-  'plugins/unified_exec/session/pty.ts': 'run, and what they print arrives; a terminal is there or refused with a code',
-  'plugins/unified_search/agent.ts': 'is named in the report of a fault, by doctor and to a model',
-  'plugins/surface/doctor.ts': 'is named in the report of a fault, by doctor and to a model',
+  'core/workspace/workspace.ts': 'refuses to start on Windows with every verb and the library, and says what to do',
+  'core/workspace/directory.ts': 'follows no link outside on macOS, also while a folder is swapped for one',
+  'core/workspace/lock.ts': 'locks files for one process at a time on macOS, also after one was killed',
+  'core/workspace/attributes.ts': 'reads, writes, edits, copies, searches and restores files on macOS',
+  'core/workspace/tree.ts': 'reads, writes, edits, copies, searches and restores files on macOS',
+  'core/cli/crash.ts': 'names macOS in the crash report, in doctor and to a model',
+  'core/manifests/requires.ts': "applies a plugin's requirement on the system and a bundle's program for macOS",
+  'plugins/adapter/packages/mcpb.ts': "applies a plugin's requirement on the system and a bundle's program for macOS",
+  'plugins/lib/net/loopback_login.ts': 'opens the login page with the program of macOS',
+  'plugins/lib/process/resource_limits.ts': 'reads, writes, edits, copies, searches and restores files on macOS',
+  'plugins/lib/process/pipes.ts':
+    'runs programs on macOS and captures their output; grants a terminal or refuses it with a code',
+  'plugins/lib/sandbox/probe.ts': 'reports in doctor that macOS has no sandbox, and refuses what needs one',
+  'plugins/lib/syntax/ast_grep.ts': 'fetches ast-grep for macOS, and outlines without it',
+  'plugins/lib/syntax/ast_grep_install.ts': 'fetches ast-grep for macOS, and outlines without it',
+  'plugins/lib/values/values.ts': 'keeps secrets in the keychain of macOS',
+  'plugins/surface/schedule/serve.ts': 'installs a launch agent as scheduler on macOS',
+  'plugins/unified_exec/session/pty.ts':
+    'runs programs on macOS and captures their output; grants a terminal or refuses it with a code',
+  'plugins/unified_search/agent.ts': 'names macOS in the crash report, in doctor and to a model',
+  'plugins/surface/doctor.ts': 'names macOS in the crash report, in doctor and to a model',
 }
 
-it('every source that asks for the system has a test that stands in for another one', () => {
+it('lists a test on another system for every source that reads process.platform', () => {
   expect(sources.filter((file) => textOf(file).includes('process.platform')).sort()).toEqual(Object.keys(proved).sort())
   expect(Object.values(proved).filter((title) => !hasTest('test/platforms.test.ts', title))).toEqual([])
 })
 
 describe('Windows', () => {
-  it('is refused by every verb and by the library, with what to do instead', async () => {
+  it('refuses to start on Windows with every verb and the library, and says what to do', async () => {
     const at = await place({ 'a.txt': 'x' })
     for (const words of [
       ['call', 'unified_file', 'read', '--path', 'a.txt'],
@@ -106,7 +108,7 @@ describe('Windows', () => {
 })
 
 describe('macOS', () => {
-  it('has no sandbox: doctor says so, and what needs one runs nothing', async () => {
+  it('reports in doctor that macOS has no sandbox, and refuses what needs one', async () => {
     const at = await place()
     const { stdout } = await vtcode(at, ['doctor'], { env: as('darwin') })
     expect(stdout).toMatch(
@@ -140,7 +142,7 @@ describe('macOS', () => {
     expect(readdirSync(at.root)).not.toContain('made')
   })
 
-  it('is named in the report of a fault, by doctor and to a model', async () => {
+  it('names macOS in the crash report, in doctor and to a model', async () => {
     const at = await place()
     expect((await vtcode(at, ['doctor'], { env: as('darwin') })).stdout).toMatch(/^vtcode .* darwin /m)
     expect((await made(at, 'darwin', ['unified_search', 'agent'])).output.platform).toMatch(/^darwin /)
@@ -154,7 +156,7 @@ describe('macOS', () => {
     )
   })
 
-  it('is what a plugin asks for, and a bundle says what runs there', async () => {
+  it("applies a plugin's requirement on the system and a bundle's program for macOS", async () => {
     const at = await place()
     const plugin = join(at.home, 'hello')
     mkdirSync(plugin)
@@ -189,7 +191,7 @@ describe('macOS', () => {
     ])
   })
 
-  it('opens the page to sign in at with its own program', async () => {
+  it('opens the login page with the program of macOS', async () => {
     const server = hold(await serve((_, response) => response.writeHead(404).end()))
     const at = hold(
       await home(
@@ -220,7 +222,7 @@ describe('macOS', () => {
     expect(readFileSync(join(at.home, 'opened'), 'utf8')).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/authorize\?/)
   })
 
-  it('keeps secrets in its own keychain', async () => {
+  it('keeps secrets in the keychain of macOS', async () => {
     const at = await place()
     program(join(at.home, 'bin/security'), 'printf "%s|" "$@"')
     mkdirSync(join(at.home, '.vtcode'))
@@ -237,7 +239,7 @@ describe('macOS', () => {
 })
 
 describe('files on macOS', () => {
-  it('are read, written, edited, copied, searched and restored', async () => {
+  it('reads, writes, edits, copies, searches and restores files on macOS', async () => {
     const at = await place({ 'src/a.js': 'export const a = 1\n', 'src/deep/b.js': 'export const b = 2\n' })
     chmodSync(join(at.root, 'src/a.js'), 0o755)
     const answers = []
@@ -268,7 +270,7 @@ describe('files on macOS', () => {
     expect(await at.read('src/c.js')).toBe('c')
   })
 
-  it('leads out by no link, also while a folder is exchanged for one', async () => {
+  it('follows no link outside on macOS, also while a folder is swapped for one', async () => {
     const at = await place({ 'd/a.txt': 'inside' })
     mkdirSync(join(at.home, 'elsewhere'))
     writeFileSync(join(at.home, 'elsewhere/a.txt'), 'outside')
@@ -313,7 +315,7 @@ describe('files on macOS', () => {
     }
   })
 
-  it('are taken by one process at a time, also behind one that was killed', async () => {
+  it('locks files for one process at a time on macOS, also after one was killed', async () => {
     const at = await place({ 'n.txt': Array.from({ length: 6 }, (_, index) => `line ${index}\n`).join('') })
     const edits = await Promise.all(
       Array.from({ length: 6 }, (_, index) =>
@@ -346,8 +348,8 @@ describe('files on macOS', () => {
   })
 })
 
-describe('a scheduler on macOS', () => {
-  it('begins tasks by an agent of its own kind', async () => {
+describe('scheduler on macOS', () => {
+  it('installs a launch agent as scheduler on macOS', async () => {
     const at = await place({})
     const { code, stdout } = await vtcode(at, ['schedule', 'install-service'], { env: as('darwin') })
     expect(code).toBe(0)
@@ -359,7 +361,7 @@ describe('a scheduler on macOS', () => {
 })
 
 describe('programs on macOS', () => {
-  it('run, and what they print arrives; a terminal is there or refused with a code', async () => {
+  it('runs programs on macOS and captures their output; grants a terminal or refuses it with a code', async () => {
     const at = await place()
     expect(
       await made(at, 'darwin', ['unified_exec', 'run', '--command', 'echo out; echo err >&2; exit 3']),
@@ -374,7 +376,7 @@ describe('programs on macOS', () => {
     })
   })
 
-  it('is fetched for that system, and outlines are there without it', async () => {
+  it('fetches ast-grep for macOS, and outlines without it', async () => {
     const at = await place({ 'a.py': 'def greet():\n    pass\n' })
     const registry = hold(await serve((_, response) => response.writeHead(404).end()))
     const env = { npm_config_registry: `${registry.url}/`, PATH: '/usr/bin:/bin', ...as('darwin') }
@@ -390,7 +392,7 @@ describe('programs on macOS', () => {
     ).toMatchObject({ ok: true, text: expect.stringContaining('greet') })
   })
 
-  it('are used by an agent from the task to its end', async () => {
+  it('runs an agent on macOS from task to end', async () => {
     const peer = hold(
       await startPeer([
         {

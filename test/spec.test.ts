@@ -42,16 +42,16 @@ const sections: string[] = [
   '13',
 ]
 
-/** Slots with a success that was held against what they say they answer. */
+/** Slots whose success was checked against their output schema. */
 const held = new Set<string>()
 
 for (const section of sections) {
   describe(`section ${section} of the published contracts`, () => {
     const examples = readExamples(published(), section)
-    it('has examples', () => expect(examples.length).toBeGreaterThan(0))
+    it('contains examples', () => expect(examples.length).toBeGreaterThan(0))
     for (const example of examples) {
       const missing = missingNeeds(example)
-      const title = `line ${example.line}: ${JSON.stringify(example.call)}`
+      const title = `answers as published in line ${example.line}: ${JSON.stringify(example.call)}`
       // In CI everything but the network is installed, so a skip there would hide a broken setup.
       const skip = missing.length > 0 && (!process.env.CI || missing.includes('net'))
       it.skipIf(skip)(skip ? `${title} (SKIPPED: needs ${missing.join(', ')})` : title, async () => {
@@ -66,8 +66,8 @@ for (const section of sections) {
   })
 }
 
-describe('what slots say they answer', () => {
-  it('is said by all slots of the program, and held against an example of each that needs neither the net nor a person', () => {
+describe('output schemas of slots', () => {
+  it('declares an output schema for every slot, and checks it against an example where one can run', () => {
     const manifests = new URL('../manifests/', import.meta.url)
     const files = readdirSync(manifests, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.yaml'))
     const actions = files

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { packedFiles } from './support/packed.js'
 
-// What a stranger's compiler and editor make of the published declarations: strict, with nothing installed but the types of Node.
+// A foreign compiler and editor read the published declarations: strict, with only the types of Node installed.
 const root = fileURLToPath(new URL('..', import.meta.url))
 const common = { strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, noEmit: true }
 const options: ts.CompilerOptions = { ...common, module: ts.ModuleKind.NodeNext, target: ts.ScriptTarget.ES2022 }
@@ -50,9 +50,9 @@ beforeAll(async () => {
 })
 afterAll(() => project[Symbol.asyncDispose]())
 
-describe('the declarations', () => {
+describe('type declarations', () => {
   const rolled = readdirSync(join(root, 'dist/types')).sort()
-  it('are one file for each export, and import nothing but each other and Node', () => {
+  it('packs one declaration file for each export, which imports only its siblings and Node', () => {
     const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
       exports: Record<string, { types?: string }>
     }
@@ -65,20 +65,20 @@ describe('the declarations', () => {
     )
     expect(imported.filter((name) => name !== './index.js' && !name.startsWith('node:'))).toEqual([])
   })
-  it('are the only ones that are packed', () => {
+  it('packs no other declaration files', () => {
     const declarations = packedFiles(root).filter((path) => path.endsWith('.d.ts'))
     expect(declarations.sort()).toEqual(rolled.map((file) => `dist/types/${file}`))
   })
-  it('hold no mistake that a compiler finds in a library', () => {
+  it("passes the compiler's check of libraries", () => {
     expect(found.filter((line) => !line.startsWith('file_'))).toEqual([])
   })
-  it('of the settings and the slots are what their schemas say now', () => {
+  it('generates declarations of settings and slots from their current schemas', () => {
     const { status, stdout } = spawnSync(process.execPath, [join(root, 'scripts/types.mjs'), '--check'], {
       encoding: 'utf8',
     })
     expect({ status, stdout }).toEqual({ status: 0, stdout: '' })
   })
-  it('are stale as soon as a schema says something else', () => {
+  it('reports stale declarations when a schema changes', () => {
     const copy = join(project.root, 'copy')
     for (const path of ['scripts/types.mjs', 'manifests', 'core/shapes/settings_types.ts'])
       cpSync(join(root, path), join(copy, path), { recursive: true })
@@ -95,7 +95,7 @@ describe('the declarations', () => {
   })
 })
 
-describe('a settings file', () => {
+describe('types of settings', () => {
   const settings = (...lines: string[]) =>
     compiled("import { defineConfig } from 'vtcode'", 'export default defineConfig({', ...lines, '})')
   const right = settings(
@@ -106,7 +106,7 @@ describe('a settings file', () => {
     "custom_providers: [{ name: 'own', api_format: 'openai-chat', models: { m: { context_window: 1000 } }, auth: { type: 'bearer', value: { secret: 'key' } } }],",
     "plugins: { settings: { 'acme:tool': { options: { anything: [1, 'two'] } } } }, secrets: { 'acme:key': { keychain: { service: 's', account: 'a' } } },",
   )
-  it('that the program takes is one that the compiler takes', () => expect(right()).toEqual([]))
+  it('accepts in types every settings file that the program accepts', () => expect(right()).toEqual([]))
 
   const wrong = [
     ["polcy: { mode: 'auto' }", 'TS2561'],
@@ -122,12 +122,10 @@ describe('a settings file', () => {
     ["policy: { deny: [{ role: 'exec' }] }", 'TS2353'],
     ["secrets: { 'a:b': { enviroment: 'X' } }", 'TS2353'],
   ].map(([line, code]) => ({ line: line!, code, lines: settings('version: 1,', line!) }))
-  it.each(wrong)('with the mistake $line is refused in its line', ({ code, lines }) =>
-    expect(lines()).toEqual([`4 ${code}`]),
-  )
+  it.each(wrong)('reports the mistake $line in its line', ({ code, lines }) => expect(lines()).toEqual([`4 ${code}`]))
 
   const empty = compiled("import type { Config } from 'vtcode'", 'export const config: Config = {}')
-  it('is completed by an editor: every key of the schema is there, with its description', () => {
+  it('completes every key of the schema with its description in an editor', () => {
     expect(empty()).toEqual([])
     const name = Object.keys(files).find((file) => files[file]!.includes('config: Config'))!
     const checker = program.getTypeChecker()
@@ -154,7 +152,7 @@ interface Key {
   there: boolean
 }
 
-/** What a schema names, held against a type. */
+/** Compares the keys of a schema with a type. */
 function keysOf(part: Part, type: ts.Type, checker: ts.TypeChecker, whole: Part, path: string): Key[] {
   const said = part.$ref ? whole.$defs![part.$ref.replace('#/$defs/', '')]! : part
   const bare = checker.getNonNullableType(type)
@@ -176,7 +174,7 @@ function keysOf(part: Part, type: ts.Type, checker: ts.TypeChecker, whole: Part,
   ]
 }
 
-describe('a call', () => {
+describe('types of kernel.call', () => {
   const start = [
     "import { createKernel, type Context, type JsonObject } from 'vtcode'",
     'const kernel = await createKernel()',
@@ -195,7 +193,7 @@ describe('a call', () => {
     "if (matched.ok && matched.output.workflow === 'query') { const line: number = matched.output.matches[0]!.range.start.line; console.log(line) }",
     "export async function inside(context: Context) { const list = await context.call('unified_search', { action: 'list' }); return list.ok ? list.output.items.map(({ path }) => path) : [] }",
   )
-  it('by the name of a tool and an action knows what is answered', () => expect(known()).toEqual([]))
+  it('infers the output of a call by the name of a tool and an action', () => expect(known()).toEqual([]))
 
   const lacking = compiled(
     ...start,
@@ -205,8 +203,7 @@ describe('a call', () => {
     'if (patched.ok) { const count: string = patched.output.fuzzy; console.log(count) }',
     'export type { Context, JsonObject }',
   )
-  it('whose answer lacks what is asked of it is refused in that line', () =>
-    expect(lacking()).toEqual(['4 TS2551', '6 TS2322']))
+  it('reports a missing output property in its line', () => expect(lacking()).toEqual(['4 TS2551', '6 TS2322']))
 
   const untyped = compiled(
     ...start,
@@ -217,7 +214,7 @@ describe('a call', () => {
     'for (const result of await Promise.all(other)) if (result.ok) { const output: JsonObject = result.output; console.log(output) }',
     'export type { Context }',
   )
-  it('by any other name, spelling or input is untyped, as it ever was', () => expect(untyped()).toEqual([]))
+  it('leaves a call by another name, spelling or input untyped', () => expect(untyped()).toEqual([]))
 
   const declared = compiled(
     ...start,
@@ -226,9 +223,9 @@ describe('a call', () => {
     'if (counted.ok) { const words: number = counted.output.words; console.log(words) }',
     'export type { Context, JsonObject }',
   )
-  it('of a slot that a plugin declares is typed too', () => expect(declared()).toEqual([]))
+  it('infers the output of a slot that a plugin declares', () => expect(declared()).toEqual([]))
 
-  it('is completed by an editor: names of tools, inputs of an action, members of the answer', () => {
+  it('completes names of tools, inputs of an action and members of the output in an editor', () => {
     const editor = startEditor(join(project.root, 'typed.ts'))
     const complete = (...lines: string[]): string[] => editor.completions([...start, ...lines].join('\n'))
     expect(complete("await kernel.call('▮')")).toEqual(expect.arrayContaining(['unified_search', 'apply_patch']))
@@ -274,7 +271,7 @@ function startEditor(file: string): { completions(marked: string): string[] } {
   }
 }
 
-describe('the other doors', () => {
+describe('types of the other entry points', () => {
   const used = compiled(
     "import { createKernel } from 'vtcode'",
     "import { AgentError, createAgent, type Agent, type ThreadEvent } from 'vtcode/agent'",
@@ -287,5 +284,5 @@ describe('the other doors', () => {
     "const { exit_code } = await agent.run('go').catch((error: unknown) => { throw error instanceof AgentError ? new Error(error.message) : error })",
     "console.log(exit_code, testAction('unified_search/grep').map(({ title }) => title))",
   )
-  it('are known to the compiler as they are used', () => expect(used()).toEqual([]))
+  it('compiles a program that uses every entry point', () => expect(used()).toEqual([]))
 })

@@ -1,6 +1,6 @@
 import { userOf } from '../../core/system/index.js'
 import { problem, type Adapter, type Policy } from '../../core/index.js'
-import { factsOf, hit, rulesOfSettings, type Rule, type RuleSettings } from '../lib/rules/index.js'
+import { collectFacts, findRule, compileRules, type Rule, type RuleSettings } from '../lib/rules/index.js'
 
 type Said = Pick<RuleSettings['policy'], 'deny' | 'ask' | 'commands'>
 
@@ -12,7 +12,7 @@ const rules: Adapter<Policy> = (contribution, adapterContext) => {
     throw problem('VT_MANIFEST_INVALID', {
       problem: `${contribution.id} allows commands (${lifting.id}); a policy only denies or asks, what is allowed stands in the settings.`,
     })
-  const { deny, ask } = rulesOfSettings({ policy: { ...declared } }, 'ask', {
+  const { deny, ask } = compileRules({ policy: { ...declared } }, 'ask', {
     root: adapterContext.workspace,
     user: userOf({ env: adapterContext.env }),
   })
@@ -20,10 +20,10 @@ const rules: Adapter<Policy> = (contribution, adapterContext) => {
     reason ?? `The rule '${text}' of ${contribution.id} ${word} this.`
   const hint = `It is a rule of the policy ${contribution.id}, in ${contribution.file}.`
   return async (call, context) => {
-    const facts = factsOf(call, context)
-    const denied = await hit(facts, deny)
+    const facts = collectFacts(call, context)
+    const denied = await findRule(facts, deny)
     if (denied) return { deny: reasonOf(denied, 'denies'), hint }
-    const asked = await hit(facts, ask)
+    const asked = await findRule(facts, ask)
     return asked && { ask: reasonOf(asked, 'asks before'), hint }
   }
 }

@@ -1,9 +1,9 @@
 import type { Call, Compactor, Context, JsonObject, Notice, Result } from '../../core/index.js'
-import { cutHookText, hookRemarks, hooksFor, hooksIn, runHooks, specific, type Ran } from '../lib/hooks/index.js'
+import { cutHookText, hookRemarks, findHooks, readHookBlock, runHooks, specific, type RanHook } from '../lib/hooks/index.js'
 
 /** PostToolUse and PostToolUseFailure: programs of the user see what came of a call, remark on it and may replace the output; `ok` stays. */
 const hook_results: Compactor = (result, call, context) =>
-  hooksIn(context) ? withHookResults(result, call, context) : result
+  readHookBlock(context) ? withHookResults(result, call, context) : result
 export default hook_results
 
 async function withHookResults(result: Result, call: Call, context: Context): Promise<Result> {
@@ -11,7 +11,7 @@ async function withHookResults(result: Result, call: Call, context: Context): Pr
   // What was refused has not been used.
   const used = result.ok || result.error.details?.not_applied !== true
   const event = result.ok ? 'PostToolUse' : 'PostToolUseFailure'
-  const chosen = used ? await hooksFor(event, call, context) : []
+  const chosen = used ? await findHooks(event, call, context) : []
   const ran = await runHooks(event, chosen, call, context, extra(result, call, context))
   const notices = [...before, ...ran.flatMap(remarksOf)]
   const replaced = result.ok ? ran.reduce(replace, result) : result
@@ -23,7 +23,7 @@ const extra = (result: Result, call: Call, { waited_ms }: Context): JsonObject =
   duration_ms: Math.max(0, Math.round(Date.now() - call.at - waited_ms)),
 })
 
-function remarksOf({ output }: Ran): Notice[] {
+function remarksOf({ output }: RanHook): Notice[] {
   if (output.kind === 'failed') return [{ code: 'VT_HOOK_FAILED', message: output.reason }]
   const { json } = output
   const blocked =
@@ -42,7 +42,7 @@ function remarksOf({ output }: Ran): Notice[] {
 }
 
 /** Text stands for the text, an object for the output. */
-function replace(result: Result & { ok: true }, { output }: Ran): Result & { ok: true } {
+function replace(result: Result & { ok: true }, { output }: RanHook): Result & { ok: true } {
   const updated = output.kind === 'failed' ? undefined : specific(output.json)['updatedToolOutput']
   if (typeof updated === 'string') return { ...result, text: updated }
   if (typeof updated !== 'object' || updated === null || Array.isArray(updated)) return result

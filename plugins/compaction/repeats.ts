@@ -1,6 +1,6 @@
 import type { Compactor } from '../../core/index.js'
 import { canonicalJson } from '../../core/trust/index.js'
-import { whatRuns } from '../lib/rules/index.js'
+import { listEffectiveInput } from '../lib/rules/index.js'
 import { repeatsOf } from '../lib/state/index.js'
 
 // The guard's own refusals are no news, and going on with a session is no repetition.
@@ -20,7 +20,7 @@ const repeats: Compactor = (result, call, { host, session, settings, slot }) => 
   const isNested = call.caller.depth > 0
   if (!result.ok) {
     if (!guards.includes(result.error.code) && (!isNested || result.error.code.startsWith('VT_POLICY_')))
-      memory.failed(call, () => canonicalJson(whatRuns(call, slot)), result.error)
+      memory.failed(call, () => canonicalJson(listEffectiveInput(call, slot)), result.error)
     return result
   }
   if (isNested && call.effects.every((effect) => effect !== 'write' && effect !== 'exec')) return result

@@ -1,5 +1,5 @@
 import type { Compactor, Result, SlotInfo } from '../../core/index.js'
-import { withinBytes, valueLimit, valueText } from '../lib/base/index.js'
+import { truncateValue, valueLimit, valueText } from '../lib/base/index.js'
 
 /** Members to leave out, by name; `true` drops the member, `*` stands for every item. */
 type Tree = Map<string, Tree | true>
@@ -20,7 +20,7 @@ function withoutText(result: Result & { ok: true }): Result {
   if (text === undefined) return rest
   const { output } = rest
   // As many characters as the text has: what is shown never grows.
-  const shown = withinBytes(output, valueLimit(text))
+  const shown = truncateValue(output, valueLimit(text))
   return shown === output ? rest : { ...rest, text: valueText(output, text.length) }
 }
 

@@ -1,6 +1,6 @@
 import { ok, type Context, type Handler, type Next } from '../../core/index.js'
-import { pluralized, cut, fitting, inPathOrder, slotRefusal, remarks } from '../lib/base/index.js'
-import { isBinaryText, countMatches, seconds, sourceOf } from '../lib/search/index.js'
+import { pluralize, cut, takeFitting, sortByPath, createSlotError, listSearchNotices } from '../lib/base/index.js'
+import { isBinaryText, countMatches, SEARCH_TIMEOUT_SECONDS, openTextSource } from '../lib/search/index.js'
 import { scorer } from './fuzzy/score.js'
 
 interface FuzzyInput {
@@ -39,12 +39,12 @@ const fuzzy: Handler<FuzzyInput, FuzzyOutput> = async ({ input, given }, context
   const found = await candidates(input, context)
   const score = scorer(input.pattern, input.fuzzy_threshold, input.case_sensitive)
   const best = new Best(input.skip + input.max_results)
-  for (const { file } of inPathOrder(found.files, ({ file }) => file)) {
+  for (const { file } of sortByPath(found.files, ({ file }) => file)) {
     context.signal.throwIfAborted()
     for (const match of await linesOf(file, score, context)) best.add(match)
   }
   const page = best.sorted().slice(input.skip, input.skip + input.max_results)
-  const matches = fitting(page)
+  const matches = takeFitting(page)
   const end = input.skip + matches.length
   const truncated = end < best.total
   const output: FuzzyOutput = {
@@ -55,7 +55,7 @@ const fuzzy: Handler<FuzzyInput, FuzzyOutput> = async ({ input, given }, context
     ...(found.incomplete && { total_is_lower_bound: true as const }),
     ...(truncated && { next: { tool: 'grep_search', input: { action: 'fuzzy', ...given, skip: end } } }),
   }
-  const notices = remarks(found)
+  const notices = listSearchNotices(found)
   return ok(output, { text: render(output, input.path), ...(notices.length > 0 && { notices }) })
 }
 export default fuzzy
@@ -74,9 +74,9 @@ async function candidates(
     file_extensions,
     include_hidden,
   })
-  if (!found) throw slotRefusal('VT_SEARCH_ENGINE_MISSING', 'ripgrep is not installed here.')
+  if (!found) throw createSlotError('VT_SEARCH_ENGINE_MISSING', 'ripgrep is not installed here.')
   if (found.incomplete && found.total === 0)
-    throw slotRefusal('VT_SEARCH_TIMEOUT', `Nothing was found in '${path}' within ${seconds} s.`, { retryable: true })
+    throw createSlotError('VT_SEARCH_TIMEOUT', `Nothing was found in '${path}' within ${SEARCH_TIMEOUT_SECONDS} s.`, { retryable: true })
   return found
 }
 
@@ -84,7 +84,7 @@ async function linesOf(file: string, score: (line: string) => number, context: C
   const handle = await context.workspace.openFile(file).catch(() => undefined)
   if (!handle) return []
   await using held = handle
-  const source = await sourceOf(held)
+  const source = await openTextSource(held)
   if (await isBinaryText(source)) return []
   const text = (await source.read(0, Math.min(source.bytes, largest.file))).toString()
   return text.split('\n').flatMap((raw, index) => {
@@ -124,9 +124,9 @@ class Best {
 
 function render({ matches, total_matches, files_searched, truncated, next }: FuzzyOutput, path: string): string {
   if (total_matches === 0)
-    return `No matches${path === '.' ? '' : ` in ${path}`} (${pluralized(files_searched, 'file')} searched)`
+    return `No matches${path === '.' ? '' : ` in ${path}`} (${pluralize(files_searched, 'file')} searched)`
   const lines = matches.map(({ file, line_number, text, score }) => `${file}:${line_number}: ${text.trim()} (${score})`)
-  const all = pluralized(total_matches, 'match', 'matches')
+  const all = pluralize(total_matches, 'match', 'matches')
   return [
     ...lines,
     truncated ? `${matches.length} of ${all}; continue with skip=${String(next?.input['skip'])}` : all,

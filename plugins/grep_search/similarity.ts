@@ -1,6 +1,6 @@
 import { ok, type Context, type Handler, type JsonObject } from '../../core/index.js'
-import { pluralized, cut, fitting, slotRefusal, remarks } from '../lib/base/index.js'
-import type { Outlined } from '../lib/syntax/index.js'
+import { pluralize, cut, takeFitting, createSlotError, listSearchNotices } from '../lib/base/index.js'
+import type { OutlinedFile } from '../lib/syntax/index.js'
 import { rankFiles, type Similar } from './similarity/rank.js'
 
 interface SimilarityInput {
@@ -38,7 +38,7 @@ const similarity: Handler<SimilarityInput, SimilarityOutput> = async ({ input },
     matches.push(...(await linesOf(one, context)))
   }
   const output: SimilarityOutput = {
-    matches: fitting(matches.slice(0, input.max_results)),
+    matches: takeFitting(matches.slice(0, input.max_results)),
     files: shown.map(({ file, lines }) => ({
       path: file,
       score: Math.round((lines.size / names.length) * 1000) / 1000,
@@ -48,7 +48,7 @@ const similarity: Handler<SimilarityInput, SimilarityOutput> = async ({ input },
     names: names.length,
     truncated: matches.length > input.max_results || shown.length < similar.length,
   }
-  const notices = remarks(found)
+  const notices = listSearchNotices(found)
   return ok(output, { text: render(output, input.reference_file), ...(notices.length > 0 && { notices }) })
 }
 export default similarity
@@ -69,8 +69,8 @@ async function namesOf({ reference_file, content_type }: SimilarityInput, contex
     view: 'full',
     response_format: 'detailed',
   })
-  if (!drawn.ok) throw slotRefusal(drawn.error.code, drawn.error.message, drawn.error)
-  const items = ((drawn.output as JsonObject)['files'] as Outlined[]).flatMap((file) => file.items)
+  if (!drawn.ok) throw createSlotError(drawn.error.code, drawn.error.message, drawn.error)
+  const items = ((drawn.output as JsonObject)['files'] as OutlinedFile[]).flatMap((file) => file.items)
   const declared: Named[] = items.filter(({ isImport }) => !isImport).flatMap((item) => [item, ...item.members])
   const wanted = {
     imports: () => items.filter(({ isImport }) => isImport),
@@ -84,7 +84,7 @@ async function namesOf({ reference_file, content_type }: SimilarityInput, contex
       .filter((name) => name.length > 1),
   )
   if (names.size === 0)
-    throw slotRefusal(
+    throw createSlotError(
       'VT_SEARCH_NO_REFERENCE',
       `'${reference_file}' has no names of type '${content_type}' to look for.`,
     )
@@ -103,7 +103,7 @@ async function linesOf({ file, lines }: Similar, context: Context): Promise<Simi
 }
 
 function render({ files, total_files, names, truncated }: SimilarityOutput, reference: string): string {
-  if (total_files === 0) return `No file shares a name with ${reference} (${pluralized(names, 'name')} looked for)`
+  if (total_files === 0) return `No file shares a name with ${reference} (${pluralize(names, 'name')} looked for)`
   const lines = files
     .slice(0, 50)
     .map(
@@ -112,6 +112,6 @@ function render({ files, total_files, names, truncated }: SimilarityOutput, refe
     )
   return [
     ...lines,
-    `${pluralized(total_files, 'file')} of ${pluralized(names, 'name')}${truncated ? ', not all shown' : ''}`,
+    `${pluralize(total_files, 'file')} of ${pluralize(names, 'name')}${truncated ? ', not all shown' : ''}`,
   ].join('\n')
 }

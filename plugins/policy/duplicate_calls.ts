@@ -1,6 +1,6 @@
 import type { Call, Context, Policy } from '../../core/index.js'
 import { canonicalJson } from '../../core/trust/index.js'
-import { whatRuns } from '../lib/rules/index.js'
+import { listEffectiveInput } from '../lib/rules/index.js'
 import { repeatsOf } from '../lib/state/index.js'
 
 // What was seen longer ago proves nothing about now: somebody else may have changed what the call is about.
@@ -10,7 +10,7 @@ const memoryMs = 60_000
 const duplicate_calls: Policy = (call, context) => {
   const { session, settings, slot } = context
   const repeats = repeatsOf(session)
-  const refusal = repeats.refused(call, () => canonicalJson(whatRuns(call, slot)), settings)
+  const refusal = repeats.refused(call, () => canonicalJson(listEffectiveInput(call, slot)), settings)
   if (refusal) {
     const { message, hint, next } = refusal
     return {

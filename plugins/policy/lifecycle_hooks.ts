@@ -2,21 +2,21 @@ import type { Answerer, Call, Context, JsonObject, Objection, Policy, Session } 
 import {
   cutHookText,
   hookRemarks,
-  hooksFor,
-  hooksIn,
+  findHooks,
+  readHookBlock,
   runHooks,
   shownHook,
   specific,
-  type Ran,
+  type RanHook,
   type HookOutput,
 } from '../lib/hooks/index.js'
 
 /** PreToolUse: hooks may deny, ask or want another input; none lowers another verdict. */
-const lifecycle_hooks: Policy = (call, context) => (hooksIn(context) ? preToolUse(call, context) : undefined)
+const lifecycle_hooks: Policy = (call, context) => (readHookBlock(context) ? preToolUse(call, context) : undefined)
 export default lifecycle_hooks
 
 async function preToolUse(call: Call, context: Context): Promise<Objection | undefined> {
-  const chosen = await hooksFor('PreToolUse', call, context)
+  const chosen = await findHooks('PreToolUse', call, context)
   if (chosen.length === 0) return undefined
   if (context.explain) return void context.explain({ hooks: chosen.map(({ entry }) => shownHook(entry)) })
   const ran = await runHooks('PreToolUse', chosen, call, context, {})
@@ -27,8 +27,8 @@ async function preToolUse(call: Call, context: Context): Promise<Objection | und
 
 /** PermissionRequest: before a question a hook may refuse, and one of the own settings may agree. */
 export const answer: Answerer = async ({ call, covers }, context) => {
-  if (!hooksIn(context)) return undefined
-  const chosen = await hooksFor('PermissionRequest', call, context)
+  if (!readHookBlock(context)) return undefined
+  const chosen = await findHooks('PermissionRequest', call, context)
   const permission_suggestions =
     covers === undefined ? [] : [{ type: 'addRules', behavior: 'allow', destination: 'session', covers }]
   const ran = await runHooks('PermissionRequest', chosen, call, context, { permission_suggestions })
@@ -67,7 +67,7 @@ const remarks =
   (code: string, message: string): void =>
     hookRemarks(session).add(call, { code, message: cutHookText(message) })
 
-function verdictOf({ entry, group, output }: Ran, call: Call, session: Session): Objection | undefined {
+function verdictOf({ entry, group, output }: RanHook, call: Call, session: Session): Objection | undefined {
   const remark = remarks(call, session)
   if (output.kind === 'block') return { deny: output.reason }
   if (output.kind === 'failed') {
@@ -110,11 +110,11 @@ function decisionIn({ decision, continue: goesOn }: JsonObject): string | undefi
   return decision === 'ask' ? 'ask' : undefined
 }
 
-const authorOf = ({ layer, by }: Ran['group']): string =>
+const authorOf = ({ layer, by }: RanHook['group']): string =>
   by ? `plugin ${by.plugin}` : layer === 'workspace' ? 'a lifecycle hook of the workspace' : 'a lifecycle hook of yours'
 
 /** The input that the hooks agree on, where it is another than the caller's. */
-function anotherInput(ran: readonly Ran[], call: Call): Objection | undefined {
+function anotherInput(ran: readonly RanHook[], call: Call): Objection | undefined {
   const wanted: JsonObject[] = []
   for (const { output, word } of ran) {
     const input = output.kind === 'said' ? specific(output.json)['updatedInput'] : undefined

@@ -11,13 +11,13 @@ import {
 } from '../../core/index.js'
 import { secretReason, secretWay } from '../../core/workspace/index.js'
 import {
-  factsOf,
-  hiddenFrom,
-  hit,
+  collectFacts,
+  findHiddenReason,
+  findRule,
   judgeCommands,
-  namesOfPlaces,
-  rulesOfHome,
-  rulesOfSettings,
+  listPlaceNames,
+  createHomeRules,
+  compileRules,
   type CallFacts,
   type Rule,
   type RuleSet,
@@ -34,11 +34,11 @@ import { verdict } from './permission/words.js'
 
 /** What is left of the rights, rules, the mode of the session and what is known of commands, all consulted before a question is raised. */
 const permission: Policy = (call, context) => {
-  const said = rulesOfSettings(context.settings, call.mode, context.workspace)
-  const ofHome = rulesOfHome(context.workspace)
+  const said = compileRules(context.settings, call.mode, context.workspace)
+  const ofHome = createHomeRules(context.workspace)
   const rules = ofHome.length === 0 ? said : { ...said, deny: [...ofHome, ...said.deny] }
   if (!isPlain(call, context, rules)) return judged(call, context, rules)
-  return call.only && beyondRights(factsOf(call, context), call.only, rules) !== undefined
+  return call.only && beyondRights(collectFacts(call, context), call.only, rules) !== undefined
     ? judged(call, context, rules)
     : undefined
 }
@@ -52,18 +52,18 @@ const isPlain = ({ effects, mode }: Call, { explain }: Context, { deny, ask }: R
   effects.every((effect) => effect !== 'exec' && word(mode, effect) === 'run')
 
 async function judged(call: Call, context: Context, rules: RuleSet): Promise<Verdict | undefined> {
-  const facts = factsOf(call, context)
+  const facts = collectFacts(call, context)
   if (context.explain && facts.hasCommand) context.explain(await explainCommands(facts, rules))
   const beyond = call.only && beyondRights(facts, call.only, rules)
   const reason = beyond === undefined ? undefined : await beyond
   if (reason !== undefined) return verdict(call, { kind: 'deny', reason, way: widened })
-  const denied = await hit(facts, rules.deny)
+  const denied = await findRule(facts, rules.deny)
   if (denied?.path && denied.path === context.workspace.isSecret) return refuseSecret(facts, context)
   if (denied) return byRule(facts, 'deny', denied, rules, context)
   const byMode = await worstOf(facts, rules)
   const approvals = byMode?.word === 'ask' ? approvalsFor(facts, context) : undefined
   if (byMode?.word === 'deny') return refuse(facts, context, byMode)
-  const asked = await hit(facts, rules.ask)
+  const asked = await findRule(facts, rules.ask)
   if (asked) return byRule(facts, 'ask', asked, rules, context)
   if (!byMode || (await approvals?.has())) return { sandbox: 'usual' }
   const hides = isHidden(facts, rules)
@@ -93,12 +93,12 @@ async function askPerson(
 
 /** Whether a rule may be about what the text of a command hides: then no sandbox takes the place of a question. */
 const isHidden = (facts: CallFacts, rules: RuleSet): boolean =>
-  hiddenFrom(facts, rules, { inSandbox: true }) !== undefined
+  findHiddenReason(facts, rules, { inSandbox: true }) !== undefined
 
 /** A call that names a secret of the home, be it by a word of a command. */
 function refuseSecret({ call }: CallFacts, { explain, workspace: { isSecret } }: Context): Verdict {
   explain?.({ home: true })
-  const named = namesOfPlaces(call).find((name) => isSecret!(name))
+  const named = listPlaceNames(call).find((name) => isSecret!(name))
   return { deny: secretReason(named), hint: `Do not repeat the call. ${secretWay}`, details: { not_applied: true } }
 }
 
@@ -182,7 +182,7 @@ async function object(facts: CallFacts, effect: Effect, rules: RuleSet): Promise
   if (verdict === 'run') return undefined
   const isAllowed = rulesLift(call.mode) && allowed(facts, effect, rules.allow)
   if (isAllowed || call.mode === 'full-auto') {
-    const hidden = effect === 'exec' ? hiddenFrom(facts, rules) : undefined
+    const hidden = effect === 'exec' ? findHiddenReason(facts, rules) : undefined
     const kind = call.mode === 'full-auto' ? 'deny' : verdict
     if (hidden !== undefined)
       return {
@@ -208,17 +208,17 @@ async function object(facts: CallFacts, effect: Effect, rules: RuleSet): Promise
 
 /** An allow rule without a spec answers for its effect, one with paths only when the rules together cover every path, as given and as resolved. */
 function allowed(facts: CallFacts, effect: Effect, allow: readonly Rule[]): boolean {
-  const speaking = allow.filter((rule) => rule.applies(facts) && (rule.lifts === undefined || rule.lifts === effect))
+  const speaking = allow.filter((rule) => rule.applies(facts) && (rule.coveredEffect === undefined || rule.coveredEffect === effect))
   if (speaking.some((rule) => !rule.path && !rule.command && !rule.host && !rule.input)) return true
   if (speaking.some((rule) => rule.host?.(facts.host() ?? '') || rule.input?.(facts.call))) return true
   const paths = speaking.flatMap((rule) => rule.path ?? [])
   if (paths.length === 0) return false
-  const names = namesOfPlaces(facts.call)
+  const names = listPlaceNames(facts.call)
   return names.length > 0 && names.every((name) => paths.some((matches) => matches(name)))
 }
 
 function onlyPlans({ call }: CallFacts): boolean {
-  const names = namesOfPlaces(call)
+  const names = listPlaceNames(call)
   return names.length > 0 && names.every((name) => name.startsWith('.vtcode/plans/'))
 }
 
@@ -254,7 +254,7 @@ async function refuse(
 ): Promise<Verdict> {
   const { settings, workspace } = context
   const next =
-    effect === 'exec' ? await insteadOf(facts, rulesOfSettings(settings, facts.call.mode, workspace)) : undefined
+    effect === 'exec' ? await insteadOf(facts, compileRules(settings, facts.call.mode, workspace)) : undefined
   const { verdicts, unclear } = await steeredBy(facts)
   // Another policy asks about what decides what other programs run, in every mode.
   const isAsked = verdicts.length > 0 || unclear !== undefined
@@ -262,7 +262,7 @@ async function refuse(
     if (isAsked) return false
     const other = inMode(facts, settings, mode, more)
     return (
-      (await hit(other.facts, other.rules.ask)) === undefined && (await worstOf(other.facts, other.rules)) === undefined
+      (await findRule(other.facts, other.rules.ask)) === undefined && (await worstOf(other.facts, other.rules)) === undefined
     )
   }
   const out = way ?? (await wayOut(facts, settings.policy.max_mode, runs))

@@ -1,12 +1,12 @@
 import type { Call, Context, Policy, Verdict } from '../../core/index.js'
 import { confinement } from '../lib/process/index.js'
-import { factsOf } from '../lib/rules/index.js'
-import { sandbox } from '../lib/sandbox/index.js'
+import { collectFacts } from '../lib/rules/index.js'
+import { findSandbox } from '../lib/sandbox/index.js'
 import { steeredBy } from './permission/steered_by.js'
 
 /** What runs or steers other programs is not changed by a tool: denied outright, or asked for. */
 const protected_paths: Policy = async (call, context) => {
-  const { verdicts, unclear } = await steeredBy(factsOf(call, context))
+  const { verdicts, unclear } = await steeredBy(collectFacts(call, context))
   const worst = verdicts.find(({ verdict }) => verdict === 'deny') ?? verdicts[0]
   if (!worst)
     return unclear !== undefined && !(await isConfined(call, context)) ? undetermined(call, unclear) : undefined
@@ -43,7 +43,7 @@ async function isConfined({ caller, input }: Call, context: Context): Promise<bo
     caller.sandbox,
     input.sandbox_permissions === 'require_escalated',
   )
-  return use === 'required' || (use === 'auto' && !('missing' in (await sandbox(context.workspace.root))))
+  return use === 'required' || (use === 'auto' && !('missing' in (await findSandbox(context.workspace.root))))
 }
 
 function undetermined({ mode }: Call, what: string): Verdict {

@@ -9,14 +9,14 @@ import {
   type AgentFault,
 } from '../agent/cli/index.js'
 import {
-  asDocument,
-  columns,
-  documentText,
-  oneLine,
+  shouldPrintJson,
+  formatColumns,
+  formatDocument,
+  toOneLine,
   printable,
   runCommand,
   say,
-  verb,
+  createVerb,
   type OutputForm,
 } from '../lib/terminal/index.js'
 
@@ -24,7 +24,7 @@ import {
 export default async function agents(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
   const { agents: all, faults } = findAgents(kernel, io.env)
-  const command = verb(
+  const command = createVerb(
     'agents',
     'Lists the agents that are defined for work beside a conversation, shows one, checks the definitions. At a terminal as text, into a pipe as JSON; --json and --text choose.',
     io,
@@ -33,7 +33,7 @@ export default async function agents(kernel: Kernel, argv: string[], io: Io): Pr
     .command('list', { isDefault: true })
     .option('--json')
     .option('--text')
-    .action((form: OutputForm) => list(kernel, all, asDocument(io, form), io))
+    .action((form: OutputForm) => listAgents(kernel, all, shouldPrintJson(io, form), io))
   command
     .command('show <name>')
     .description('what it is for, what it may do, and its text')
@@ -41,7 +41,7 @@ export default async function agents(kernel: Kernel, argv: string[], io: Io): Pr
     .option('--text')
     .action((name: string, form: OutputForm) => {
       try {
-        show(kernel, namedAgent({ agents: all, faults }, name), faults, asDocument(io, form), io)
+        showAgent(kernel, namedAgent({ agents: all, faults }, name), faults, shouldPrintJson(io, form), io)
       } catch (error) {
         code = printFailure(kernel, error, io)
       }
@@ -51,50 +51,50 @@ export default async function agents(kernel: Kernel, argv: string[], io: Io): Pr
     .description('what of the definitions is not used, and why')
     .option('--json')
     .option('--text')
-    .action((form: OutputForm) => void (code = check(kernel, faults, asDocument(io, form), io)))
+    .action((form: OutputForm) => void (code = checkAgents(kernel, faults, shouldPrintJson(io, form), io)))
   return runCommand(command, argv, () => code)
 }
 
-function list(kernel: Kernel, all: readonly AgentDefinition[], json: boolean, io: Io): void {
+function listAgents(kernel: Kernel, all: readonly AgentDefinition[], json: boolean, io: Io): void {
   const rows = all.map(({ name, description, source, plugin, model, trusted, file }) => ({
     name,
     source: plugin ?? source,
-    mode: modeOf(kernel, all, name),
+    mode: resolveMode(kernel, all, name),
     model,
     trusted,
     description,
-    file: placeIn(kernel, file),
+    file: toDisplayPath(kernel, file),
   }))
-  if (json) return void io.stdout.write(documentText({ agents: rows }))
+  if (json) return void io.stdout.write(formatDocument({ agents: rows }))
   io.stdout.write(
-    columns([
+    formatColumns([
       ['name', 'from', 'mode', 'model', 'description'],
-      ...rows.map(({ name, source, mode, model, description }) => [name, source, mode, model, oneLine(description)]),
+      ...rows.map(({ name, source, mode, model, description }) => [name, source, mode, model, toOneLine(description)]),
     ]),
   )
 }
 
-const modeOf = (kernel: Kernel, all: readonly AgentDefinition[], name: string): string =>
-  rightsIn(
+const resolveMode = (kernel: Kernel, all: readonly AgentDefinition[], name: string): string =>
+  resolveRights(
     kernel,
     all.find((one) => one.name === name)!,
   ).mode
-const rightsIn = (kernel: Kernel, agent: AgentDefinition) =>
+const resolveRights = (kernel: Kernel, agent: AgentDefinition) =>
   childRights(kernel, { mode: kernel.inspection.resolveMode(), only: undefined }, agent, { delegates: false })
 
-function show(kernel: Kernel, agent: AgentDefinition, faults: readonly AgentFault[], json: boolean, io: Io): void {
-  const { body, item: _, ...said } = agent
-  const { mode, only } = rightsIn(kernel, agent)
+function showAgent(kernel: Kernel, agent: AgentDefinition, faults: readonly AgentFault[], json: boolean, io: Io): void {
+  const { body, item: _, ...details } = agent
+  const { mode, only } = resolveRights(kernel, agent)
   const remarks = faults
     .filter(({ file }) => file === agent.file)
     .map(({ severity, message, line }) => ({ severity, message, line }))
   if (json)
     return void io.stdout.write(
-      documentText({ ...said, file: placeIn(kernel, agent.file), mode, slots: only.tools, prompt: body, remarks }),
+      formatDocument({ ...details, file: toDisplayPath(kernel, agent.file), mode, slots: only.tools, prompt: body, remarks }),
     )
   const rows = [
     ['name', agent.name],
-    ['from', `${agent.plugin ?? agent.source}, ${placeIn(kernel, agent.file)}`],
+    ['from', `${agent.plugin ?? agent.source}, ${toDisplayPath(kernel, agent.file)}`],
     ['description', agent.description],
     ['mode', mode],
     ['model', agent.model],
@@ -103,22 +103,22 @@ function show(kernel: Kernel, agent: AgentDefinition, faults: readonly AgentFaul
     ['background', String(agent.background)],
     ...remarks.map(({ message, line }) => ['remark', `line ${line}: ${message}`]),
   ]
-  io.stdout.write(`${columns(rows.map((row) => row.map((cell) => oneLine(cell!))))}\n${printable(body)}\n`)
+  io.stdout.write(`${formatColumns(rows.map((row) => row.map((cell) => toOneLine(cell!))))}\n${printable(body)}\n`)
 }
 
 /** Exit code 1 where a file cannot be used at all. */
-function check(kernel: Kernel, faults: readonly AgentFault[], json: boolean, io: Io): number {
-  const told = faults.map(({ file, ...one }) => ({ code: 'VT_AGENT_DEFINITION', ...one, file: placeIn(kernel, file) }))
-  const bad = told.some(({ severity }) => severity === 'error')
-  if (json) io.stdout.write(documentText({ ok: !bad, remarks: told }))
-  else if (told.length === 0) io.stdout.write('Every definition is used as it stands.\n')
+function checkAgents(kernel: Kernel, faults: readonly AgentFault[], json: boolean, io: Io): number {
+  const reported = faults.map(({ file, ...one }) => ({ code: 'VT_AGENT_DEFINITION', ...one, file: toDisplayPath(kernel, file) }))
+  const bad = reported.some(({ severity }) => severity === 'error')
+  if (json) io.stdout.write(formatDocument({ ok: !bad, remarks: reported }))
+  else if (reported.length === 0) io.stdout.write('Every definition is used as it stands.\n')
   else
-    for (const { severity, message, line, file } of told)
-      say(io, severity, `${oneLine(file)}:${line}: ${oneLine(message)}`)
+    for (const { severity, message, line, file } of reported)
+      say(io, severity, `${toOneLine(file)}:${line}: ${toOneLine(message)}`)
   return bad ? 1 : 0
 }
 
-function placeIn({ workspace }: Kernel, file: string): string {
+function toDisplayPath({ workspace }: Kernel, file: string): string {
   const way = relative(workspace, file)
   return way.startsWith('..') || isAbsolute(way) ? file : way
 }

@@ -2,13 +2,13 @@ import { Option } from 'commander'
 import { shortLine } from '../../core/text/index.js'
 import { openWorkspace, type Io, type Kernel, type Workspace } from '../../core/index.js'
 import type { PendingApproval } from '../agent/cli/index.js'
-import { columns, documentText, oneLine, runCommand, say, verb } from '../lib/terminal/index.js'
+import { formatColumns, formatDocument, toOneLine, runCommand, say, createVerb } from '../lib/terminal/index.js'
 
 /** `vtcode approvals`: answers for runs where nobody sits, `agent.harness.async_approval`. */
 export default async function approvals(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   const { approvalOf, approvalsIn, writeApproval } = await import('../agent/cli/index.js')
   let code = 0
-  const within = async (what: (workspace: Workspace) => Promise<void>) => {
+  const withWorkspace = async (what: (workspace: Workspace) => Promise<void>) => {
     const workspace = openWorkspace(kernel.workspace, kernel.inspection)
     try {
       await what(workspace)
@@ -17,7 +17,7 @@ export default async function approvals(kernel: Kernel, argv: string[], io: Io):
     }
   }
   const answer = (token: string, value: NonNullable<PendingApproval['answer']>) =>
-    within(async (workspace) => {
+    withWorkspace(async (workspace) => {
       const refuse = (why: string) => {
         say(io, 'error', why)
         code = 1
@@ -26,21 +26,21 @@ export default async function approvals(kernel: Kernel, argv: string[], io: Io):
       if (io.env['VTCODE'] === '1') return refuse('An agent cannot answer for a person.')
       const waiting = await approvalOf(workspace, token)
       if (!waiting)
-        return refuse(`Nothing is pending under '${oneLine(token)}'; \`vtcode approvals list\` shows what is.`)
+        return refuse(`Nothing is pending under '${toOneLine(token)}'; \`vtcode approvals list\` shows what is.`)
       if (Date.parse(waiting.expires_at) < Date.now()) return refuse('The time of this question is over.')
       if (value.scope === 'session' && waiting.covers === undefined)
         return refuse('A yes to this call can only be given once.')
       await writeApproval(workspace, { ...waiting, answer: value })
     })
-  const command = verb('approvals', 'Lists the calls that wait for somebody, and answers them.', io)
+  const command = createVerb('approvals', 'Lists the calls that wait for somebody, and answers them.', io)
   command
     .command('list', { isDefault: true })
     .option('--json')
     .action(({ json }: { json?: true }) =>
-      within(async (workspace) => {
+      withWorkspace(async (workspace) => {
         const all = await approvalsIn(workspace)
-        if (json) io.stdout.write(documentText(all))
-        else io.stdout.write(all.length === 0 ? 'Nothing is pending.\n' : all.map(shown).join(''))
+        if (json) io.stdout.write(formatDocument(all))
+        else io.stdout.write(all.length === 0 ? 'Nothing is pending.\n' : all.map(formatApproval).join(''))
       }),
     )
   command
@@ -59,15 +59,15 @@ export default async function approvals(kernel: Kernel, argv: string[], io: Io):
 }
 
 /** A row, and below it the question as everybody is asked it. */
-function shown(one: PendingApproval): string {
+function formatApproval(one: PendingApproval): string {
   const lines = (one.question ?? JSON.stringify(one.input)).split('\n')
   return (
-    columns([[one.token, statusOf(one), one.tool, shortLine(one.reason, 400)]]) +
+    formatColumns([[one.token, describeStatus(one), one.tool, shortLine(one.reason, 400)]]) +
     lines.map((line) => `    ${shortLine(line, 4000)}\n`).join('')
   )
 }
 
-function statusOf({ answer, expires_at }: PendingApproval): string {
+function describeStatus({ answer, expires_at }: PendingApproval): string {
   if (answer) return answer.decision === 'allow' ? 'approved' : 'rejected'
   return Date.parse(expires_at) < Date.now() ? 'expired' : `until ${expires_at}`
 }

@@ -15,7 +15,7 @@ import {
   type SessionFlags,
 } from '../agent/cli/index.js'
 import type { Agent, AgentOptions } from '../agent/index.js'
-import { documentText, fitTerminal, runCommand, say, verb } from '../lib/terminal/index.js'
+import { formatDocument, formatForStdout, runCommand, say, createVerb } from '../lib/terminal/index.js'
 
 interface Flags extends SessionFlags, ImageFlags {
   tools: boolean
@@ -28,7 +28,7 @@ interface Flags extends SessionFlags, ImageFlags {
 export default async function ask(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
   const command = withImages(
-    withResume(verb('ask', 'Answers a question about the workspace; reads, and changes nothing.', io)),
+    withResume(createVerb('ask', 'Answers a question about the workspace; reads, and changes nothing.', io)),
   )
     .argument('[question...]', '`-` or nothing reads it from stdin')
     .option('--no-tools', 'answer without looking')
@@ -40,24 +40,24 @@ export default async function ask(kernel: Kernel, argv: string[], io: Io): Promi
       if (question === '') {
         say(io, 'error', 'Say what you want to know: vtcode ask "<question>".')
         code = 2
-      } else code = await answer(kernel, question, flags, io)
+      } else code = await answerQuestion(kernel, question, flags, io)
     })
   return runCommand(command, argv, () => code)
 }
 
-const codeIn = (text: string): string => /```[^\n]*\n([\s\S]*?)```/.exec(text)?.[1] ?? text
+const extractCode = (text: string): string => /```[^\n]*\n([\s\S]*?)```/.exec(text)?.[1] ?? text
 
-function answerDocument(response: string, id: string, outcome: Awaited<ReturnType<Agent['run']>>) {
+function toAnswerDocument(response: string, id: string, outcome: Awaited<ReturnType<Agent['run']>>) {
   const { usage, total_cost_usd: cost_usd, session_id, not_applied } = outcome
   const [provider, ...name] = id.split('/')
   return { response, provider, model: name.join('/'), usage, cost_usd, session_id, ...definedOnly({ not_applied }) }
 }
 
 function printText(text: string, io: Io): void {
-  if (text !== '') io.stdout.write(fitTerminal(io, text.endsWith('\n') ? text : `${text}\n`))
+  if (text !== '') io.stdout.write(formatForStdout(io, text.endsWith('\n') ? text : `${text}\n`))
 }
 
-async function answer(kernel: Kernel, question: string, flags: Flags, io: Io): Promise<number> {
+async function answerQuestion(kernel: Kernel, question: string, flags: Flags, io: Io): Promise<number> {
   const { mode } = kernel.settings.policy
   if (mode !== 'plan') {
     say(
@@ -73,17 +73,17 @@ async function answer(kernel: Kernel, question: string, flags: Flags, io: Io): P
   const asJson = json ?? outputFormat === 'json'
   const whole = asJson || code || !io.stdout.isTTY
   const voice = whole ? undefined : new Voice(io)
-  const heard: AgentOptions = voice ? { onDelta: voice.onDelta, onEvent: (event) => void voice.ended(event) } : {}
+  const listeners: AgentOptions = voice ? { onDelta: voice.onDelta, onEvent: (event) => void voice.ended(event) } : {}
   return withAgent(
     kernel,
     io,
     { verb: 'exec', ...definedOnly({ asked: context }) },
-    { surface: 'ask', ...sessionOptions(flags), tools, quiet: true, ...heard },
+    { surface: 'ask', ...sessionOptions(flags), tools, quiet: true, ...listeners },
     async (agent) => {
       const outcome = await agent.run(images.length > 0 ? { text: question, images } : question, { signal: io.signal })
       const { text, exit_code, not_applied } = outcome
-      const response = code ? codeIn(text) : text
-      if (asJson) io.stdout.write(documentText(answerDocument(response, agent.model, outcome)))
+      const response = code ? extractCode(text) : text
+      if (asJson) io.stdout.write(formatDocument(toAnswerDocument(response, agent.model, outcome)))
       else if (![outcome.error?.message, voice?.last].includes(response)) printText(response, io)
       io.stderr.write(notAppliedLines(outcome))
       const reason = reasonOf(outcome)

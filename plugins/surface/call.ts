@@ -3,16 +3,16 @@ import { visibleJson } from '../../core/text/index.js'
 import type { Approval, CallOptions, Io, JsonObject, Kernel, PreparedCall } from '../../core/index.js'
 import { plainly } from '../../core/input/index.js'
 import {
-  approver,
-  asDocument,
-  asker,
+  createApprover,
+  shouldPrintJson,
+  createAsker,
   cutLine,
-  helpWidth,
-  interactive,
-  oneLine,
+  HELP_WIDTH,
+  isInteractive,
+  toOneLine,
   readInput,
   say,
-  slotHelp,
+  renderSlotHelp,
   takeTool,
   CallUsageError,
   type OutputForm,
@@ -65,7 +65,7 @@ export default async function call(kernel: Kernel, argv: string[], io: Io): Prom
 
   const told = new Set<string>()
   remarks(kernel, io, told)
-  const approve = approver(io)
+  const approve = createApprover(io)
   const asked = async (request: Approval) => {
     const { notify } = await import('../lib/hooks/index.js')
     notify(
@@ -80,13 +80,13 @@ export default async function call(kernel: Kernel, argv: string[], io: Io): Prom
     signal: io.signal,
     surface: 'call',
     ...(flags.session !== undefined && { session: flags.session }),
-    ...(interactive(io) && { approve: asked, ask: asker(io) }),
+    ...(isInteractive(io) && { approve: asked, ask: createAsker(io) }),
   }
   const result = await (prepared ? kernel.call(prepared, options) : kernel.call(tool, input, options))
   // A call of a name that was not known may have started servers.
   remarks(kernel, io, told, !result.ok && result.error.code === 'VT_TOOL_UNKNOWN')
   for (const { code, message } of result.notices ?? []) say(io, 'info', `${code}: ${message}`)
-  if (asDocument(io, flags)) io.stdout.write(`${visibleJson(JSON.stringify(result, null, io.stdout.isTTY ? 2 : 0))}\n`)
+  if (shouldPrintJson(io, flags)) io.stdout.write(`${visibleJson(JSON.stringify(result, null, io.stdout.isTTY ? 2 : 0))}\n`)
   else (await import('./call/shown.js')).show(result, io)
   return result.ok ? 0 : 1
 }
@@ -109,7 +109,7 @@ function remarks(kernel: Kernel, io: Io, told: Set<string>, servers = false): vo
     if (waits.has(code)) continue
     const text = `${message} ${hint}`.trimEnd()
     const places = files.filter((file) => !text.includes(basename(file.replace(/(:\d+)+$/, ''))))
-    say(io, severity, places.length > 0 ? `${oneLine(places[0]!)}: ${text}` : text)
+    say(io, severity, places.length > 0 ? `${toOneLine(places[0]!)}: ${text}` : text)
   }
 }
 const waits = new Set(['VT_CONFIG_CONSENT', 'VT_CONFIG_UNTRUSTED', 'VT_PLUGIN_UNTRUSTED'])
@@ -123,9 +123,9 @@ function helpFor(kernel: Kernel, tool: string, words: readonly string[]): string
   const slots = own.length > 0 ? own : all.filter((slot) => slot.slot === tool || slot.names.includes(tool))
   const meant = slots.filter((slot) => action === undefined || slot.action === action)
   if (meant.length === 0 || Object.hasOwn((meant[0]!.input['properties'] ?? {}) as object, 'help')) return undefined
-  if (meant.length === 1) return slotHelp(meant[0]!)
+  if (meant.length === 1) return renderSlotHelp(meant[0]!)
   const rows = meant.map((slot) =>
-    cutLine(`  ${slot.action!.padEnd(12)} ${oneLine(plainly(slot.description))}`, helpWidth),
+    cutLine(`  ${slot.action!.padEnd(12)} ${toOneLine(plainly(slot.description))}`, HELP_WIDTH),
   )
   return `Usage: vtcode call ${tool} <action> [--field value …]\n\n${rows.join('\n')}\n\nvtcode call ${tool} <action> --help says more of one.\n`
 }

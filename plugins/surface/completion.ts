@@ -1,6 +1,6 @@
 import { modes } from '../../core/config/index.js'
 import { openWorkspace, type Io, type JsonObject, type Kernel } from '../../core/index.js'
-import { helpText, runCommand, verb } from '../lib/terminal/index.js'
+import { readHelpText, runCommand, createVerb } from '../lib/terminal/index.js'
 
 // Each script asks the program at every Tab, so that it knows the tools, sessions and skills that are there.
 const scripts = {
@@ -41,7 +41,7 @@ export default async function completion(kernel: Kernel, argv: string[], io: Io)
     )
     return 0
   }
-  const command = verb('completion', how, io)
+  const command = createVerb('completion', how, io)
   command
     .addArgument(command.createArgument('<shell>').choices(Object.keys(scripts)))
     .action((shell: Shell) => void io.stdout.write(scripts[shell]))
@@ -132,7 +132,7 @@ async function sessionsOf(kernel: Kernel): Promise<string[]> {
 
 /** The flags and sub-commands that the help of a verb names. */
 async function fromHelp(kernel: Kernel, name: string, partial: string, io: Io): Promise<string[]> {
-  const text = await helpText(kernel, name, io)
+  const text = await readHelpText(kernel, name, io)
   const flags = [...text.matchAll(/(?<![\w-])--[a-z][\w-]*/g)].map(([flag]) => flag)
   const commands = [
     ...(/^Commands:\n([\s\S]*?)(?:\n\n|(?![\s\S]))/m.exec(text)?.[1] ?? '').matchAll(/^ {2}([a-z][\w-]*)/gm),

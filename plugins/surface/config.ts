@@ -10,12 +10,12 @@ import {
   type Kernel,
   type Origin,
 } from '../../core/index.js'
-import { documentText, oneLine, paint, runCommand, say, verb } from '../lib/terminal/index.js'
+import { formatDocument, toOneLine, createPaint, runCommand, say, createVerb } from '../lib/terminal/index.js'
 
 /** `vtcode config`: what the settings are, who said so, and whether a file is right. */
 export default async function config(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = verb('config', 'Shows and checks the settings.', io)
+  const command = createVerb('config', 'Shows and checks the settings.', io)
   command
     .command('show', { isDefault: true })
     .description('What holds: with --origins who said it and what it overrode, with --all the defaults too.')
@@ -39,7 +39,7 @@ export default async function config(kernel: Kernel, argv: string[], io: Io): Pr
     .command('path')
     .description('The settings files in use, and where yours would be.')
     .action(() => {
-      for (const file of files(kernel)) io.stdout.write(`${oneLine(file)}\n`)
+      for (const file of files(kernel)) io.stdout.write(`${toOneLine(file)}\n`)
       io.stderr.write(
         `Yours: ${kernel.inspection.home}/vtcode.config.{yaml,json,ts}; of the workspace: ${kernel.workspace}/vtcode.config.{yaml,json,ts}\n`,
       )
@@ -77,23 +77,23 @@ interface ShowFlags {
 function show(kernel: Kernel, { origins, all, json }: ShowFlags, io: Io): void {
   if (json)
     return void io.stdout.write(
-      documentText({
+      formatDocument({
         settings: withoutLiterals(kernel.settings),
         ...(origins && { origins: kernel.inspection.origins().map(shown) }),
       }),
     )
-  const { dim, bold } = paint(io.stdout, io.env)
+  const { dim, bold } = createPaint(io.stdout, io.env)
   const chosen = kernel.inspection
     .origins()
     .map(shown)
     .filter(({ layer, overridden }) => all || layer !== 'builtin' || overridden.length > 0)
   for (const origin of chosen) {
     io.stdout.write(
-      `${bold(oneLine(origin.path))} = ${oneLine(JSON.stringify(origin.value) ?? 'unset')}${origins ? dim(`  ${where(origin)}`) : ''}\n`,
+      `${bold(toOneLine(origin.path))} = ${toOneLine(JSON.stringify(origin.value) ?? 'unset')}${origins ? dim(`  ${where(origin)}`) : ''}\n`,
     )
     for (const lost of origins ? origin.overridden : []) {
-      const reason = lost.reason ? `: ${oneLine(lost.reason)}` : ''
-      io.stdout.write(dim(`    not ${oneLine(JSON.stringify(lost.value) ?? 'unset')}  ${where(lost)}${reason}\n`))
+      const reason = lost.reason ? `: ${toOneLine(lost.reason)}` : ''
+      io.stdout.write(dim(`    not ${toOneLine(JSON.stringify(lost.value) ?? 'unset')}  ${where(lost)}${reason}\n`))
     }
   }
   if (!all)
@@ -114,7 +114,7 @@ function shown(origin: Origin): Origin {
 }
 
 const where = ({ layer, file, line }: Pick<Origin, 'layer' | 'file'> & { line?: number }): string =>
-  `${layer} ${oneLine(file)}${line === undefined ? '' : `:${line}`}`
+  `${layer} ${toOneLine(file)}${line === undefined ? '' : `:${line}`}`
 const files = (kernel: Kernel): string[] =>
   [...new Set(kernel.inspection.origins().map(({ file }) => file))].filter((file) => file.startsWith('/'))
 
@@ -129,11 +129,11 @@ function get(kernel: Kernel, key: string, io: Io): number {
     say(
       io,
       'error',
-      `'${oneLine(key)}' is not set${like === undefined ? '' : ` (did you mean ${oneLine([...parts.slice(0, at), like].join('.'))}?)`}; \`vtcode config show --all\` lists what is.`,
+      `'${toOneLine(key)}' is not set${like === undefined ? '' : ` (did you mean ${toOneLine([...parts.slice(0, at), like].join('.'))}?)`}; \`vtcode config show --all\` lists what is.`,
     )
     return 1
   }
-  io.stdout.write(documentText(withoutLiterals(value, parts)))
+  io.stdout.write(formatDocument(withoutLiterals(value, parts)))
   return 0
 }
 

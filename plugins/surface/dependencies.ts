@@ -1,21 +1,21 @@
 import type { Io, Kernel } from '../../core/index.js'
-import { ripgrepPath } from '../lib/search/index.js'
-import { astGrepPath, install } from '../lib/syntax/index.js'
-import { columns, runCommand, say, verb } from '../lib/terminal/index.js'
+import { findRipgrep } from '../lib/search/index.js'
+import { findAstGrep, install } from '../lib/syntax/index.js'
+import { formatColumns, runCommand, say, createVerb } from '../lib/terminal/index.js'
 
 /** `vtcode dependencies`: the programs behind the tools, and how they come here. */
 export default async function dependencies(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = verb('dependencies', 'Shows the programs that tools need, and installs them.', io)
+  const command = createVerb('dependencies', 'Shows the programs that tools need, and installs them.', io)
   command
     .command('list', { isDefault: true })
     .description('which programs are there')
     .action(async () => {
       const rows = [
-        ['ast-grep', astGrepPath({ root: kernel.workspace, home: kernel.inspection.home })],
-        ['ripgrep', await ripgrepPath()],
+        ['ast-grep', findAstGrep({ root: kernel.workspace, home: kernel.inspection.home })],
+        ['ripgrep', await findRipgrep()],
       ] as const
-      io.stdout.write(columns(rows.map(([name, path]) => [name, path ?? 'missing'])))
+      io.stdout.write(formatColumns(rows.map(([name, path]) => [name, path ?? 'missing'])))
     })
   command
     .command('install <name>')

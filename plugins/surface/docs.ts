@@ -4,12 +4,12 @@ import { makeFolder } from '../../core/system/index.js'
 import { codes, readContract, type ContributionInfo, type Io, type Kernel, type SlotInfo } from '../../core/index.js'
 import { plainly } from '../../core/input/index.js'
 import { factTable, outcomeTable, turnBounds } from '../agent/cli/index.js'
-import { runCommand, say, verb } from '../lib/terminal/index.js'
+import { runCommand, say, createVerb } from '../lib/terminal/index.js'
 
 /** `vtcode docs`: the pages that are made from the manifests and the table of codes. */
 export default async function docs(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = verb(
+  const command = createVerb(
     'docs',
     'Writes the generated pages of this project: manifests/README.md, docs/errors.md, the tables of docs/agent-loop.md and docs/settings.md, the skill plugin-author.',
     io,

@@ -13,8 +13,8 @@ import {
 } from '../../core/index.js'
 import { runContexts, type RunContext } from '../agent/cli/index.js'
 import { leftProcesses } from '../lib/process/index.js'
-import { examineSandbox, sandbox } from '../lib/sandbox/index.js'
-import { documentText, oneLine, paint, printable, runCommand, say, verb } from '../lib/terminal/index.js'
+import { examineSandbox, findSandbox } from '../lib/sandbox/index.js'
+import { formatDocument, toOneLine, createPaint, printable, runCommand, say, createVerb } from '../lib/terminal/index.js'
 
 /** Programs that tools make use of when they are there. */
 const programs = ['git', 'bwrap', 'python3', 'strace', 'tmux']
@@ -22,7 +22,7 @@ const programs = ['git', 'bwrap', 'python3', 'strace', 'tmux']
 /** `vtcode doctor`: one document on everything, and what to fix. Runs no plugin unless `--probe` says so. */
 export default async function doctor(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = verb('doctor', 'Says what is wrong, where, why, and what fixes it.', io)
+  const command = createVerb('doctor', 'Says what is wrong, where, why, and what fixes it.', io)
     .option('--json', 'everything as one JSON document')
     .option('--probe', 'import each module that may run, to find those that throw, hang or export nothing')
     .option(
@@ -49,7 +49,7 @@ export default async function doctor(kernel: Kernel, argv: string[], io: Io): Pr
         retry !== undefined &&
         !kernel.inspection.contributions().some(({ id }) => id === retry || id.startsWith(`${retry}:`))
       ) {
-        say(io, 'error', `Plugin not found: '${oneLine(retry)}'; \`vtcode plugins list\` shows what there is.`)
+        say(io, 'error', `Plugin not found: '${toOneLine(retry)}'; \`vtcode plugins list\` shows what there is.`)
         code = 2
         return
       }
@@ -64,7 +64,7 @@ export default async function doctor(kernel: Kernel, argv: string[], io: Io): Pr
       )
       const diagnostics = once.map((one) => (isForeign(one, kernel) ? { ...one, severity: 'info' as const } : one))
       const document = redact(await examine(kernel, diagnostics, io))
-      io.stdout.write(json ? documentText(document) : render(document, io))
+      io.stdout.write(json ? formatDocument(document) : render(document, io))
       code = verdict(diagnostics)
     })
   return runCommand(command, argv, () => code)
@@ -83,21 +83,21 @@ interface Options {
 async function attemptAll(kernel: Kernel, json: boolean, io: Io): Promise<number> {
   const { mode: _, ...settings } = kernel.settings.sandbox
   const attempts = await examineSandbox(kernel, settings)
-  const { green, red } = paint(io.stdout, io.env)
+  const { green, red } = createPaint(io.stdout, io.env)
   if ('missing' in attempts) {
     io.stdout.write(
       json
-        ? documentText({ held: false, missing: attempts.missing, attempts: [] })
-        : `${red('open')}  everything: ${oneLine(attempts.missing)}\n`,
+        ? formatDocument({ held: false, missing: attempts.missing, attempts: [] })
+        : `${red('open')}  everything: ${toOneLine(attempts.missing)}\n`,
     )
     return 1
   }
   const held = attempts.every((attempt) => attempt.held)
   const lines = attempts.map((attempt) => {
-    const found = attempt.found ? `: ${attempt.found.map(oneLine).join(', ')}` : ''
+    const found = attempt.found ? `: ${attempt.found.map(toOneLine).join(', ')}` : ''
     return `${attempt.held ? green('held') : red('open')}  ${attempt.name}${found}\n`
   })
-  io.stdout.write(json ? documentText({ held, attempts }) : lines.join(''))
+  io.stdout.write(json ? formatDocument({ held, attempts }) : lines.join(''))
   return held ? 0 : 1
 }
 
@@ -149,7 +149,7 @@ async function modelsUncounted(kernel: Kernel, io: Io): Promise<string[]> {
 /** Where commands run: `used` when bubblewrap is there and holds, otherwise `missing` says why it is not. */
 async function sandboxOf({ mode, network, plugins }: Settings['sandbox'], workspace: string) {
   const of = async (use: Settings['sandbox']['mode']) => {
-    const found = use === 'off' ? { missing: 'the settings switch it off' } : await sandbox(workspace)
+    const found = use === 'off' ? { missing: 'the settings switch it off' } : await findSandbox(workspace)
     return { mode: use, used: 'tools' in found, ...('missing' in found && { missing: found.missing }) }
   }
   return { ...(await of(mode)), network, plugins: await of(plugins) }
@@ -207,7 +207,7 @@ function render(
   }: Examination,
   io: Io,
 ): string {
-  const { bold, dim, red, yellow, green } = paint(io.stdout, io.env)
+  const { bold, dim, red, yellow, green } = createPaint(io.stdout, io.env)
   const colour = { error: red, warning: yellow, info: dim }
   const problems = diagnostics.filter(({ severity }) => severity !== 'info')
   // What is not honoured at all was said when the user agreed, and stands in `plugins show`.
@@ -218,32 +218,32 @@ function render(
   const there = tools.map(({ name, path }) => (path ? green(name) : dim(`${name} is not here`))).join(', ')
   return [
     `${bold(`vtcode ${program}`)}  Node ${node}  ${platform}`,
-    `workspace  ${oneLine(paths.workspace)}`,
-    `yours      ${oneLine(paths.home)}`,
+    `workspace  ${toOneLine(paths.workspace)}`,
+    `yours      ${toOneLine(paths.home)}`,
     `plugins    ${contributions.length} found, ${active} active, serving ${slots.length} slots`,
     `skills     ${skills.length} found, ${skills.filter(({ state }) => state === 'active').length} active`,
     `programs   ${there}`,
     `sandbox    ${confinement(sandbox)}`,
     `           ${keeping(sandbox.plugins)}`,
-    ...models.map((line) => `models     ${yellow(oneLine(line))}`),
+    ...models.map((line) => `models     ${yellow(toOneLine(line))}`),
     ...left.map(
       ({ pid, command }) =>
-        `left       ${yellow(`process ${pid}`)} outlived its command and its program: ${oneLine(command)}`,
+        `left       ${yellow(`process ${pid}`)} outlived its command and its program: ${toOneLine(command)}`,
     ),
     // An exemption from the rule of public addresses is nothing to fix, and something to know.
     ...(web.private_hosts.length > 0
-      ? [`web        ${yellow('may reach')} ${web.private_hosts.map(oneLine).join(', ')}, public or not`]
+      ? [`web        ${yellow('may reach')} ${web.private_hosts.map(toOneLine).join(', ')}, public or not`]
       : []),
     '',
     ...problems.flatMap(({ severity, code, message, hint, files }) => [
       `${colour[severity](severity)} ${bold(code)}  ${printable(message)}`,
-      ...files.map((file) => `  where  ${oneLine(file)}`),
+      ...files.map((file) => `  where  ${toOneLine(file)}`),
       ...(hint ? [`  fix    ${printable(hint)}`] : []),
     ]),
     ...(theirs.length > 0 ? [dim('In packages, for their authors to fix; all else of them works:')] : []),
     ...theirs.flatMap(({ code, message, files }) => [
       dim(`  ${code}  ${printable(message)}`),
-      ...files.map((file) => dim(`    where  ${oneLine(file)}`)),
+      ...files.map((file) => dim(`    where  ${toOneLine(file)}`)),
     ]),
     problems.length === 0 ? green('Nothing to fix.') : `${problems.length} to fix.`,
     '',

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Io, Kernel } from '../../core/index.js'
 import { preview, readTask, withFlags, withResume, work, type Flags } from '../agent/cli/index.js'
-import { runCommand, verb } from '../lib/terminal/index.js'
+import { runCommand, createVerb } from '../lib/terminal/index.js'
 
 /** `vtcode exec`: one task to its outcome. */
 export default async function exec(kernel: Kernel, argv: string[], io: Io): Promise<number> {
@@ -13,7 +13,7 @@ export default async function exec(kernel: Kernel, argv: string[], io: Io): Prom
       ? preview(kernel, task, flags, io)
       : work(kernel, task, flags, io, { verb: 'exec', surface: 'exec' }))
   }
-  const described = verb(
+  const described = createVerb(
     'exec',
     'Works on a task to its end. The answer goes to stdout, what happens to stderr; the exit code is 0 only for a success.',
     io,

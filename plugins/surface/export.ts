@@ -1,6 +1,6 @@
 import { Option } from 'commander'
 import { openWorkspace, type Io, type Kernel, type Workspace } from '../../core/index.js'
-import { oneLine, runCommand, verb } from '../lib/terminal/index.js'
+import { toOneLine, runCommand, createVerb } from '../lib/terminal/index.js'
 
 type Agent = typeof import('../agent/cli/index.js')
 interface ExportFlags {
@@ -9,7 +9,7 @@ interface ExportFlags {
   endpoint?: string | true
   force?: true
 }
-interface Exporting {
+interface ExportContext {
   agent: Agent
   workspace: Workspace
   io: Io
@@ -19,12 +19,12 @@ interface Exporting {
 /** `vtcode export`: a session in a format of other programs, or as a folder that another machine opens. */
 export default async function exportSession(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = verb(
+  const command = createVerb(
     'export',
     'Writes a session as ATIF, Open Responses or OpenTelemetry, to stdout or a file, or as a folder that another machine opens.',
     io,
   )
-  const format = (name: string, description: string, write: (here: Exporting, flags: ExportFlags) => Promise<void>) => {
+  const addFormat = (name: string, description: string, write: (here: ExportContext, flags: ExportFlags) => Promise<void>) => {
     const one = command.command(name).argument('[session]', 'its id; default: your last one').description(description)
     if (name === 'folder') one.requiredOption('--out <folder>', 'a folder of the workspace that does not exist yet')
     else one.option('--out <file>', 'a file of the workspace; default: stdout')
@@ -39,20 +39,20 @@ export default async function exportSession(kernel: Kernel, argv: string[], io: 
     }
     one.option('--force', 'also a session that is flagged no-export')
     one.action(
-      async (id: string | undefined, flags: ExportFlags) => void (code = await run(kernel, io, id, flags, write)),
+      async (id: string | undefined, flags: ExportFlags) => void (code = await runExport(kernel, io, id, flags, write)),
     )
   }
-  format('atif', 'an ATIF-v1.7 trajectory, one JSON document', async (here, { out }) => {
+  addFormat('atif', 'an ATIF-v1.7 trajectory, one JSON document', async (here, { out }) => {
     const { events, files, faults } = await here.agent.recordsOfSession(here.workspace, here.id)
-    await written(here, out, here.agent.atifOf(events, files))
+    await writeExport(here, out, here.agent.atifOf(events, files))
     here.agent.tellFaults(io, faults)
   })
-  format('open-responses', 'Open Responses 2026-04-24, a streamed event a line', async (here, { out }) => {
+  addFormat('open-responses', 'Open Responses 2026-04-24, a streamed event a line', async (here, { out }) => {
     const { events, faults } = await here.agent.recordsOfSession(here.workspace, here.id)
-    await written(here, out, here.agent.openResponsesOf(events))
+    await writeExport(here, out, here.agent.openResponsesOf(events))
     here.agent.tellFaults(io, faults)
   })
-  format(
+  addFormat(
     'otel',
     'OTLP/JSON spans by the GenAI conventions; they are sent only where --endpoint says so',
     async (here, { out, content, endpoint }) => {
@@ -60,23 +60,23 @@ export default async function exportSession(kernel: Kernel, argv: string[], io: 
       const { events, faults } = await here.agent.recordsOfSession(here.workspace, here.id)
       const spans = here.agent.otelOf(events, { content: content ?? false })
       await (collector
-        ? here.agent.sendSpans(collector, spans, io).then(() => told(io, collector.href))
-        : written(here, out, spans))
+        ? here.agent.sendSpans(collector, spans, io).then(() => printPath(io, collector.href))
+        : writeExport(here, out, spans))
       here.agent.tellFaults(io, faults)
     },
   )
-  format('folder', 'events, prompts and manifest, for `vtcode trace <folder>` on another machine', (here, { out }) =>
-    folder(here, out!),
+  addFormat('folder', 'events, prompts and manifest, for `vtcode trace <folder>` on another machine', (here, { out }) =>
+    writeFolder(here, out!),
   )
   return runCommand(command, argv.length === 0 ? ['--help'] : argv, () => code)
 }
 
-async function run(
+async function runExport(
   kernel: Kernel,
   io: Io,
   named: string | undefined,
   flags: ExportFlags,
-  write: (here: Exporting, flags: ExportFlags) => Promise<void>,
+  write: (here: ExportContext, flags: ExportFlags) => Promise<void>,
 ): Promise<number> {
   const agent = await import('../agent/cli/index.js')
   const workspace = openWorkspace(kernel.workspace, kernel.inspection)
@@ -92,19 +92,19 @@ async function run(
   }
 }
 
-const written = (
-  { agent, workspace, io }: Exporting,
+const writeExport = (
+  { agent, workspace, io }: ExportContext,
   out: string | undefined,
   pieces: AsyncIterable<string>,
 ): Promise<void> =>
   out === undefined
     ? agent.printPieces(io, pieces)
-    : agent.writePieces(workspace, out, pieces).then(() => told(io, out))
+    : agent.writePieces(workspace, out, pieces).then(() => printPath(io, out))
 
-const told = (io: Io, path: string): void => void io.stdout.write(`${oneLine(path)}\n`)
+const printPath = (io: Io, path: string): void => void io.stdout.write(`${toOneLine(path)}\n`)
 
 /** What a trace is made of, and nothing that could be gone on with: no journal, no queue, no images. */
-async function folder({ agent, workspace, io, id }: Exporting, out: string): Promise<void> {
+async function writeFolder({ agent, workspace, io, id }: ExportContext, out: string): Promise<void> {
   const place = workspace.normalize(out)
   await workspace.write(`${place}/.gitignore`, Buffer.from('*\n'), 'nothing')
   const { events, files, faults } = await agent.recordsOfSession(workspace, id)
@@ -125,5 +125,5 @@ async function folder({ agent, workspace, io, id }: Exporting, out: string): Pro
   const { workspace: _, ...manifest } = known ?? { workspace: '' }
   await workspace.write(`${place}/manifest.json`, Buffer.from(`${JSON.stringify(manifest)}\n`), 'anything')
   agent.tellFaults(io, faults)
-  told(io, place)
+  printPath(io, place)
 }

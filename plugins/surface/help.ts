@@ -1,12 +1,12 @@
 import { nearest } from '../../core/text/index.js'
 import { version, type Io, type Kernel } from '../../core/index.js'
-import { columns, cutLine, helpWidth, oneLine, paint, say } from '../lib/terminal/index.js'
+import { formatColumns, cutLine, HELP_WIDTH, toOneLine, createPaint, say } from '../lib/terminal/index.js'
 
 /** `vtcode help`: the verbs that are there, built-in or not; `vtcode help <verb>` is `vtcode <verb> --help`. */
 export default async function help(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   const flag = argv.find((word) => word.startsWith('-') && word !== '--help' && word !== '-h')
   if (flag !== undefined) {
-    say(io, 'error', `Unknown option '${oneLine(flag)}'; help takes the name of a verb.`)
+    say(io, 'error', `Unknown option '${toOneLine(flag)}'; help takes the name of a verb.`)
     return 2
   }
   const [verb, ...rest] = argv.filter((word) => !word.startsWith('-'))
@@ -21,7 +21,7 @@ export default async function help(kernel: Kernel, argv: string[], io: Io): Prom
   say(
     io,
     'error',
-    `Unknown verb '${oneLine(verb)}'${like ? ` (did you mean ${like}?)` : ''}; known verbs: ${verbs.sort().join(', ')}.`,
+    `Unknown verb '${toOneLine(verb)}'${like ? ` (did you mean ${like}?)` : ''}; known verbs: ${verbs.sort().join(', ')}.`,
   )
   return 2
 }
@@ -34,9 +34,9 @@ const rows: readonly (readonly [string, string])[] = [
 ]
 
 function overview(kernel: Kernel, io: Io): number {
-  const { bold } = paint(io.stdout, io.env)
+  const { bold } = createPaint(io.stdout, io.env)
   const active = kernel.inspection.contributions().filter(({ kind, state }) => kind === 'surface' && state === 'active')
-  const there = new Map(active.map(({ verb = '', description }) => [verb, oneLine(description ?? '')]))
+  const there = new Map(active.map(({ verb = '', description }) => [verb, toOneLine(description ?? '')]))
   // How to ask for help stands below the list; what writes the pages of this project is for those who work on it.
   for (const verb of ['help', 'docs']) there.delete(verb)
   for (const [verbs, description] of rows) {
@@ -51,9 +51,9 @@ function overview(kernel: Kernel, io: Io): number {
   io.stdout.write(`${bold(`vtcode ${version}`)}: a runtime for coding-agent tools
 Usage: vtcode [flags] <verb> …; in a terminal \`vtcode\` alone is \`vtcode chat\`
 
-${columns(verbs)
+${formatColumns(verbs)
   .split('\n')
-  .map((row) => cutLine(row, helpWidth))
+  .map((row) => cutLine(row, HELP_WIDTH))
   .join('\n')}
 Flags of every verb (for call, before the tool's name):
   --workspace DIR       default: the nearest folder upwards with .vtcode or .git

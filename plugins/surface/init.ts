@@ -1,7 +1,7 @@
 import { problem, type Io, type Kernel } from '../../core/index.js'
 import { printFailure } from '../agent/cli/index.js'
 import { difference } from '../lib/own_files/index.js'
-import { interactive, oneLine, runCommand, say, verb } from '../lib/terminal/index.js'
+import { isInteractive, toOneLine, runCommand, say, createVerb } from '../lib/terminal/index.js'
 import { seenClients, setUpClients } from './init/clients.js'
 import { Interview, StoppedByPerson } from './init/interview.js'
 import { chooseModel } from './init/model.js'
@@ -11,7 +11,7 @@ import { planUndo, requireOwnHome, writePlan, type Plan } from './init/record.js
 /** `vtcode init`: from nothing to a first answer; each question is a flag too, and nothing is written that was not shown. */
 export default async function init(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = verb(
+  const command = createVerb(
     'init',
     'Finds keys and model servers, tries a model, and writes settings and AGENTS.md, showing each first.',
     io,
@@ -97,11 +97,11 @@ async function takeBack(kernel: Kernel, { yes }: InitFlags, io: Io): Promise<num
     return 0
   }
   for (const draft of plan.drafts) io.stdout.write(difference(draft, io))
-  for (const file of plan.kept) say(io, 'warning', `${oneLine(file)} was changed since; what init wrote there stays.`)
+  for (const file of plan.kept) say(io, 'warning', `${toOneLine(file)} was changed since; what init wrote there stays.`)
   const interview = new Interview(io, yes ?? false)
   if (!(await interview.agrees('Take it back?'))) {
     if (!interview.asks) say(io, 'info', 'Nothing was written; --yes writes.')
-    return interactive(io) ? 1 : 0
+    return isInteractive(io) ? 1 : 0
   }
   const failed = await plan.perform(io.signal).then(
     () => undefined,
@@ -113,7 +113,7 @@ async function takeBack(kernel: Kernel, { yes }: InitFlags, io: Io): Promise<num
 }
 
 function fail(io: Io, text: string, code = 1): number {
-  say(io, 'error', oneLine(text))
+  say(io, 'error', toOneLine(text))
   return code
 }
 

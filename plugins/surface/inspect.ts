@@ -6,7 +6,7 @@ import { InvalidArgumentError, Option } from 'commander'
 import { makeFolder } from '../../core/system/index.js'
 import { openWorkspace, type Io, type Kernel } from '../../core/index.js'
 import { openInBrowser } from '../lib/net/index.js'
-import { oneLine, runCommand, say, verb } from '../lib/terminal/index.js'
+import { toOneLine, runCommand, say, createVerb } from '../lib/terminal/index.js'
 
 interface InspectFlags {
   last?: true
@@ -18,7 +18,7 @@ interface InspectFlags {
 /** `vtcode inspect`: a page of this workspace that shows what happens, who serves what, and what the policies say. It changes nothing. */
 export default async function inspect(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = verb(
+  const command = createVerb(
     'inspect',
     'Serves a page on this machine: calls as they come, tools and who serves them, what the policies say of a call, plugins, settings. It changes nothing.',
     io,
@@ -73,7 +73,7 @@ async function serve(
     say(
       io,
       'info',
-      `Whoever has this address sees what happens in ${oneLine(kernel.workspace)}; it ends with ${io.alone ? 'the chat' : 'Ctrl-C'}.`,
+      `Whoever has this address sees what happens in ${toOneLine(kernel.workspace)}; it ends with ${io.alone ? 'the chat' : 'Ctrl-C'}.`,
     )
     if (open) shown.close = openHidden(kernel, url, io)
     await new Promise<void>((resolve) =>

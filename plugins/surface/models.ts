@@ -1,13 +1,13 @@
 import type { Io, Kernel } from '../../core/index.js'
 import { printFailure } from '../agent/cli/index.js'
 import {
-  asDocument,
-  columns,
-  documentText,
+  shouldPrintJson,
+  formatColumns,
+  formatDocument,
   printable,
   runCommand,
   say,
-  verb,
+  createVerb,
   type OutputForm,
 } from '../lib/terminal/index.js'
 
@@ -21,7 +21,7 @@ export default async function models(kernel: Kernel, argv: string[], io: Io): Pr
       code = io.signal.aborted ? 130 : printFailure(kernel, error, io)
     }
   }
-  const command = verb(
+  const command = createVerb(
     'models',
     'Lists the models of the providers in your settings, describes one, tries one. At a terminal as text, into a pipe as JSON; --json and --text choose.',
     io,
@@ -30,13 +30,13 @@ export default async function models(kernel: Kernel, argv: string[], io: Io): Pr
     .command('list', { isDefault: true })
     .option('--json')
     .option('--text')
-    .action((form: OutputForm) => guarded(() => list(kernel, asDocument(io, form), io)))
+    .action((form: OutputForm) => guarded(() => list(kernel, shouldPrintJson(io, form), io)))
   command
     .command('describe <id>')
     .description('each fact with where it comes from')
     .option('--json')
     .option('--text')
-    .action((id: string, form: OutputForm) => guarded(() => describe(kernel, id, asDocument(io, form), io)))
+    .action((id: string, form: OutputForm) => guarded(() => describe(kernel, id, shouldPrintJson(io, form), io)))
   command
     .command('check <id>')
     .description('sends one small request')
@@ -47,9 +47,9 @@ export default async function models(kernel: Kernel, argv: string[], io: Io): Pr
         const { checkModel } = await import('../agent/cli/index.js')
         const found = await checkModel(kernel, id, io.env, io.signal)
         io.stdout.write(
-          asDocument(io, form)
-            ? documentText(found)
-            : columns(
+          shouldPrintJson(io, form)
+            ? formatDocument(found)
+            : formatColumns(
                 Object.entries(found).map(([name, value]) => [
                   name,
                   typeof value === 'string' ? value : JSON.stringify(value),
@@ -80,10 +80,10 @@ async function list(kernel: Kernel, json: boolean, io: Io): Promise<void> {
     format,
     context_window: facts.context_window,
   }))
-  if (json) return void io.stdout.write(documentText(rows))
+  if (json) return void io.stdout.write(formatDocument(rows))
   io.stdout.write(
     printable(
-      columns(
+      formatColumns(
         rows.map(({ id, provider, format, context_window }) => [id, provider, format, `${context_window} tokens`]),
       ),
     ),
@@ -110,7 +110,7 @@ async function describe(kernel: Kernel, id: string, json: boolean, io: Io): Prom
   }
   if (json)
     return void io.stdout.write(
-      documentText({
+      formatDocument({
         ...head,
         facts: Object.fromEntries(
           Object.entries(facts).map(([name, value]) => [name, { value, source: sources[name] }]),
@@ -118,7 +118,7 @@ async function describe(kernel: Kernel, id: string, json: boolean, io: Io): Prom
       }),
     )
   const rows = Object.entries(facts).map(([name, value]) => [name, JSON.stringify(value), sources[name] ?? ''])
-  io.stdout.write(printable(columns([...Object.entries(head).map(([name, value]) => [name, value, '']), ...rows])))
+  io.stdout.write(printable(formatColumns([...Object.entries(head).map(([name, value]) => [name, value, '']), ...rows])))
 }
 
 async function login(kernel: Kernel, name: string, forget: boolean, io: Io): Promise<void> {

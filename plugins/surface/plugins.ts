@@ -3,7 +3,7 @@ import { isAbsolute, relative } from 'node:path'
 import type { ContributionInfo, Io, Kernel, PluginFolder } from '../../core/index.js'
 import { inspect } from '../../core/manifests/index.js'
 import { readInstalled } from '../../core/trust/index.js'
-import { columns, documentText, oneLine, paint, runCommand, say, verb } from '../lib/terminal/index.js'
+import { formatColumns, formatDocument, toOneLine, createPaint, runCommand, say, createVerb } from '../lib/terminal/index.js'
 import { addPlugin, pluginsFolder, remove, surroundings, update, type AddOptions } from './plugins/install.js'
 import { UserError } from './plugins/user_error.js'
 import { infoDocument, infoText } from './plugins/show.js'
@@ -16,7 +16,7 @@ import { validatePlugin } from './plugins/validate.js'
 /** `vtcode plugins`: what was found and what became of it, and everything about writing and installing plugins. */
 export default async function plugins(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = verb(
+  const command = createVerb(
     'plugins',
     'Everything about plugins: what is there, what it may do, writing, checking and installing them.',
     io,
@@ -30,7 +30,7 @@ export default async function plugins(kernel: Kernel, argv: string[], io: Io): P
     .action(
       ({ json }: { json?: true }) =>
         void io.stdout.write(
-          json ? documentText(found(kernel)) : render(kernel.inspection.contributions(), kernel.workspace, io),
+          json ? formatDocument(found(kernel)) : render(kernel.inspection.contributions(), kernel.workspace, io),
         ),
     )
   command
@@ -75,7 +75,7 @@ export default async function plugins(kernel: Kernel, argv: string[], io: Io): P
 }
 
 /** The commands of somebody who writes a plugin. */
-function addWriting(command: ReturnType<typeof verb>, kernel: Kernel, io: Io, end: (code: number) => void): void {
+function addWriting(command: ReturnType<typeof createVerb>, kernel: Kernel, io: Io, end: (code: number) => void): void {
   command
     .command('new')
     .description('Writes a plugin that works and passes its own tests.')
@@ -100,7 +100,7 @@ function addWriting(command: ReturnType<typeof verb>, kernel: Kernel, io: Io, en
 }
 
 /** The commands that change what is installed; `end` is told the exit code of what goes wrong. */
-function addInstalling(command: ReturnType<typeof verb>, kernel: Kernel, io: Io, end: (code: number) => void): void {
+function addInstalling(command: ReturnType<typeof createVerb>, kernel: Kernel, io: Io, end: (code: number) => void): void {
   command
     .command('add')
     .description(
@@ -176,7 +176,7 @@ async function info(kernel: Kernel, wanted: string, json: boolean, io: Io): Prom
     say(
       io,
       'error',
-      `Plugin not found: '${oneLine(wanted)}'; there are: ${known.join(', ') || 'none'}. \`vtcode plugins list\` shows the ids of what they bring.`,
+      `Plugin not found: '${toOneLine(wanted)}'; there are: ${known.join(', ') || 'none'}. \`vtcode plugins list\` shows the ids of what they bring.`,
     )
     return 1
   }
@@ -185,7 +185,7 @@ async function info(kernel: Kernel, wanted: string, json: boolean, io: Io): Prom
     say(
       io,
       'error',
-      `${oneLine(wanted)} is part of vtcode itself, and no plugin that somebody brought. \`vtcode plugins list\` shows its state, \`vtcode tools\` what can be called.`,
+      `${toOneLine(wanted)} is part of vtcode itself, and no plugin that somebody brought. \`vtcode plugins list\` shows its state, \`vtcode tools\` what can be called.`,
     )
     return 1
   }
@@ -197,7 +197,7 @@ async function info(kernel: Kernel, wanted: string, json: boolean, io: Io): Prom
       .map(({ id, state, reason }) => [id, { state, ...(reason !== undefined && { reason }) }]),
   )
   const document = infoDocument(inspection, installed, states)
-  io.stdout.write(json ? documentText(document) : infoText(document, io))
+  io.stdout.write(json ? formatDocument(document) : infoText(document, io))
   return 0
 }
 
@@ -212,7 +212,7 @@ function ownerOf(kernel: Kernel, id: string): Pick<PluginFolder, 'name' | 'root'
 }
 
 function render(found: ContributionInfo[], workspace: string, io: Io): string {
-  const { bold } = paint(io.stdout, io.env)
+  const { bold } = createPaint(io.stdout, io.env)
   const rows = found.map((one) => [
     one.id,
     one.kind,
@@ -220,9 +220,9 @@ function render(found: ContributionInfo[], workspace: string, io: Io): string {
     one.slot ?? one.verb ?? '',
     one.layer,
     shorter(one.file, workspace),
-    oneLine(one.reason ?? ''),
+    toOneLine(one.reason ?? ''),
   ])
-  const [head, ...lines] = columns([['plugin', 'kind', 'state', 'serves', 'layer', 'file', 'reason'], ...rows]).split(
+  const [head, ...lines] = formatColumns([['plugin', 'kind', 'state', 'serves', 'layer', 'file', 'reason'], ...rows]).split(
     '\n',
   )
   return [bold(head!), ...lines].join('\n')
@@ -230,5 +230,5 @@ function render(found: ContributionInfo[], workspace: string, io: Io): string {
 
 function shorter(file: string, workspace: string): string {
   const inside = relative(workspace, file)
-  return oneLine(inside.startsWith('..') || isAbsolute(inside) ? file : inside)
+  return toOneLine(inside.startsWith('..') || isAbsolute(inside) ? file : inside)
 }

@@ -2,15 +2,15 @@ import type { Explanation, Io, JsonObject, Kernel } from '../../core/index.js'
 import { concerns } from '../../core/registry/index.js'
 import {
   CallUsageError,
-  columns,
-  documentText,
-  oneLine,
-  paint,
+  formatColumns,
+  formatDocument,
+  toOneLine,
+  createPaint,
   readInput,
   runCommand,
   say,
   takeTool,
-  verb,
+  createVerb,
 } from '../lib/terminal/index.js'
 
 type Flags = { json?: boolean }
@@ -18,7 +18,7 @@ type Flags = { json?: boolean }
 /** `vtcode policy`: what the policies would say, and by which rule. */
 export default async function policy(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = verb('policy', 'Says what the policies would say, and by which rule.', io).enablePositionalOptions()
+  const command = createVerb('policy', 'Says what the policies would say, and by which rule.', io).enablePositionalOptions()
   command
     .command('explain')
     .argument('[call...]', 'a command line in quotes, or <tool> [action] [--field value …]')
@@ -78,7 +78,7 @@ async function explain(kernel: Kernel, words: string[], json: boolean, io: Io): 
     ...raw,
     chain: raw.chain.map((link) => ({ ...link, notes: link.notes.map((note) => known(withRules(note, known))) })),
   }
-  io.stdout.write(json ? documentText(explanation) : render(explanation, io))
+  io.stdout.write(json ? formatDocument(explanation) : render(explanation, io))
   return raw.verdict === 'refused' ? 1 : 0
 }
 
@@ -86,27 +86,27 @@ const withRules = (note: JsonObject, known: (note: JsonObject) => JsonObject): J
   Array.isArray(note.commands) ? { ...note, commands: (note.commands as JsonObject[]).map(known) } : note
 
 function render(explanation: Explanation, io: Io): string {
-  const { bold, dim } = paint(io.stdout, io.env)
+  const { bold, dim } = createPaint(io.stdout, io.env)
   const { call, mode, verdict, decided_by, reason, hint, chain } = explanation
   const head = `${bold(verdict)}${call ? `  ${call.slot} in mode ${mode}` : ''}${decided_by ? `, decided by ${decided_by}` : ''}\n`
-  const why = [reason, hint].flatMap((text) => (text ? [`  ${oneLine(text)}\n`] : [])).join('')
+  const why = [reason, hint].flatMap((text) => (text ? [`  ${toOneLine(text)}\n`] : [])).join('')
   const commands = chain.flatMap(({ notes }) => notes.flatMap((note) => (note.commands ?? []) as Part[]))
-  const parts = columns(
+  const parts = formatColumns(
     commands.map(({ argv, verdict, rule = '', file = '' }) => [
-      `  ${oneLine(argv.join(' '))}`,
+      `  ${toOneLine(argv.join(' '))}`,
       verdict,
-      oneLine(rule),
-      oneLine(file),
+      toOneLine(rule),
+      toOneLine(file),
     ]),
     dim,
   )
   const others = chain.flatMap(({ notes }) =>
     notes.flatMap((note) =>
-      typeof note.rule === 'string' ? [`  ${oneLine(note.rule)}  ${dim(oneLine(String(note.file ?? '')))}\n`] : [],
+      typeof note.rule === 'string' ? [`  ${toOneLine(note.rule)}  ${dim(toOneLine(String(note.file ?? '')))}\n`] : [],
     ),
   )
-  const asked = columns(
-    chain.map(({ policy, verdict, reason = '' }) => [`  ${policy}`, verdict, oneLine(reason)]),
+  const asked = formatColumns(
+    chain.map(({ policy, verdict, reason = '' }) => [`  ${policy}`, verdict, toOneLine(reason)]),
     dim,
   )
   const section = (title: string, text: string): string => (text ? `${title}\n${text}` : '')
@@ -156,13 +156,13 @@ function list(kernel: Kernel, json: boolean, io: Io): number {
   const rules = rulesOf(kernel)
   for (const { code, severity, message, hint } of kernel.diagnostics())
     if (code.startsWith('VT_POLICY_')) say(io, severity, `${message} ${hint ?? ''}`)
-  if (json) io.stdout.write(documentText({ mode, max_mode, rules, constraints }))
+  if (json) io.stdout.write(formatDocument({ mode, max_mode, rules, constraints }))
   else {
     io.stdout.write(
-      `mode ${mode}, at most ${max_mode}\n${columns(rules.map(({ verdict, rule, place }) => [`  ${verdict}`, rule, place]))}`,
+      `mode ${mode}, at most ${max_mode}\n${formatColumns(rules.map(({ verdict, rule, place }) => [`  ${verdict}`, rule, place]))}`,
     )
     const limits = Object.entries(constraints)
-    io.stdout.write(columns(limits.map(([slot, limit]) => [`  ${slot}`, JSON.stringify(limit)])))
+    io.stdout.write(formatColumns(limits.map(([slot, limit]) => [`  ${slot}`, JSON.stringify(limit)])))
   }
   return 0
 }

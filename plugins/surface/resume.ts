@@ -1,6 +1,6 @@
 import { openWorkspace, type Io, type Kernel } from '../../core/index.js'
 import { withFlags, withSession, work, type Flags } from '../agent/cli/index.js'
-import { interactive, oneLine, printable, runCommand, say, verb } from '../lib/terminal/index.js'
+import { isInteractive, toOneLine, printable, runCommand, say, createVerb } from '../lib/terminal/index.js'
 
 interface ResumeFlags extends Flags {
   last?: true
@@ -13,7 +13,7 @@ interface ResumeFlags extends Flags {
 /** `vtcode resume`: goes on with a session, whatever ended it. */
 export default async function resume(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const described = verb('resume', 'Continues a session: with a new task, or with the turn that was interrupted.', io)
+  const described = createVerb('resume', 'Continues a session: with a new task, or with the turn that was interrupted.', io)
   const command = withSession(
     withFlags(described.argument('[session]', 'its id; without one --last').argument('[task...]', 'what to do next')),
   )
@@ -29,8 +29,8 @@ export default async function resume(kernel: Kernel, argv: string[], io: Io): Pr
       const id = first?.startsWith('ses_') && !last ? first : undefined
       const words = [id === undefined ? (first ?? []) : [], rest].flat(2)
       const task = words.join(' ') || (flags.goal ?? '')
-      const fault = id === undefined && !last ? sessionFault(first) : flagFault(flags, task)
-      if (fault === undefined) code = await goOn(kernel, id ?? 'last', task, flags, io)
+      const fault = id === undefined && !last ? describeSessionFault(first) : findFlagFault(flags, task)
+      if (fault === undefined) code = await resumeRun(kernel, id ?? 'last', task, flags, io)
       else {
         say(io, 'error', fault)
         code = 2
@@ -39,26 +39,26 @@ export default async function resume(kernel: Kernel, argv: string[], io: Io): Pr
   return runCommand(command, argv, () => code)
 }
 
-function sessionFault(first: string | undefined): string {
-  const name = first === undefined ? undefined : JSON.stringify(oneLine(first))
+function describeSessionFault(first: string | undefined): string {
+  const name = first === undefined ? undefined : JSON.stringify(toOneLine(first))
   const wrong = name === undefined ? '' : `${name} is no id of a session; an id begins with ses_. `
   return `${wrong}Say which session: its id, or --last. \`vtcode sessions list\` shows them.`
 }
 
-function flagFault({ fork, summarize, sessionId, continueTurn }: ResumeFlags, task: string): string | undefined {
+function findFlagFault({ fork, summarize, sessionId, continueTurn }: ResumeFlags, task: string): string | undefined {
   if ((summarize || sessionId !== undefined) && !fork) {
     return `${summarize ? '--summarize' : '--session-id'} belongs to --fork.`
   }
   return task === '' && (!continueTurn || fork) ? 'Say what to do next, or --continue-turn.' : undefined
 }
 
-async function goOn(kernel: Kernel, from: string, task: string, flags: ResumeFlags, io: Io): Promise<number> {
+async function resumeRun(kernel: Kernel, from: string, task: string, flags: ResumeFlags, io: Io): Promise<number> {
   const forked = flags.fork && { fork: flags.summarize ? ('summarized' as const) : ('full_copy' as const) }
-  const there = flags.all ? await kernelOf(kernel, from, io) : kernel
+  const there = flags.all ? await openKernel(kernel, from, io) : kernel
   const fitting = await asStrict(there, from)
   const how = { surface: 'resume', resume: from, ...forked }
   try {
-    const verb = interactive(io) ? 'interactive' : 'exec'
+    const verb = isInteractive(io) ? 'interactive' : 'exec'
     return await work(fitting, task === '' ? undefined : task, flags, io, { verb, ...how })
   } finally {
     for (const one of new Set([there, fitting])) if (one !== kernel) await one.close()
@@ -66,7 +66,7 @@ async function goOn(kernel: Kernel, from: string, task: string, flags: ResumeFla
 }
 
 /** A kernel where a session is at home; where none is known, this one says so. */
-async function kernelOf(kernel: Kernel, session: string, io: Io): Promise<Kernel> {
+async function openKernel(kernel: Kernel, session: string, io: Io): Promise<Kernel> {
   const { homeOfSession } = await import('../agent/cli/index.js')
   const workspace = await homeOfSession(kernel.workspace, session, kernel.inspection.home)
   if (workspace === undefined || workspace === kernel.workspace) return kernel

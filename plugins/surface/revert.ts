@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { openWorkspace, type Io, type Kernel } from '../../core/index.js'
 import { printFailure, type RevertScope } from '../agent/cli/index.js'
-import { documentText, printable, runCommand, say, verb } from '../lib/terminal/index.js'
+import { formatDocument, printable, runCommand, say, createVerb } from '../lib/terminal/index.js'
 
 interface Flags {
   turn: number
@@ -17,7 +17,7 @@ interface Flags {
 /** `vtcode revert`: back to what was before a turn of a session. */
 export default async function revert(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = verb(
+  const command = createVerb(
     'revert',
     'Restores what was before a turn of a session: files, conversation or both. The revert is a turn itself and can be reverted.',
     io,
@@ -54,7 +54,7 @@ async function back(
       ...(force && { force: true }),
     }
     const answer = await revert(workspace, id, wanted, Date.now())
-    if (json) io.stdout.write(documentText(answer))
+    if (json) io.stdout.write(formatDocument(answer))
     else io.stdout.write(answer.reverted.map((path) => `${printable(path)}\n`).join(''))
     if (!json) for (const { path, reason } of answer.skipped) say(io, 'warning', `${path} stays as it is: ${reason}`)
     if (!json && answer.unrevertable.length > 0)

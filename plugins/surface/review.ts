@@ -10,15 +10,15 @@ import {
   workThenAsk,
   type SessionFlags,
 } from '../agent/cli/index.js'
-import { documentText, fitTerminal, oneLine, runCommand, say, verb } from '../lib/terminal/index.js'
-import { lineCount, readDiff, type ChangedFile, type DiffFlags } from './review/diff.js'
+import { formatDocument, formatForStdout, toOneLine, runCommand, say, createVerb } from '../lib/terminal/index.js'
+import { countTextLines, readDiff, type ChangedFile, type DiffFlags } from './review/diff.js'
 import {
   findingsPrompt,
   findingsSchema,
   isAtLeast,
   reviewTask,
   severities,
-  soundFindings,
+  filterFindings,
   type ReviewFinding,
   type Severity,
 } from './review/findings.js'
@@ -28,38 +28,38 @@ interface ReviewFlags extends SessionFlags, DiffFlags {
   json?: true
 }
 /** Of a diff, in bytes: what is beyond it is named and can be read. */
-const most = 96 * 1024
+const MAX_DIFF_BYTES = 96 * 1024
 /** What says whether a file may be read. */
-const reader = 'unified_file/read'
+const READ_SLOT = 'unified_file/read'
 
 /** `vtcode review`: a model looks for faults in a change; nothing is changed. */
 export default async function review(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
   const command = withSession(
-    verb('review', 'Looks for faults in a change of this git repository with a model; reads, and changes nothing.', io),
+    createVerb('review', 'Looks for faults in a change of this git repository with a model; reads, and changes nothing.', io),
   )
     .addOption(
       new Option('--base <ref>', 'since the branch left this commit; default: against HEAD')
-        .argParser(reference)
+        .argParser(parseReference)
         .conflicts(['staged', 'commit']),
     )
     .addOption(new Option('--staged', 'what is staged').conflicts(['commit']))
-    .addOption(new Option('--commit <sha>', 'what this commit did').argParser(reference))
+    .addOption(new Option('--commit <sha>', 'what this commit did').argParser(parseReference))
     .addOption(
       new Option('--fail-on <severity>', 'exit 1 for a finding at least that bad').choices([...severities].reverse()),
     )
     .option('--json', '{ findings, dropped } on stdout')
-    .action(async (flags: ReviewFlags) => void (code = await look(kernel, flags, io)))
+    .action(async (flags: ReviewFlags) => void (code = await runReview(kernel, flags, io)))
   return runCommand(command, argv, () => code)
 }
 
-function reference(text: string): string {
+function parseReference(text: string): string {
   if (text === '' || text.startsWith('-') || text.length > 200)
     throw new InvalidArgumentError('name a commit, a branch or a tag.')
   return text
 }
 
-async function look(kernel: Kernel, flags: ReviewFlags, io: Io): Promise<number> {
+async function runReview(kernel: Kernel, flags: ReviewFlags, io: Io): Promise<number> {
   const { mode } = kernel.settings.policy
   if (mode !== 'plan') {
     say(
@@ -71,11 +71,11 @@ async function look(kernel: Kernel, flags: ReviewFlags, io: Io): Promise<number>
   }
   const diff = await readDiff(kernel.workspace, flags)
   if ('refused' in diff) {
-    const reason = oneLine(diff.refused).replace(/\.+$/, '')
+    const reason = toOneLine(diff.refused).replace(/\.+$/, '')
     say(
       io,
       'error',
-      `VT_REVIEW_NO_DIFF: git shows no diff of ${oneLine(kernel.workspace)}: ${reason}.\n  Name a commit that exists with --base or --commit, in a folder of a git repository.`,
+      `VT_REVIEW_NO_DIFF: git shows no diff of ${toOneLine(kernel.workspace)}: ${reason}.\n  Name a commit that exists with --base or --commit, in a folder of a git repository.`,
     )
     return 1
   }
@@ -90,8 +90,8 @@ async function look(kernel: Kernel, flags: ReviewFlags, io: Io): Promise<number>
     const files: ChangedFile[] = []
     for (const file of diff.files) {
       // What the model may not read, it does not get here either.
-      if ((await kernel.explain(reader, { path: file.path }, { mode })).verdict === 'run')
-        files.push({ ...file, lines: () => linesOf(file, workspace) })
+      if ((await kernel.explain(READ_SLOT, { path: file.path }, { mode })).verdict === 'run')
+        files.push({ ...file, lines: () => countFileLines(file, workspace) })
     }
     const unread = diff.files.length - files.length
     if (unread > 0)
@@ -101,20 +101,20 @@ async function look(kernel: Kernel, flags: ReviewFlags, io: Io): Promise<number>
         `${unread} changed ${unread === 1 ? 'file' : 'files'} may not be read, and ${unread === 1 ? 'is' : 'are'} not reviewed.`,
       )
     return files.length === 0
-      ? told(io, flags, { findings: [], dropped: 0 }, 'There is nothing to review.')
-      : await asked(kernel, files, flags, io)
+      ? printFindings(io, flags, { findings: [], dropped: 0 }, 'There is nothing to review.')
+      : await askModel(kernel, files, flags, io)
   } finally {
     workspace.close()
   }
 }
 
 /** Where git has the file of a commit or of the index, git counts; else it is the file in the workspace. */
-async function linesOf(file: ChangedFile, workspace: Workspace): Promise<number> {
+async function countFileLines(file: ChangedFile, workspace: Workspace): Promise<number> {
   const lines = await file.lines()
-  return Number.isNaN(lines) ? lineCount(await workspace.text(file.path).catch(() => '')) : lines
+  return Number.isNaN(lines) ? countTextLines(await workspace.text(file.path).catch(() => '')) : lines
 }
 
-async function asked(kernel: Kernel, files: readonly ChangedFile[], flags: ReviewFlags, io: Io): Promise<number> {
+async function askModel(kernel: Kernel, files: readonly ChangedFile[], flags: ReviewFlags, io: Io): Promise<number> {
   const quiet = (flags.json ?? false) || (io.quiet ?? false)
   const options = {
     surface: 'review',
@@ -133,7 +133,7 @@ async function asked(kernel: Kernel, files: readonly ChangedFile[], flags: Revie
     io,
     { verb: 'exec', ...definedOnly({ asked: flags.context }) },
     options,
-    { task: taskOf(files), data },
+    { task: buildTask(files), data },
     async (outcome, reply) => {
       io.stderr.write(notAppliedLines(outcome))
       // A change that was refused on the way takes nothing from what was found.
@@ -148,22 +148,22 @@ async function asked(kernel: Kernel, files: readonly ChangedFile[], flags: Revie
         )
         return 1
       }
-      const sound = await soundFindings(reply['findings'] as unknown as ReviewFinding[], files)
-      return told(io, flags, sound, sound.findings.length === 0 ? 'No fault was found.' : '')
+      const sound = await filterFindings(reply['findings'] as unknown as ReviewFinding[], files)
+      return printFindings(io, flags, sound, sound.findings.length === 0 ? 'No fault was found.' : '')
     },
   )
 }
 
-function told(
+function printFindings(
   io: Io,
   { json, failOn }: ReviewFlags,
   sound: { findings: ReviewFinding[]; dropped: number },
   nothing: string,
 ): number {
   const { findings, dropped } = sound
-  if (json) io.stdout.write(documentText(sound))
+  if (json) io.stdout.write(formatDocument(sound))
   else if (findings.length === 0) io.stdout.write(`${nothing}\n`)
-  else io.stdout.write(fitTerminal(io, `${findings.map(shown).join('\n\n')}\n`))
+  else io.stdout.write(formatForStdout(io, `${findings.map(formatFinding).join('\n\n')}\n`))
   if (dropped > 0)
     say(
       io,
@@ -173,17 +173,17 @@ function told(
   return failOn !== undefined && isAtLeast(findings, failOn) ? 1 : 0
 }
 
-function shown({ path, line_number, severity, title, detail, suggestion }: ReviewFinding): string {
+function formatFinding({ path, line_number, severity, title, detail, suggestion }: ReviewFinding): string {
   const below = [detail, ...(suggestion === undefined ? [] : [`Suggestion: ${suggestion}`])].join('\n')
   return [
-    `${severity}: ${oneLine(path)}:${line_number}: ${oneLine(title)}`,
+    `${severity}: ${toOneLine(path)}:${line_number}: ${toOneLine(title)}`,
     ...below.split('\n').map((line) => `  ${line}`),
   ].join('\n')
 }
 
 /** What the model reads first: the patches while they fit, the names of the rest. */
-function taskOf(files: readonly ChangedFile[]): string {
-  let left = most
+function buildTask(files: readonly ChangedFile[]): string {
+  let left = MAX_DIFF_BYTES
   const [patches, named]: [string[], string[]] = [[], []]
   for (const { path, patch } of files) {
     const size = Buffer.byteLength(patch)
@@ -194,6 +194,6 @@ function taskOf(files: readonly ChangedFile[]): string {
   const rest =
     named.length === 0
       ? ''
-      : `\n\n${block('changed', named.map(oneLine).join('\n'))}\nThese changed too; their diff is too long to stand here. Read them.`
+      : `\n\n${block('changed', named.map(toOneLine).join('\n'))}\nThese changed too; their diff is too long to stand here. Read them.`
   return redactText(`${reviewTask}\n\n${block('diff', patches.join(''))}${rest}`)
 }

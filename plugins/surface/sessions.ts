@@ -1,14 +1,14 @@
 import { openWorkspace, type Io, type Kernel, type Workspace } from '../../core/index.js'
 import type { SessionManifest } from '../agent/cli/index.js'
 import {
-  ago,
-  asDocument,
-  columns,
-  documentText,
-  oneLine,
+  formatAge,
+  shouldPrintJson,
+  formatColumns,
+  formatDocument,
+  toOneLine,
   runCommand,
   say,
-  verb,
+  createVerb,
   type OutputForm,
 } from '../lib/terminal/index.js'
 
@@ -26,13 +26,13 @@ interface SessionCommand {
 /** `vtcode sessions`: the conversations of this workspace. */
 export default async function sessions(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   const here: SessionCommand = { kernel, io, sessions: await import('../agent/cli/index.js'), code: 0 }
-  const command = verb(
+  const command = createVerb(
     'sessions',
     'Lists the sessions of this workspace; shows, names, flags, fixes and deletes them. At a terminal as text, into a pipe as JSON; --json and --text choose.',
     io,
   )
-  const marked = (id: string, mark: object) =>
-    holding(here, id, async (store) =>
+  const updateManifest = (id: string, mark: object) =>
+    withStore(here, id, async (store) =>
       store.write(
         'manifest.json',
         JSON.stringify({ ...(JSON.parse((await store.read('manifest.json')) ?? '{}') as object), ...mark }),
@@ -43,30 +43,30 @@ export default async function sessions(kernel: Kernel, argv: string[], io: Io): 
     .option('--json')
     .option('--text')
     .option('--all', 'those of other workspaces too')
-  listing.action((how: OutputForm & { all?: true }) => list(here, how))
+  listing.action((how: OutputForm & { all?: true }) => listAll(here, how))
   command
     .command('show <id>')
     .option('--json')
     .option('--text')
     .option('--certificate', 'what proved its work, for `vtcode verify`')
     .action((id: string, { certificate, ...form }: OutputForm & { certificate?: true }) =>
-      certificate ? certify(here, id) : show(here, id, form),
+      certificate ? printCertificate(here, id) : showSession(here, id, form),
     )
   command
     .command('rename <id> <title...>')
-    .action((id: string, title: string[]) => marked(id, { title: title.join(' ').slice(0, 160) }))
+    .action((id: string, title: string[]) => updateManifest(id, { title: title.join(' ').slice(0, 160) }))
   command
     .command('flag <id>')
     .addArgument(command.createArgument('<flag>').choices(['no-export']))
-    .action((id: string) => marked(id, { no_export: true }))
+    .action((id: string) => updateManifest(id, { no_export: true }))
   command
     .command('repair <id>')
     .option('--json')
     .option('--text')
     .action((id: string, form: OutputForm) =>
-      holding(here, id, async (store) => {
+      withStore(here, id, async (store) => {
         const cut = await here.sessions.repair(store)
-        if (asDocument(io, form)) io.stdout.write(documentText({ session_id: id, damaged_lines: cut }))
+        if (shouldPrintJson(io, form)) io.stdout.write(formatDocument({ session_id: id, damaged_lines: cut }))
         else
           io.stdout.write(
             cut === 0 ? 'The journal is whole.\n' : `${cut} damaged lines were moved to messages.bad.jsonl.\n`,
@@ -76,25 +76,25 @@ export default async function sessions(kernel: Kernel, argv: string[], io: Io): 
   command
     .command('adopt <id>')
     .description('takes over a session that came with the workspace: from then on it is one of yours')
-    .action((id: string) => adopt(here, id))
+    .action((id: string) => adoptSession(here, id))
   command
     .command('delete <id>')
-    .action((id: string) => inWorkspace(here, (workspace) => here.sessions.removeSession(workspace, id)))
+    .action((id: string) => withWorkspace(here, (workspace) => here.sessions.removeSession(workspace, id)))
   command
     .command('gc')
     .description('deletes what is beyond the bounds of `sessions` in the settings')
     .option('--json')
     .option('--text')
     .action((form: OutputForm) =>
-      inWorkspace(here, async (workspace) => {
+      withWorkspace(here, async (workspace) => {
         const gone = await here.sessions.tidy(workspace, here.sessions.agentSettings(kernel), { now: Date.now() })
-        io.stdout.write(asDocument(io, form) ? documentText({ deleted: gone }) : gone.map((id) => `${id}\n`).join(''))
+        io.stdout.write(shouldPrintJson(io, form) ? formatDocument({ deleted: gone }) : gone.map((id) => `${id}\n`).join(''))
       }),
     )
   return runCommand(command, argv, () => here.code)
 }
 
-async function inWorkspace(here: SessionCommand, what: (workspace: Workspace) => Promise<void>): Promise<void> {
+async function withWorkspace(here: SessionCommand, what: (workspace: Workspace) => Promise<void>): Promise<void> {
   const workspace = openWorkspace(here.kernel.workspace, here.kernel.inspection)
   try {
     await what(workspace)
@@ -106,8 +106,8 @@ async function inWorkspace(here: SessionCommand, what: (workspace: Workspace) =>
 }
 
 /** Holds the session while it is changed, so that nobody else uses it. */
-const holding = (here: SessionCommand, id: string, what: (store: Store) => Promise<void>): Promise<void> =>
-  inWorkspace(here, async (workspace) => {
+const withStore = (here: SessionCommand, id: string, what: (store: Store) => Promise<void>): Promise<void> =>
+  withWorkspace(here, async (workspace) => {
     const store = await here.sessions.openStore(workspace, id, { must_exist: true })
     try {
       await what(store)
@@ -116,8 +116,8 @@ const holding = (here: SessionCommand, id: string, what: (store: Store) => Promi
     }
   })
 
-const list = (here: SessionCommand, { all, ...form }: OutputForm & { all?: true }): Promise<void> =>
-  inWorkspace(here, async (workspace) => {
+const listAll = (here: SessionCommand, { all, ...form }: OutputForm & { all?: true }): Promise<void> =>
+  withWorkspace(here, async (workspace) => {
     const { kernel, sessions, io } = here
     const found = all
       ? await sessions.allSessions(workspace.root, kernel.inspection.home)
@@ -126,18 +126,18 @@ const list = (here: SessionCommand, { all, ...form }: OutputForm & { all?: true 
     const row = (one: SessionManifest) =>
       [
         one.session_id,
-        ago(one.updated_at, Date.now()),
-        endOf(one),
+        formatAge(one.updated_at, Date.now()),
+        describeStatus(one),
         turns(one),
         ...(all ? [one.workspace] : []),
         one.title ?? one.first_prompt,
-      ].map(oneLine)
-    if (asDocument(io, form)) io.stdout.write(documentText(found))
-    else io.stdout.write(found.length === 0 ? 'There are no sessions.\n' : columns(found.map(row)))
+      ].map(toOneLine)
+    if (shouldPrintJson(io, form)) io.stdout.write(formatDocument(found))
+    else io.stdout.write(found.length === 0 ? 'There are no sessions.\n' : formatColumns(found.map(row)))
   })
 
 /** How the last run of a session ended, for a person. */
-const endOf = ({ status, outcome }: SessionManifest): string =>
+const describeStatus = ({ status, outcome }: SessionManifest): string =>
   status === 'active' || status === 'interrupted'
     ? status
     : outcome === 'success'
@@ -145,21 +145,21 @@ const endOf = ({ status, outcome }: SessionManifest): string =>
       : (outcome ?? status).replaceAll('_', ' ')
 
 /** The details of a session as a person reads them. */
-const shownOf = (one: SessionManifest): object => {
+const formatDetails = (one: SessionManifest): object => {
   const { v: _, outcome: __, created_at, updated_at, total_cost_usd, status: ___, ...rest } = one
   const cost = total_cost_usd === null ? 'not known' : `${total_cost_usd.toFixed(4)} USD`
   return {
     ...rest,
-    status: endOf(one),
-    created: `${ago(created_at, Date.now())} (${created_at})`,
-    updated: `${ago(updated_at, Date.now())} (${updated_at})`,
+    status: describeStatus(one),
+    created: `${formatAge(created_at, Date.now())} (${created_at})`,
+    updated: `${formatAge(updated_at, Date.now())} (${updated_at})`,
     cost,
   }
 }
 
 /** The consent to a session that somebody else wrote: named by its id, and shown with what it holds. */
-const adopt = (here: SessionCommand, id: string): Promise<void> =>
-  inWorkspace(here, async (workspace) => {
+const adoptSession = (here: SessionCommand, id: string): Promise<void> =>
+  withWorkspace(here, async (workspace) => {
     const { sessions, io } = here
     const one = (await sessions.listSessions(workspace)).find(({ session_id }) => session_id === id)
     if (!one) return sessions.findSession(workspace, id)
@@ -168,28 +168,28 @@ const adopt = (here: SessionCommand, id: string): Promise<void> =>
     await sessions.noteSession(id, workspace)
     await sessions.findSession(workspace, id)
     io.stdout.write(
-      `${oneLine(`${id} is one of your sessions now; it begins with: ${one.title ?? one.first_prompt}`)}\n`,
+      `${toOneLine(`${id} is one of your sessions now; it begins with: ${one.title ?? one.first_prompt}`)}\n`,
     )
   })
 
-const certify = (here: SessionCommand, id: string): Promise<void> =>
-  inWorkspace(here, async (workspace) => {
+const printCertificate = (here: SessionCommand, id: string): Promise<void> =>
+  withWorkspace(here, async (workspace) => {
     const { text, different } = await here.sessions.certificateOfSession(workspace, id)
     here.io.stdout.write(`${text}\n`)
     // What the commands proved is not what lies there now.
-    for (const one of different) say(here.io, 'warning', `Different since the commands ran: ${oneLine(one)}`)
+    for (const one of different) say(here.io, 'warning', `Different since the commands ran: ${toOneLine(one)}`)
   })
 
-const show = (here: SessionCommand, id: string, form: OutputForm): Promise<void> =>
-  inWorkspace(here, async (workspace) => {
+const showSession = (here: SessionCommand, id: string, form: OutputForm): Promise<void> =>
+  withWorkspace(here, async (workspace) => {
     const one = (await here.sessions.listSessions(workspace)).find(({ session_id }) => session_id === id)
     if (!one) await here.sessions.findSession(workspace, id)
     const { io } = here
-    if (asDocument(io, form)) io.stdout.write(documentText(one ?? {}))
+    if (shouldPrintJson(io, form)) io.stdout.write(formatDocument(one ?? {}))
     else if (one)
       io.stdout.write(
-        columns(
-          Object.entries(shownOf(one)).map(([name, value]) => [name.replaceAll('_', ' '), oneLine(String(value))]),
+        formatColumns(
+          Object.entries(formatDetails(one)).map(([name, value]) => [name.replaceAll('_', ' '), toOneLine(String(value))]),
         ),
       )
   })

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { findProgram, inside, searchPath } from '../../core/system/index.js'
 import { programFile, type Io, type Kernel } from '../../core/index.js'
 import { difference, ownText, requireWithin, writeDraft, type FileDraft } from '../lib/own_files/index.js'
-import { columns, confirmed, documentText, interactive, oneLine, runCommand, say, verb } from '../lib/terminal/index.js'
+import { formatColumns, confirm, formatDocument, isInteractive, toOneLine, runCommand, say, createVerb } from '../lib/terminal/index.js'
 import { clients, type EditorClient } from './setup/clients.js'
 import { edit } from './setup/edit.js'
 import { missingFolders, noteFolders, removeFolders } from './setup/folders.js'
@@ -12,7 +12,7 @@ import { missingFolders, noteFolders, removeFolders } from './setup/folders.js'
 /** `vtcode setup <client>`: tells an MCP client of us, showing first what would change. */
 export default async function setup(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = verb('setup', 'Enters the MCP server into the settings of a client, or takes it out again.', io)
+  const command = createVerb('setup', 'Enters the MCP server into the settings of a client, or takes it out again.', io)
     .argument('[client]', Object.keys(clients).join(', '))
     .option('--yes', 'write without asking')
     .option('--undo', 'take our entry out again')
@@ -47,13 +47,13 @@ async function list(kernel: Kernel, json: boolean, io: Io): Promise<void> {
       }
     }),
   )
-  if (json) return void io.stdout.write(documentText(rows))
+  if (json) return void io.stdout.write(formatDocument(rows))
   io.stdout.write(
-    columns(
+    formatColumns(
       rows.map(({ client, found, set_up, file }) => [
         client,
         set_up ? 'set up' : found ? 'found' : 'not found',
-        oneLine(file),
+        toOneLine(file),
       ]),
     ),
   )
@@ -88,17 +88,17 @@ async function change(
     const before = ownText(file)
     draft = { file, before, after: await edit(before, client, entry) }
   } catch (error) {
-    say(io, 'error', `${oneLine(file)} is not changed: ${reasonOf(error)}.${adviceFor(client, entry)}`)
+    say(io, 'error', `${toOneLine(file)} is not changed: ${reasonOf(error)}.${adviceFor(client, entry)}`)
     return 1
   }
   if (draft.after === draft.before) {
-    io.stdout.write(`${oneLine(file)} is as it should be.\n`)
+    io.stdout.write(`${toOneLine(file)} is as it should be.\n`)
     return 0
   }
   io.stdout.write(difference(draft, io))
-  if (!yes && !(interactive(io) && (await confirmed(io, 'Write it?')))) {
-    if (!interactive(io)) say(io, 'info', 'Nothing was written; --yes writes.')
-    return interactive(io) ? 1 : 0
+  if (!yes && !(isInteractive(io) && (await confirm(io, 'Write it?')))) {
+    if (!isInteractive(io)) say(io, 'info', 'Nothing was written; --yes writes.')
+    return isInteractive(io) ? 1 : 0
   }
   try {
     const missing = missingFolders(file)
@@ -106,7 +106,7 @@ async function change(
     if (draft.after === undefined) removeFolders(kernel.inspection.home, file)
     else noteFolders(kernel.inspection.home, missing)
   } catch (error) {
-    say(io, 'error', `${oneLine(file)} cannot be written: ${(error as Error).message}. Nothing was changed.`)
+    say(io, 'error', `${toOneLine(file)} cannot be written: ${(error as Error).message}. Nothing was changed.`)
     return 1
   }
   io.stdout.write(undo ? 'Taken out.\n' : `Written. \`vtcode setup ${name} --undo\` takes it out again.\n`)

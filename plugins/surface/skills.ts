@@ -1,7 +1,7 @@
 import { isAbsolute, join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Io, Kernel, Skill } from '../../core/index.js'
-import { asDocument, columns, documentText, oneLine, paint, say } from '../lib/terminal/index.js'
+import { shouldPrintJson, formatColumns, formatDocument, toOneLine, createPaint, say } from '../lib/terminal/index.js'
 import { checkSkills, prompt } from './skills/check.js'
 import { create } from './skills/create.js'
 
@@ -55,7 +55,7 @@ export default async function skills(kernel: Kernel, argv: string[], io: Io): Pr
   }
   const [verb = 'list', ...rest] = words
   const { all = false, lenient = false } = flags
-  const json = asDocument(io, flags)
+  const json = shouldPrintJson(io, flags)
   if (verb === 'list' && rest.length === 0) return list(kernel, { all, json }, io)
   if ((verb === 'show' || verb === 'info') && rest.length === 1) return show(kernel, rest[0]!, json, io)
   if (verb === 'validate' && rest.length > 0) return checkSkills(rest, { lenient, json }, io)
@@ -66,7 +66,7 @@ export default async function skills(kernel: Kernel, argv: string[], io: Io): Pr
   }
   const takes = { list: 'no word', show: 'one name', validate: 'folders', create: 'one name', prompt: 'folders' }
   if (!Object.hasOwn(takes, verb))
-    return wrong(io, `Unknown sub-command '${oneLine(verb)}'; known: ${Object.keys(takes).join(', ')}.`)
+    return wrong(io, `Unknown sub-command '${toOneLine(verb)}'; known: ${Object.keys(takes).join(', ')}.`)
   return wrong(io, `'vtcode skills ${verb}' takes ${takes[verb as keyof typeof takes]} besides its flags.`)
 }
 
@@ -79,19 +79,19 @@ function list(kernel: Kernel, { all, json }: { all: boolean; json: boolean }, io
   const { all: found, skipped, diagnostics } = kernel.inspection.skills()
   const shown = all ? found : found.filter(({ state }) => state === 'active' || state === 'shadowed')
   if (json) {
-    io.stdout.write(documentText({ skills: shown, ...(all && { skipped, diagnostics }) }))
+    io.stdout.write(formatDocument({ skills: shown, ...(all && { skipped, diagnostics }) }))
     return 0
   }
-  const { bold } = paint(io.stdout, io.env)
+  const { bold } = createPaint(io.stdout, io.env)
   const rows = shown.map((skill) => [
     skill.name,
     skill.id,
     skill.state,
     place(skill, kernel),
-    oneLine(skill.reason ?? skill.description),
+    toOneLine(skill.reason ?? skill.description),
   ])
-  const bad = all ? skipped.map(({ path, reason }) => ['–', '–', 'invalid', path, oneLine(reason)]) : []
-  const [head, ...lines] = columns([
+  const bad = all ? skipped.map(({ path, reason }) => ['–', '–', 'invalid', path, toOneLine(reason)]) : []
+  const [head, ...lines] = formatColumns([
     ['name', 'qualified', 'state', 'place', 'reason or description'],
     ...rows,
     ...bad,
@@ -119,7 +119,7 @@ function show(kernel: Kernel, name: string, json: boolean, io: Io): number {
     files.some((file) => file === skill.file || file.startsWith(`${skill.file}:`)),
   )
   if (json) {
-    io.stdout.write(documentText({ ...skill, diagnostics: remarks }))
+    io.stdout.write(formatDocument({ ...skill, diagnostics: remarks }))
     return 0
   }
   const rows: (string | false | undefined)[][] = [
@@ -137,11 +137,11 @@ function show(kernel: Kernel, name: string, json: boolean, io: Io): number {
     ...Object.entries(skill.metadata).map(([key, value]) => [`metadata.${key}`, value]),
     ...remarks.map(({ message, files }) => ['remark', `${files[0]}: ${message}`]),
   ]
-  io.stdout.write(columns(rows.filter(([, value]) => value).map((row) => row.map((cell) => oneLine(String(cell))))))
+  io.stdout.write(formatColumns(rows.filter(([, value]) => value).map((row) => row.map((cell) => toOneLine(String(cell))))))
   return 0
 }
 
 function place({ folder }: Skill, { workspace }: Kernel): string {
   const way = relative(workspace, folder)
-  return oneLine(way.startsWith('..') || isAbsolute(way) ? folder : way)
+  return toOneLine(way.startsWith('..') || isAbsolute(way) ? folder : way)
 }

@@ -2,17 +2,17 @@ import { nearest } from '../../core/text/index.js'
 import type { Io, Kernel, SlotInfo } from '../../core/index.js'
 import { plainly } from '../../core/input/index.js'
 import {
-  asDocument,
-  columns,
+  shouldPrintJson,
+  formatColumns,
   cutLine,
-  documentText,
-  helpWidth,
-  oneLine,
-  paint,
+  formatDocument,
+  HELP_WIDTH,
+  toOneLine,
+  createPaint,
   runCommand,
   say,
-  slotHelp,
-  verb,
+  renderSlotHelp,
+  createVerb,
   type OutputForm,
 } from '../lib/terminal/index.js'
 
@@ -23,7 +23,7 @@ interface Form extends OutputForm {
 /** `vtcode tools`: what can be called. */
 export default async function tools(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = verb('tools', 'Lists the tools with their actions, what each may do, and what it is for.', io)
+  const command = createVerb('tools', 'Lists the tools with their actions, what each may do, and what it is for.', io)
     .argument('[tool...]', 'these tools only; one action is tool/action')
     .option('--long', 'the whole of each description')
     .option('--json', 'one JSON document, which is what a pipe gets')
@@ -40,16 +40,16 @@ function list(kernel: Kernel, names: string[], { long = false, ...form }: Form, 
     say(
       io,
       'error',
-      `Tool not found: ${oneLine(wrong)}${like === undefined ? '' : ` (did you mean ${like}?)`}; known: ${known.filter((name) => !name.includes('/')).join(', ')}.`,
+      `Tool not found: ${toOneLine(wrong)}${like === undefined ? '' : ` (did you mean ${like}?)`}; known: ${known.filter((name) => !name.includes('/')).join(', ')}.`,
     )
     return 2
   }
   const slots = kernel
     .list()
     .filter(({ tool, slot }) => names.length === 0 || names.includes(tool) || names.includes(slot))
-  if (asDocument(io, { ...(long && { text: true }), ...form }))
-    io.stdout.write(documentText({ tools: slots.map(readable) }))
-  else io.stdout.write(slots.length === 1 && names.length === 1 ? slotHelp(slots[0]!, long) : render(slots, long, io))
+  if (shouldPrintJson(io, { ...(long && { text: true }), ...form }))
+    io.stdout.write(formatDocument({ tools: slots.map(readable) }))
+  else io.stdout.write(slots.length === 1 && names.length === 1 ? renderSlotHelp(slots[0]!, long) : render(slots, long, io))
   return 0
 }
 
@@ -63,14 +63,14 @@ function readable(slot: SlotInfo): SlotInfo {
 }
 
 function render(slots: SlotInfo[], long: boolean, io: Io): string {
-  const { bold } = paint(io.stdout, io.env)
+  const { bold } = createPaint(io.stdout, io.env)
   const rows = (actions: SlotInfo[]): string =>
-    columns(actions.map(line)).replace(/.+/g, (row) => (long ? row : cutLine(row, helpWidth)))
+    formatColumns(actions.map(line)).replace(/.+/g, (row) => (long ? row : cutLine(row, HELP_WIDTH)))
   return [...group(slots)].map(([tool, actions]) => `${bold(tool)}\n${rows(actions)}`).join('\n')
 }
 
 function line({ action, effects, description }: SlotInfo): string[] {
-  return [`  ${action ?? '·'}`, effects.join(', ') || 'none', oneLine(plainly(description))]
+  return [`  ${action ?? '·'}`, effects.join(', ') || 'none', toOneLine(plainly(description))]
 }
 
 function group(slots: SlotInfo[]): Map<string, SlotInfo[]> {

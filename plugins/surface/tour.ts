@@ -1,8 +1,8 @@
 import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, extname, join } from 'node:path'
 import { createKernel, version, type Io, type JsonObject, type Kernel, type Result } from '../../core/index.js'
-import { oneLine, paint, printable, runCommand, verb, type Paint } from '../lib/terminal/index.js'
-import { tempFolder } from '../lib/base/index.js'
+import { toOneLine, createPaint, printable, runCommand, createVerb, type Paint } from '../lib/terminal/index.js'
+import { createTempFolder } from '../lib/base/index.js'
 
 const LINES = 9
 const WIDTH = 110
@@ -21,7 +21,7 @@ const module = `export default async ({ input }) => ({
 /** `vtcode tour`: real calls over the current folder, for someone who sees the program for the first time. */
 export default async function tour(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = verb(
+  const command = createVerb(
     'tour',
     'Shows the program at work in this folder, by real calls; nothing of it is changed.',
     io,
@@ -49,13 +49,13 @@ console.log(new Greeter().greet(process.argv[2] ?? 'world'))
 
 /** The tour over a small project of its own, where the folder holds no code that could be shown. */
 async function onSample({ workspace }: Kernel, io: Io): Promise<number> {
-  const folder = realpathSync(tempFolder('tour'))
+  const folder = realpathSync(createTempFolder('tour'))
   try {
     mkdirSync(join(folder, 'src'))
     writeFileSync(join(folder, 'README.md'), '# Greeter\n\nGreets people.\n')
     writeFileSync(join(folder, 'src/greeter.js'), greeter)
     writeFileSync(join(folder, 'src/hello.js'), main)
-    io.stdout.write(`${oneLine(workspace)} holds no code to show, so this is a small project of the tour.\n\n`)
+    io.stdout.write(`${toOneLine(workspace)} holds no code to show, so this is a small project of the tour.\n\n`)
     const kernel = await createKernel({ workspace: folder, surface: 'tour' })
     try {
       return await guided(kernel, 'src/greeter.js', io)
@@ -68,13 +68,13 @@ async function onSample({ workspace }: Kernel, io: Io): Promise<number> {
 }
 
 async function guided(kernel: Kernel, file: string, io: Io): Promise<number> {
-  const look = paint(io.stdout, io.env)
+  const look = createPaint(io.stdout, io.env)
   const guide = new Guide(kernel, io, look)
   const way = look.cyan('resolve → check → pre-policy → execute → post-compaction → result')
   const program = look.bold(`vtcode ${version}`)
   guide.say(
     `${program}, a runtime for coding-agent tools. Every answer below comes from a real call over\n` +
-      `${oneLine(kernel.workspace)}, and each went this way:\n\n  ${way}`,
+      `${toOneLine(kernel.workspace)}, and each went this way:\n\n  ${way}`,
   )
 
   guide.title('What is here?')
@@ -131,7 +131,7 @@ class Guide {
   }
 
   title(text: string): void {
-    this.say(`\n${this.#look.bold(`${++this.#step}  ${oneLine(text)}`)}`)
+    this.say(`\n${this.#look.bold(`${++this.#step}  ${toOneLine(text)}`)}`)
   }
 
   file(name: string, text: string): void {
@@ -192,7 +192,7 @@ async function choose(kernel: Kernel): Promise<string | undefined> {
 
 /** A second kernel over the same folder, with a plugin in a temporary one. */
 async function swap(guide: Guide, input: JsonObject): Promise<void> {
-  const folder = tempFolder('tour')
+  const folder = createTempFolder('tour')
   try {
     writeFileSync(join(folder, 'shouting_grep.yaml'), manifest)
     writeFileSync(join(folder, 'shouting_grep.mjs'), module)

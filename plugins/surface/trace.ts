@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url'
 import { InvalidArgumentError, Option } from 'commander'
 import { openWorkspace, type Io, type Kernel, type Workspace } from '../../core/index.js'
 import { openInBrowser } from '../lib/net/index.js'
-import { oneLine, runCommand, say, verb } from '../lib/terminal/index.js'
+import { toOneLine, runCommand, say, createVerb } from '../lib/terminal/index.js'
 
 type Agent = typeof import('../agent/cli/index.js')
 interface TraceFlags {
@@ -19,7 +19,7 @@ interface TraceFlags {
 /** `vtcode trace`: what happened in a session, as one page without a request, or as text. */
 export default async function trace(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = verb(
+  const command = createVerb(
     'trace',
     'Shows what happened in a session: one HTML page that asks for nothing, or an outline.',
     io,
@@ -34,19 +34,19 @@ export default async function trace(kernel: Kernel, argv: string[], io: Io): Pro
       new Option('--format <format>', 'html is a page, text is printed').choices(['html', 'text']).default('html'),
     )
     .option('--full', 'texts of calls whole, not only their first 64 KiB')
-    .option('--turn <n>', 'only this turn', turnNumber)
+    .option('--turn <n>', 'only this turn', parseTurn)
     .option('--open', 'open the page in the browser')
     .option('--compare <session>', 'a second session beside it, at the first call that differs')
-    .action(async (named: string | undefined, flags: TraceFlags) => void (code = await show(kernel, io, named, flags)))
+    .action(async (named: string | undefined, flags: TraceFlags) => void (code = await showTrace(kernel, io, named, flags)))
   return runCommand(command, argv, () => code)
 }
 
-function turnNumber(text: string): number {
+function parseTurn(text: string): number {
   if (!/^\d{1,7}$/.test(text)) throw new InvalidArgumentError('a turn is a number from 1.')
   return Number(text)
 }
 
-async function show(
+async function showTrace(
   kernel: Kernel,
   io: Io,
   named: string | undefined,
@@ -56,12 +56,12 @@ async function show(
   const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
     const id = await agent.sessionMeant(workspace, named)
-    const run = await runNamed(agent, workspace, id, io)
+    const run = await readRun(agent, workspace, id, io)
     if (format === 'text') {
-      await agent.printPieces(io, pieces(agent.outlineOf(run, { full: full ?? false })))
+      await agent.printPieces(io, toPieces(agent.outlineOf(run, { full: full ?? false })))
       return 0
     }
-    const other = compare === undefined ? undefined : await runNamed(agent, workspace, compare, io)
+    const other = compare === undefined ? undefined : await readRun(agent, workspace, compare, io)
     const path = out ?? `trace-${run.head.session_id.replace(/[^\w-]/g, '_') || 'log'}.html`
     await agent.writePieces(
       workspace,
@@ -72,7 +72,7 @@ async function show(
         ...(other && { compare: other }),
       }),
     )
-    io.stdout.write(`${oneLine(path)}\n`)
+    io.stdout.write(`${toOneLine(path)}\n`)
     const file = pathToFileURL(join(kernel.workspace, workspace.normalize(path)))
     if (open && !openInBrowser(file.href, { env: io.env, workspace: kernel.workspace }))
       say(io, 'info', 'No browser was found; open the file yourself.')
@@ -85,7 +85,7 @@ async function show(
 }
 
 // What has a dot or a slash is a path: no id has.
-async function runNamed(agent: Agent, workspace: Workspace, name: string, io: Io): ReturnType<Agent['reduceLog']> {
+async function readRun(agent: Agent, workspace: Workspace, name: string, io: Io): ReturnType<Agent['reduceLog']> {
   const isPath = /[./]/.test(name) || (!name.startsWith('ses_') && (await workspace.stat(name)) !== undefined)
   const { events, faults } = await (isPath
     ? agent.recordsInFile(workspace, name)
@@ -95,6 +95,6 @@ async function runNamed(agent: Agent, workspace: Workspace, name: string, io: Io
   return run
 }
 
-async function* pieces(text: string): AsyncGenerator<string> {
+async function* toPieces(text: string): AsyncGenerator<string> {
   yield text
 }

@@ -6,15 +6,15 @@ import { openTrust, consentItems, VtError, type Io, type Kernel, type Trust } fr
 import { digestOf, fileHash, type TrustItem } from '../../core/trust/index.js'
 import { auditLog } from '../lib/state/index.js'
 import {
-  confirmed,
-  documentText,
-  interactive,
-  oneLine,
-  paint,
+  confirm,
+  formatDocument,
+  isInteractive,
+  toOneLine,
+  createPaint,
   printable,
   runCommand,
   say,
-  verb,
+  createVerb,
 } from '../lib/terminal/index.js'
 import { askServers } from './trust/servers.js'
 
@@ -39,7 +39,7 @@ export default async function trust(kernel: Kernel, argv: string[], io: Io): Pro
   const waiting = items.filter((item) => !store.isTrusted(item))
   const consent = { workspace, io, store, items, waiting }
 
-  const command = verb('trust', 'Shows what the workspace wants to run and has not been agreed to, and asks.', io)
+  const command = createVerb('trust', 'Shows what the workspace wants to run and has not been agreed to, and asks.', io)
     .option('--digest <digest>', 'agree to all items, if their digest is this one; `list` prints it')
     .action(
       async ({ digest }: { digest?: string }) =>
@@ -105,16 +105,16 @@ async function ask({ workspace, io, store, items, waiting }: Consent): Promise<n
       say(
         io,
         'error',
-        `${oneLine(relative(workspace, shown.stale))} changed while it was shown, so nothing of this was agreed to; look at it again.`,
+        `${toOneLine(relative(workspace, shown.stale))} changed while it was shown, so nothing of this was agreed to; look at it again.`,
       )
       continue
     }
-    if (!interactive(io)) continue
-    if (await confirmed(io, question(item))) store.add([item])
+    if (!isInteractive(io)) continue
+    if (await confirm(io, question(item))) store.add([item])
     if (io.signal.aborted) return 1
   }
   const left = waiting.filter((item) => !store.isTrusted(item)).length
-  if (!interactive(io))
+  if (!isInteractive(io))
     say(
       io,
       'error',
@@ -126,10 +126,10 @@ async function ask({ workspace, io, store, items, waiting }: Consent): Promise<n
 const setting = ({ id }: TrustItem): string | undefined => /#(custom_providers|agent\.model)$/.exec(id)?.[1]
 const question = (item: TrustItem): string => {
   if (setting(item) === 'custom_providers') return 'May your prompts and code be sent there?'
-  if (item.id.startsWith('agent:')) return `May ${oneLine(item.id)} do more than read when a conversation starts it?`
+  if (item.id.startsWith('agent:')) return `May ${toOneLine(item.id)} do more than read when a conversation starts it?`
   return setting(item) === 'agent.model'
     ? 'May this model be asked where you name none?'
-    : `May ${oneLine(item.id)} run with your rights?`
+    : `May ${toOneLine(item.id)} run with your rights?`
 }
 
 /** What the settings of a workspace about models would do, in sentences. */
@@ -151,7 +151,7 @@ interface Showing extends Pick<Consent, 'workspace' | 'io' | 'store'> {
  * a file that is no longer what the question is about.
  */
 function show(item: TrustItem, { workspace, io, store, means, earlier }: Showing): { text: string; stale?: string } {
-  const { bold, dim, yellow } = paint(io.stderr, io.env)
+  const { bold, dim, yellow } = createPaint(io.stderr, io.env)
   const before = store.list().find(({ id }) => id === item.id)
   const changed = before ? yellow(`\nIt has changed since you agreed on ${before.at}.`) : ''
   const { root = workspace, tree } = item.agreed ?? {}
@@ -164,12 +164,12 @@ function show(item: TrustItem, { workspace, io, store, means, earlier }: Showing
     if (same) earlier.add(key)
     return { file, text, same }
   })
-  const files = all.flatMap(({ file, text }) => [dim(`── ${oneLine(relative(workspace, file))}`), text])
+  const files = all.flatMap(({ file, text }) => [dim(`── ${toOneLine(relative(workspace, file))}`), text])
   const value = item.value === undefined ? [] : [printable(JSON.stringify(item.value, null, 2))]
-  const open = (item.uncovered ?? []).map((sentence) => yellow(oneLine(`${sentence}.`)))
+  const open = (item.uncovered ?? []).map((sentence) => yellow(toOneLine(`${sentence}.`)))
   const stale = all.find(({ same }) => !same)?.file
   return {
-    text: `\n${bold(oneLine(item.title))}  ${dim(oneLine(item.id))}${changed}\n${[...means.map(oneLine), ...value, ...files, ...open].join('\n')}\n`,
+    text: `\n${bold(toOneLine(item.title))}  ${dim(toOneLine(item.id))}${changed}\n${[...means.map(toOneLine), ...value, ...files, ...open].join('\n')}\n`,
     ...(stale !== undefined && { stale }),
   }
 }
@@ -178,7 +178,7 @@ function show(item: TrustItem, { workspace, io, store, means, earlier }: Showing
 function contents(file: string, hash: string): { text: string; same: boolean } {
   try {
     if (hash.startsWith('link-'))
-      return { text: `(a link to ${oneLine(readlinkSync(file))})`, same: linkHash(file) === hash }
+      return { text: `(a link to ${toOneLine(readlinkSync(file))})`, same: linkHash(file) === hash }
     const bytes = readBytes(file, { limit: MAX_BYTES })
     const text =
       isUtf8(bytes) && !bytes.includes(0)
@@ -206,7 +206,7 @@ function byDigest({ io, store, items }: Consent, digest: string): number {
   say(
     io,
     'error',
-    `The digest of what is there now is ${digestOf(items)}, not ${oneLine(digest)}. Nothing was agreed to.`,
+    `The digest of what is there now is ${digestOf(items)}, not ${toOneLine(digest)}. Nothing was agreed to.`,
   )
   return 1
 }
@@ -229,7 +229,7 @@ async function list({ io, store, items }: Consent, json: boolean): Promise<void>
   )
   if (json)
     return void io.stdout.write(
-      documentText({
+      formatDocument({
         digest: digestOf(items),
         items: rows.map(({ means, ...row }) => ({ ...row, ...(means.length > 0 && { means }) })),
       }),
@@ -237,7 +237,7 @@ async function list({ io, store, items }: Consent, json: boolean): Promise<void>
   for (const { id, title, trusted, means, uncovered = [] } of rows) {
     const below = [...means, ...uncovered.map((sentence) => `${sentence}.`)]
     io.stdout.write(
-      `${trusted ? 'trusted ' : 'waiting '}  ${oneLine(id)}  ${oneLine(title)}\n${below.map((line) => `            ${oneLine(line)}\n`).join('')}`,
+      `${trusted ? 'trusted ' : 'waiting '}  ${toOneLine(id)}  ${toOneLine(title)}\n${below.map((line) => `            ${toOneLine(line)}\n`).join('')}`,
     )
   }
   io.stdout.write(`digest of all: ${digestOf(items)}\n`)
@@ -246,13 +246,13 @@ async function list({ io, store, items }: Consent, json: boolean): Promise<void>
 function choose({ io, items }: Consent, ids: string[], all: boolean, act: (chosen: TrustItem[]) => void): number {
   const unknown = ids.filter((id) => !items.some((item) => item.id === id))
   if (unknown.length > 0 || (ids.length === 0 && !all)) {
-    const wrong = unknown.length > 0 ? `Item not found: ${unknown.map(oneLine).join(', ')}` : 'Name items or say --all'
-    say(io, 'error', `${wrong}; there are: ${items.map(({ id }) => oneLine(id)).join(', ') || 'none'}.`)
+    const wrong = unknown.length > 0 ? `Item not found: ${unknown.map(toOneLine).join(', ')}` : 'Name items or say --all'
+    say(io, 'error', `${wrong}; there are: ${items.map(({ id }) => toOneLine(id)).join(', ') || 'none'}.`)
     return 2
   }
   const chosen = all ? items : items.filter(({ id }) => ids.includes(id))
   act(chosen)
-  io.stdout.write(`Agreed to ${chosen.map(({ id }) => oneLine(id)).join(', ') || 'nothing'}.\n`)
+  io.stdout.write(`Agreed to ${chosen.map(({ id }) => toOneLine(id)).join(', ') || 'nothing'}.\n`)
   return 0
 }
 
@@ -265,13 +265,13 @@ function revoke({ io, store }: Consent, ids: string[], all: boolean): number {
       `Name items or say --all; you have agreed to: ${
         store
           .list()
-          .map(({ id }) => oneLine(id))
+          .map(({ id }) => toOneLine(id))
           .join(', ') || 'nothing'
       }.`,
     )
     return 2
   }
   store.revoke(all ? undefined : ids)
-  io.stdout.write(`Consent taken back: ${all ? 'everything' : ids.map(oneLine).join(', ')}.\n`)
+  io.stdout.write(`Consent taken back: ${all ? 'everything' : ids.map(toOneLine).join(', ')}.\n`)
   return 0
 }

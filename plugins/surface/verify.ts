@@ -1,5 +1,5 @@
 import { openWorkspace, VtError, type Io, type Kernel, type Workspace } from '../../core/index.js'
-import { approver, columns, confirmed, interactive, oneLine, runCommand, say, verb } from '../lib/terminal/index.js'
+import { createApprover, formatColumns, confirm, isInteractive, toOneLine, runCommand, say, createVerb } from '../lib/terminal/index.js'
 
 type Agent = typeof import('../agent/cli/index.js')
 interface Certified {
@@ -10,7 +10,7 @@ interface Certified {
 /** `vtcode verify`: shows a certificate, judges its commands and runs them again on request. */
 export default async function verify(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = verb(
+  const command = createVerb(
     'verify',
     'Shows what a certificate says, asks, runs its commands again and says what is different. It shows damage, not who made it.',
     io,
@@ -28,20 +28,20 @@ async function check(kernel: Kernel, file: string, io: Io): Promise<number> {
   try {
     const certificate = await agent.readCertificate(await workspace.text(file, { max_bytes: 1024 * 1024 }))
     io.stdout.write(
-      `${oneLine(`Session ${certificate.session_id}, ${certificate.created_at}, ${certificate.model ?? 'no model'}: ${certificate.result}`)}\n`,
+      `${toOneLine(`Session ${certificate.session_id}, ${certificate.created_at}, ${certificate.model ?? 'no model'}: ${certificate.result}`)}\n`,
     )
     if (!(await isOurs(workspace, certificate.session_id)))
       say(
         io,
         'warning',
-        `This workspace has no session ${oneLine(certificate.session_id)}: the certificate is of another one, or its session was deleted.`,
+        `This workspace has no session ${toOneLine(certificate.session_id)}: the certificate is of another one, or its session was deleted.`,
       )
     const rows = await Promise.all(
       certificate.commands.map(async ({ command, exit_code }) =>
-        [command, `exit ${exit_code ?? '-'}`, (await kernel.explain(agent.runner, { command })).verdict].map(oneLine),
+        [command, `exit ${exit_code ?? '-'}`, (await kernel.explain(agent.runner, { command })).verdict].map(toOneLine),
       ),
     )
-    if (rows.length > 0) io.stdout.write(columns(rows))
+    if (rows.length > 0) io.stdout.write(formatColumns(rows))
     return await compare(kernel, agent, { certificate, workspace }, io)
   } catch (error) {
     if (!(error instanceof VtError) || error.code !== 'VT_PATH_NOT_FOUND') return agent.printFailure(kernel, error, io)
@@ -64,14 +64,14 @@ async function compare(kernel: Kernel, agent: Agent, { certificate, workspace }:
   const { timeout_secs } = agent.agentSettings(kernel).harness.verification
   const what = commands.length === 1 ? 'this command' : `these ${commands.length} commands`
   const question = `Run ${what} in ${kernel.workspace}?`
-  const wanted = commands.length > 0 && interactive(io) && (await confirmed(io, question))
+  const wanted = commands.length > 0 && isInteractive(io) && (await confirm(io, question))
   for (const { command } of commands) {
     const began = Date.now()
     const result = wanted
       ? await kernel.call(
           agent.runner,
           { command, timeout_secs },
-          { signal: io.signal, surface: 'verify', approve: approver(io) },
+          { signal: io.signal, surface: 'verify', approve: createApprover(io) },
         )
       : undefined
     if (!result || (!result.ok && result.error.code.startsWith('VT_POLICY_'))) left.push(command)
@@ -85,8 +85,8 @@ async function compare(kernel: Kernel, agent: Agent, { certificate, workspace }:
     ran,
   })
   const lines = [...different.map((one) => `different: ${one}`), ...left.map((one) => `not run: ${one}`)]
-  io.stdout.write(lines.map((line) => `${oneLine(line)}\n`).join(''))
-  if (left.length > 0 && !interactive(io))
+  io.stdout.write(lines.map((line) => `${toOneLine(line)}\n`).join(''))
+  if (left.length > 0 && !isInteractive(io))
     say(io, 'info', 'Nothing is run unasked: at a terminal `vtcode verify` asks.')
   if (different.length === 0)
     io.stdout.write(`${files.length} files and ${ran.length} of ${commands.length} commands are as they were.\n`)

@@ -1,32 +1,32 @@
 import { visible } from '../../core/text/index.js'
-import { markdownRows } from './markdown.js'
+import { renderMarkdown } from './markdown.js'
 import { wrapTextWithAnsi } from './parts.js'
-import { brokenWords, fitLine, type Theme } from './theme.js'
+import { breakLongWords, escapeLine, type Theme } from './theme.js'
 import type { Block } from './types.js'
 
 /** A line of a program that wrote over itself shows what it wrote last. */
-const asPrinted = (text: string): string => text.replaceAll('\r\n', '\n').replace(/[^\n]*\r(?=[^\n])/g, '')
+const applyCarriageReturns = (text: string): string => text.replaceAll('\r\n', '\n').replace(/[^\n]*\r(?=[^\n])/g, '')
 
-const wrapped = (text: string, columns: number): string[] =>
-  brokenWords(text, columns)
+const wrapLines = (text: string, columns: number): string[] =>
+  breakLongWords(text, columns)
     .replaceAll('\t', '    ')
     .replace(/\n+$/, '')
     .split('\n')
     .flatMap((line) => wrapTextWithAnsi(line, Math.max(1, columns)))
 
 /** What a person sees of something: rows of at most so many columns. */
-export function blockRows({ kind, text }: Block, columns: number, theme: Theme): string[] {
-  if (kind === 'markdown') return markdownRows(text, columns, theme)
-  if (kind === 'output') return wrapped(fitLine(asPrinted(text)), columns)
-  if (kind === 'diff') return diffRows(text, columns, theme)
-  const rows = wrapped(visible(text), columns - (kind === 'user' ? 2 : 0))
+export function renderBlock({ kind, text }: Block, columns: number, theme: Theme): string[] {
+  if (kind === 'markdown') return renderMarkdown(text, columns, theme)
+  if (kind === 'output') return wrapLines(escapeLine(applyCarriageReturns(text)), columns)
+  if (kind === 'diff') return renderDiff(text, columns, theme)
+  const rows = wrapLines(visible(text), columns - (kind === 'user' ? 2 : 0))
   if (kind === 'user')
     return rows.map((row, at) => `${theme.bold(theme.cyan(at === 0 ? '>' : ' '))} ${theme.bold(row)}`)
   return kind === 'note' ? rows.map(theme.dim) : kind === 'error' ? rows.map(theme.red) : rows
 }
 
 /** Lines that begin with `+`, `-` or `@` in their colors. */
-function diffRows(text: string, columns: number, theme: Theme): string[] {
+function renderDiff(text: string, columns: number, theme: Theme): string[] {
   return visible(text.replaceAll('\r\n', '\n'))
     .replace(/\n+$/, '')
     .split('\n')
@@ -38,6 +38,6 @@ function diffRows(text: string, columns: number, theme: Theme): string[] {
           : /^(?:@@|\*\*\*|---|\+\+\+)/.test(line)
             ? theme.cyan
             : theme.dim
-      return wrapped(line, columns).map(style)
+      return wrapLines(line, columns).map(style)
     })
 }

@@ -24,24 +24,24 @@ export class MenuCompletion implements AutocompleteProvider {
     }
     if (cursorLine > 0 || !before.startsWith('/')) return null
     const space = before.indexOf(' ')
-    return space < 0 ? this.named(before) : this.valued(before.slice(1, space), before.slice(space + 1))
+    return space < 0 ? this.completeCommand(before) : this.completeArgument(before.slice(1, space), before.slice(space + 1))
   }
 
-  private named(prefix: string): AutocompleteSuggestions | null {
+  private completeCommand(prefix: string): AutocompleteSuggestions | null {
     const word = prefix.slice(1).toLowerCase()
     const rank = (name: string): number => (name.startsWith(word) ? 0 : name.includes(word) ? 1 : 2)
     const fitting = this.commands.filter(({ name }) => rank(name) < 2).sort((a, b) => rank(a.name) - rank(b.name))
-    const labelOf = ({ name, arguments: behind }: SlashCommand): string =>
-      visibleLine(`/${name}${behind === undefined ? '' : ` ${behind}`}`)
+    const formatLabel = ({ name, arguments: args }: SlashCommand): string =>
+      visibleLine(`/${name}${args === undefined ? '' : ` ${args}`}`)
     const items = fitting.map((one): AutocompleteItem => ({
       value: `/${one.name}`,
-      label: labelOf(one),
+      label: formatLabel(one),
       description: visibleLine(one.description),
     }))
     return items.length > 0 ? { items, prefix } : null
   }
 
-  private valued(name: string, typed: string): AutocompleteSuggestions | null {
+  private completeArgument(name: string, typed: string): AutocompleteSuggestions | null {
     const { choices = [] } = this.commands.find((one) => one.name === name) ?? {}
     const items = choices
       .filter((choice) => choice.startsWith(typed))

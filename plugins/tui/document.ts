@@ -1,6 +1,6 @@
 import { visible, visibleLine } from '../../core/text/index.js'
-import { blockRows } from './blocks.js'
-import { GrowingMarkdown, type MarkdownPart } from './markdown.js'
+import { renderBlock } from './blocks.js'
+import { StreamingMarkdown, type MarkdownPart } from './markdown.js'
 import { truncateToWidth } from './parts.js'
 import type { Theme } from './theme.js'
 import type { Block, UiCommand } from './types.js'
@@ -8,7 +8,7 @@ import type { Block, UiCommand } from './types.js'
 interface Growing {
   block: Block
   /** The paragraphs of a text of Markdown that are not complete. */
-  text?: GrowingMarkdown
+  text?: StreamingMarkdown
 }
 /** A block that is finished; `part`: of a text of Markdown, of which rows may stand above already. */
 interface Finished {
@@ -16,13 +16,13 @@ interface Finished {
   part?: MarkdownPart
 }
 type Command<K extends UiCommand['type']> = UiCommand & { type: K }
-const spins = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'
-const lastLines = 8
+const SPINNER = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'
+const MAX_OUTPUT_LINES = 8
 /** So many characters of what grows are kept; what is finished is told as a whole. */
-const mostKept = 64 * 1024
-const mostQueued = 3
+const MAX_GROWING_CHARACTERS = 64 * 1024
+const MAX_QUEUED_ROWS = 3
 /** So many characters of what waits can stand in its row. */
-const mostShown = 1000
+const MAX_QUEUED_CHARACTERS = 1000
 
 /** What a session shows: what is finished and not written yet, and what is under way. */
 export class UiDocument {
@@ -30,7 +30,7 @@ export class UiDocument {
   /** All that was finished, where it has to be drawn again. */
   private kept: Finished[] | undefined
   private readonly growing = new Map<string, Growing>()
-  private above: 'nothing' | 'line' | 'paragraph' = 'nothing'
+  private previousKind: 'nothing' | 'line' | 'paragraph' = 'nothing'
   private activity: { state: string; detail: string; since: number } | undefined
   private queue: readonly string[] = []
   private subagents: readonly string[] = []
@@ -53,19 +53,19 @@ export class UiDocument {
   }
 
   /** From now on what is finished is kept, to come `again`. */
-  keep(): void {
+  keepFinished(): void {
     this.kept ??= []
   }
-  again(): void {
+  replayFinished(): void {
     this.finished = [...(this.kept ?? []), ...this.finished]
     this.kept = []
-    this.above = 'nothing'
+    this.previousKind = 'nothing'
   }
 
-  live({ id, block, append, done }: Command<'live'>): void {
+  updateLive({ id, block, append, done }: Command<'live'>): void {
     let one = this.growing.get(id)
     if (block) {
-      const text = block.kind === 'markdown' ? new GrowingMarkdown() : undefined
+      const text = block.kind === 'markdown' ? new StreamingMarkdown() : undefined
       text?.add(block.text)
       one = { block: { ...block }, ...(text && { text }) }
       this.growing.set(id, one)
@@ -73,10 +73,10 @@ export class UiDocument {
     if (!one) return
     if (append !== undefined) {
       if (one.text) one.text.add(append)
-      else one.block.text = (one.block.text + append).slice(-mostKept)
+      else one.block.text = (one.block.text + append).slice(-MAX_GROWING_CHARACTERS)
     }
     if (one.text) {
-      const part = one.text.take(done)
+      const part = one.text.takeParagraphs(done)
       this.commit({ kind: 'markdown', text: part.text }, part)
     }
     if (done) {
@@ -85,16 +85,16 @@ export class UiDocument {
     }
   }
 
-  act({ state, detail = '' }: Command<'activity'>, now: number): void {
+  setActivity({ state, detail = '' }: Command<'activity'>, now: number): void {
     this.activity = state === undefined ? undefined : { state, detail, since: this.activity?.since ?? now }
   }
-  wait(items: readonly string[]): void {
+  setQueue(items: readonly string[]): void {
     this.queue = items
   }
-  work(lines: readonly string[]): void {
+  setSubagents(lines: readonly string[]): void {
     this.subagents = lines
   }
-  status({ left, right = '' }: Command<'status'>): void {
+  setStatus({ left, right = '' }: Command<'status'>): void {
     this.left = left
     this.right = right
   }
@@ -104,58 +104,58 @@ export class UiDocument {
     const rows = this.finished.splice(0).flatMap((one) => {
       this.kept?.push(one)
       const { block, part } = one
-      return this.below(
+      return this.separateRows(
         block.kind === 'markdown' || block.kind === 'user' ? 'paragraph' : 'line',
-        blockRows(block, columns, theme).slice(part?.drawn),
-        part?.goes_on,
+        renderBlock(block, columns, theme).slice(part?.drawn),
+        part?.continues,
       )
     })
     // Where it has to be drawn again for another width, a paragraph stays one.
     const [first] = this.kept ? [] : this.growing.values()
     if (!first?.text) return rows
     const full = first.text.takeRows(columns, theme)
-    return full.rows.length > 0 ? [...rows, ...this.below('paragraph', full.rows, full.goes_on)] : rows
+    return full.rows.length > 0 ? [...rows, ...this.separateRows('paragraph', full.rows, full.goes_on)] : rows
   }
 
   /** These rows, apart from what stands above them unless they go on with that. */
-  private below(kind: 'line' | 'paragraph', rows: string[], goes_on = false): string[] {
-    const apart = this.isApart(kind, goes_on)
-    this.above = kind
+  private separateRows(kind: 'line' | 'paragraph', rows: string[], goes_on = false): string[] {
+    const apart = this.hasGap(kind, goes_on)
+    this.previousKind = kind
     return apart ? ['', ...rows] : rows
   }
-  private isApart(kind: 'line' | 'paragraph', goes_on: boolean): boolean {
-    const { above } = this
-    return above !== 'nothing' && !(goes_on && above === 'paragraph') && (kind === 'paragraph' || above === 'paragraph')
+  private hasGap(kind: 'line' | 'paragraph', goes_on: boolean): boolean {
+    const { previousKind } = this
+    return previousKind !== 'nothing' && !(goes_on && previousKind === 'paragraph') && (kind === 'paragraph' || previousKind === 'paragraph')
   }
 
   /** What grows, in at most so many rows: its end. */
-  growingRows(columns: number, room: number, theme: Theme): string[] {
+  renderGrowing(columns: number, room: number, theme: Theme): string[] {
     const rows = [...this.growing.values()].flatMap(({ block, text }) => {
-      if (!text) return lastRows(block, columns, theme)
-      const { text: part, drawn, goes_on } = text.growing
-      const growing = blockRows({ kind: 'markdown', text: part }, columns, theme).slice(drawn)
-      return growing.length > 0 && this.isApart('paragraph', goes_on) ? ['', ...growing] : growing
+      if (!text) return renderLastRows(block, columns, theme)
+      const { text: part, drawn, continues } = text.unfinished
+      const growing = renderBlock({ kind: 'markdown', text: part }, columns, theme).slice(drawn)
+      return growing.length > 0 && this.hasGap('paragraph', continues) ? ['', ...growing] : growing
     })
     return room <= 0 ? [] : rows.slice(-room)
   }
 
-  activityRows(columns: number, theme: Theme, now: number): string[] {
+  renderActivity(columns: number, theme: Theme, now: number): string[] {
     const rows = this.subagents.map((line) => theme.dim(visibleLine(line)))
     const { activity, queue } = this
     if (activity) {
       const seconds = Math.max(0, Math.floor((now - activity.since) / 1000))
-      const spin = spins[Math.floor(now / spin_ms) % spins.length]!
+      const spin = SPINNER[Math.floor(now / SPINNER_MS) % SPINNER.length]!
       const time = seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`
       rows.push(
         `${theme.cyan(spin)} ${visibleLine(activity.state)} ${theme.dim(`${time}${activity.detail && ` · ${visibleLine(activity.detail)}`} · Esc interrupts`)}`,
       )
     }
-    const shown = queue.slice(0, mostQueued)
+    const shown = queue.slice(0, MAX_QUEUED_ROWS)
     for (const [at, text] of shown.entries())
       rows.push(
         theme.dim(
           truncateToWidth(
-            `  ${at + 1}. ${visibleLine(visible(text.slice(0, mostShown)).replace(/\s+/g, ' '))}`,
+            `  ${at + 1}. ${visibleLine(visible(text.slice(0, MAX_QUEUED_CHARACTERS)).replace(/\s+/g, ' '))}`,
             columns,
             '…',
           ),
@@ -165,20 +165,20 @@ export class UiDocument {
     return rows
   }
 
-  statusRow(columns: number, theme: Theme, instead?: string): string {
+  renderStatus(columns: number, theme: Theme, instead?: string): string {
     // A row as wide as the terminal is folded when the terminal becomes narrower, so what belongs to the right stands behind the rest.
     const [left, right] = [visibleLine(instead ?? this.left), visibleLine(this.right)]
     return theme.dim(truncateToWidth(right === '' ? left : `${left} · ${right}`, columns, '…'))
   }
 }
-export const spin_ms = 250
+export const SPINNER_MS = 250
 
 /** The last lines of what a program prints; of everything else all. */
-function lastRows(block: Block, columns: number, theme: Theme): string[] {
-  if (block.kind !== 'output') return blockRows(block, columns, theme)
+function renderLastRows(block: Block, columns: number, theme: Theme): string[] {
+  if (block.kind !== 'output') return renderBlock(block, columns, theme)
   const lines = block.text.replace(/\n$/, '').split('\n')
-  const rows = blockRows({ kind: 'output', text: lines.slice(-lastLines).join('\n') }, columns - 2, theme).slice(
-    -lastLines,
+  const rows = renderBlock({ kind: 'output', text: lines.slice(-MAX_OUTPUT_LINES).join('\n') }, columns - 2, theme).slice(
+    -MAX_OUTPUT_LINES,
   )
   return rows.map((row) => `  ${row}`)
 }

@@ -8,21 +8,21 @@ let loading: Promise<void> | undefined
 export const loadHighlighter = (): Promise<void> =>
   (loading ??= import('./languages.js').then(({ highlighter }) => void (loaded = highlighter)))
 
-const most = 100_000
+const MAX_CHARACTERS = 100_000
 
 /** Code in colors, a line each; without them where the language is not known, or the code is very long. */
-export function highlightedLines(code: string, language: string | undefined, theme: Theme): string[] {
+export function highlightLines(code: string, language: string | undefined, theme: Theme): string[] {
   const plain = (): string[] => code.split('\n').map(theme.cyan)
   if (
     loaded === undefined ||
     theme.name === 'none' ||
-    code.length > most ||
+    code.length > MAX_CHARACTERS ||
     language === undefined ||
     !loaded.getLanguage(language)
   )
     return plain()
   try {
-    return colored(loaded.highlight(code, { language, ignoreIllegals: true }).value, theme)
+    return colorHtml(loaded.highlight(code, { language, ignoreIllegals: true }).value, theme)
   } catch {
     return plain()
   }
@@ -31,14 +31,14 @@ export function highlightedLines(code: string, language: string | undefined, the
 const entities: Record<string, string> = { '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#x27;': "'", '&amp;': '&' }
 
 /** What the highlighter says with elements of HTML, in styles; each line has its own, so that it can stand alone. */
-function colored(html: string, theme: Theme): string[] {
+function colorHtml(html: string, theme: Theme): string[] {
   const open: ((text: string) => string)[] = []
   let line = ''
   const lines: string[] = []
   for (const [token] of html.matchAll(/<span class="([^"]*)">|<\/span>|\n|&(?:lt|gt|quot|#x27|amp);|[^<&\n]+|[<&]/g)) {
     if (token === '\n') line = (lines.push(line), '')
     else if (token === '</span>') open.pop()
-    else if (token.startsWith('<span')) open.push(styleOf(token, theme) ?? open.at(-1) ?? plain)
+    else if (token.startsWith('<span')) open.push(selectStyle(token, theme) ?? open.at(-1) ?? plain)
     else line += (open.at(-1) ?? plain)(entities[token] ?? token)
   }
   return [...lines, line]
@@ -46,7 +46,7 @@ function colored(html: string, theme: Theme): string[] {
 
 const plain = (text: string): string => text
 
-function styleOf(element: string, theme: Theme): ((text: string) => string) | undefined {
+function selectStyle(element: string, theme: Theme): ((text: string) => string) | undefined {
   const kind = /hljs-([a-z]+)/.exec(element)?.[1] ?? ''
   if (/^(keyword|operator|built|meta|doctag|section)$/.test(kind)) return theme.magenta
   if (/^(string|regexp|addition|char)$/.test(kind)) return theme.green

@@ -1,6 +1,6 @@
 export { spawnSession, spawnSessionWithHost } from './session.js'
-export { unfitTerminal } from './surface.js'
-export { themeOfTerminal } from './theme.js'
+export { findTerminalFault } from './surface.js'
+export { detectTheme } from './theme.js'
 export type {
   Action,
   Block,

@@ -17,7 +17,7 @@ const defaults: Record<Action, readonly string[]> = {
 }
 
 /** Which key does what: that of the person, or the usual one. */
-export const keyReader = (own: SessionOptions['keyBindings']): ((data: string, action: Action) => boolean) => {
+export const createKeyMatcher = (own: SessionOptions['keyBindings']): ((data: string, action: Action) => boolean) => {
   const bindings = { ...defaults, ...own }
   return (data, action) => bindings[action].some((key) => matchesKey(data, key as KeyId))
 }

@@ -1,13 +1,13 @@
 import { visible } from '../../core/text/index.js'
 import { MenuCompletion } from './completion.js'
-import type { CursorPlace } from './surface.js'
+import type { CursorPosition } from './surface.js'
 import { CURSOR_MARKER, Editor, visibleWidth, type EditorTheme, type TUI } from './parts.js'
 import type { Theme } from './theme.js'
 import type { SessionOptions } from './types.js'
 
-const border = '\u0000'
-const mark = '> '
-const mostOffered = 8
+const BORDER = '\u0000'
+const MARK = '> '
+const MAX_OFFERED = 8
 
 /** The editor with its mark, without the frame that the library draws around it. */
 export class PromptEditor {
@@ -29,7 +29,7 @@ export class PromptEditor {
         },
       },
     }
-    this.editor = new Editor(host as unknown as TUI, editorTheme(theme), { autocompleteMaxVisible: mostOffered })
+    this.editor = new Editor(host as unknown as TUI, createEditorTheme(theme), { autocompleteMaxVisible: MAX_OFFERED })
     this.editor.focused = true
     this.menu = new MenuCompletion(slashCommands, files)
     this.editor.setAutocompleteProvider(this.menu)
@@ -58,28 +58,28 @@ export class PromptEditor {
     history = [],
   }: Partial<Pick<SessionOptions, 'slashCommands' | 'files' | 'history'>>): void {
     Object.assign(this.menu, { commands: slashCommands, files })
-    for (const text of history) this.remember(text)
+    for (const text of history) this.addHistory(text)
   }
   insert(text: string): void {
     this.editor.insertTextAtCursor(text)
   }
-  remember(text: string): void {
+  addHistory(text: string): void {
     this.editor.addToHistory(text)
   }
-  key(data: string): void {
+  handleKey(data: string): void {
     this.editor.handleInput(data)
   }
 
   /** Its rows, and where the cursor stands in them; `drawn`: the cursor of the terminal is elsewhere. */
-  rows(columns: number, drawn = false): { rows: string[]; cursor: CursorPlace } {
+  render(columns: number, drawn = false): { rows: string[]; cursor: CursorPosition } {
     const { bold, cyan, dim, inverse } = this.theme()
     // Of the menu a low terminal shows less, so that what is typed stays in sight.
-    this.editor.setAutocompleteMaxVisible(Math.min(mostOffered, this.terminal.rows() - 5))
-    let cursor: CursorPlace = { row: 0, column: mark.length }
+    this.editor.setAutocompleteMaxVisible(Math.min(MAX_OFFERED, this.terminal.rows() - 5))
+    let cursor: CursorPosition = { row: 0, column: MARK.length }
     const rows: string[] = []
     let below = false
-    for (const line of this.editor.render(Math.max(1, columns - mark.length))) {
-      if (line.startsWith(border)) {
+    for (const line of this.editor.render(Math.max(1, columns - MARK.length))) {
+      if (line.startsWith(BORDER)) {
         below = rows.length > 0
         if (/more/.test(line)) rows.push(dim(line.slice(1)))
         continue
@@ -90,22 +90,22 @@ export class PromptEditor {
       }
       const plain = line.replace(CURSOR_MARKER, '')
       const at = plain.indexOf('\u001b[7m')
-      if (at >= 0) cursor = { row: rows.length, column: mark.length + visibleWidth(visible(plain.slice(0, at))) }
+      if (at >= 0) cursor = { row: rows.length, column: MARK.length + visibleWidth(visible(plain.slice(0, at))) }
       rows.push(
-        (rows.length === 0 ? bold(cyan(mark)) : '  ') +
+        (rows.length === 0 ? bold(cyan(MARK)) : '  ') +
           (drawn ? plain : plain.replace('\u001b[7m', '').replace('\u001b[0m', '')),
       )
     }
     if (this.isEmpty && rows.length === 1)
-      rows[0] = `${bold(cyan(mark))}${drawn ? inverse(this.placeholder.slice(0, 1) || ' ') + dim(this.placeholder.slice(1)) : dim(this.placeholder)}`
+      rows[0] = `${bold(cyan(MARK))}${drawn ? inverse(this.placeholder.slice(0, 1) || ' ') + dim(this.placeholder.slice(1)) : dim(this.placeholder)}`
     return { rows, cursor }
   }
 }
 
-function editorTheme(theme: () => Theme): EditorTheme {
+function createEditorTheme(theme: () => Theme): EditorTheme {
   const style = (name: 'inverse' | 'dim' | 'cyan') => (text: string) => theme()[name](text)
   return {
-    borderColor: (text) => border + text,
+    borderColor: (text) => BORDER + text,
     selectList: {
       selectedPrefix: style('cyan'),
       selectedText: style('cyan'),

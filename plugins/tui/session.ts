@@ -1,8 +1,8 @@
 import { problem } from '../../core/shapes/index.js'
-import { Drive } from './drive.js'
-import { unfitTerminal } from './surface.js'
+import { TerminalSession } from './terminal_session.js'
+import { findTerminalFault } from './surface.js'
 import { defaultKeyboard } from './terminal_modes.js'
-import { themeOfTerminal } from './theme.js'
+import { detectTheme } from './theme.js'
 import type { HostAdapter, SessionOptions, UiSession } from './types.js'
 
 const defaults = (): SessionOptions => ({
@@ -14,7 +14,7 @@ const defaults = (): SessionOptions => ({
   workspaceRoot: process.cwd(),
   slashCommands: [],
   appName: 'vtcode',
-  theme: themeOfTerminal(process.env),
+  theme: detectTheme(process.env),
   keyBindings: {},
   nonInteractiveHint: 'Start it in a terminal.',
   history: [],
@@ -29,9 +29,9 @@ const defaults = (): SessionOptions => ({
 /** Takes the terminal and draws an editor on it; whatever the process ends by, the terminal is then as it was. Throws VtError VT_UI_NO_TTY. */
 export function spawnSession(options: Partial<SessionOptions> = {}): UiSession {
   const all: SessionOptions = { ...defaults(), ...options }
-  const reason = unfitTerminal(all)
+  const reason = findTerminalFault(all)
   if (reason !== undefined) throw problem('VT_UI_NO_TTY', { reason, way: all.nonInteractiveHint })
-  const drive = new Drive(all)
+  const drive = new TerminalSession(all)
   return { handle: drive, events: drive.events }
 }
 

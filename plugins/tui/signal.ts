@@ -9,48 +9,48 @@ export interface SignalHandlers {
 }
 
 // Whoever else takes raw mode away and back when the process is stopped has done so by then.
-const settling_ms = 40
-const ending = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+const SETTLE_MS = 40
+const END_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /** Guards the terminal against every way in which a process ends or stops. Returns what takes the guards away. */
 export function guardTerminal({ leave, enter, end }: SignalHandlers): () => void {
   let timer: NodeJS.Timeout | undefined
-  const stopped = (): void => {
+  const onStop = (): void => {
     leave(false)
     // Without a handler of a host nobody stops the process now.
     if (process.listenerCount('SIGTSTP') > 1) return
-    process.off('SIGTSTP', stopped)
+    process.off('SIGTSTP', onStop)
     process.kill(process.pid, 'SIGTSTP')
-    timer = setTimeout(() => process.prependListener('SIGTSTP', stopped), settling_ms / 2)
+    timer = setTimeout(() => process.prependListener('SIGTSTP', onStop), SETTLE_MS / 2)
   }
-  const continued = (): void => {
+  const onContinue = (): void => {
     clearTimeout(timer)
     timer = setTimeout(() => {
-      if (!process.listeners('SIGTSTP').includes(stopped)) process.prependListener('SIGTSTP', stopped)
+      if (!process.listeners('SIGTSTP').includes(onStop)) process.prependListener('SIGTSTP', onStop)
       enter()
-    }, settling_ms)
+    }, SETTLE_MS)
   }
-  const enders = ending.map((signal) => {
-    const ended = (): void => {
+  const endHandlers = END_SIGNALS.map((signal) => {
+    const onSignal = (): void => {
       end(signal)
       if (process.listenerCount(signal) > 1) return
       // As without us: the process ends by the signal, with the terminal as it was.
       leave(true)
-      process.off(signal, ended)
+      process.off(signal, onSignal)
       process.kill(process.pid, signal)
     }
-    return [signal, ended] as const
+    return [signal, onSignal] as const
   })
-  const gone = (): void => leave(true)
-  process.on('exit', gone)
-  process.prependListener('SIGTSTP', stopped)
-  process.on('SIGCONT', continued)
-  for (const [signal, ended] of enders) process.prependListener(signal, ended)
+  const onExit = (): void => leave(true)
+  process.on('exit', onExit)
+  process.prependListener('SIGTSTP', onStop)
+  process.on('SIGCONT', onContinue)
+  for (const [signal, ended] of endHandlers) process.prependListener(signal, ended)
   return () => {
     clearTimeout(timer)
-    process.off('exit', gone)
-    process.off('SIGTSTP', stopped)
-    process.off('SIGCONT', continued)
-    for (const [signal, ended] of enders) process.off(signal, ended)
+    process.off('exit', onExit)
+    process.off('SIGTSTP', onStop)
+    process.off('SIGCONT', onContinue)
+    for (const [signal, ended] of endHandlers) process.off(signal, ended)
   }
 }

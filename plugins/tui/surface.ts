@@ -1,39 +1,39 @@
 import type { SessionOptions } from './types.js'
 
 /** Where the cursor of the terminal is to stand: in which row of the live part, and behind how many columns. */
-export interface CursorPlace {
+export interface CursorPosition {
   row: number
   column: number
 }
 /** Where frames are drawn: below the history of the shell, or on the second screen. */
-export interface DrawnSurface {
+export interface ScreenSurface {
   /** Rows that the live part may take. */
   readonly room: number
   /** What is finished has to come again, for another width. */
   readonly stale: boolean
   /** The cursor stands at the begin of the live part while nobody types. */
-  readonly rests: boolean
-  renew(): void
+  readonly restsCursor: boolean
+  reset(): void
   /** Shows what is finished and, below it, the live part. Returns how many bytes were written. */
-  frame(finished: readonly string[], live: readonly string[], cursor?: CursorPlace): number
+  drawFrame(finished: readonly string[], live: readonly string[], cursor?: CursorPosition): number
   /** The live part is drawn as a whole the next time. */
   clear(): void
   /** What was drawn is nowhere any more; the cursor stands where to begin. */
-  lost(): void
+  forgetDrawn(): void
   /** The terminal has, or had, another size. */
-  resized(): void
+  handleResize(): void
   /** The terminal says which one it is, such as `tmux 3.4`. */
-  terminalIs(version: string): void
+  setTerminalVersion(version: string): void
   /** Returns whether the key was for the surface; `free`: nobody writes a message. */
-  key(data: string, free: boolean): boolean
+  handleKey(data: string, free: boolean): boolean
   /** What is left to write when the terminal shows its first screen again. */
-  rest(): readonly string[]
+  remainingRows(): readonly string[]
 }
 
-const smallest = { columns: 20, rows: 6 }
+const MIN_SIZE = { columns: 20, rows: 6 }
 
 /** Why a session cannot be drawn there; nothing where it can. */
-export function unfitTerminal({
+export function findTerminalFault({
   stdin,
   output,
   env,
@@ -43,7 +43,7 @@ export function unfitTerminal({
   if (env['TERM'] === 'dumb' || env['TERM'] === '')
     return `TERM is '${env['TERM']}': the terminal cannot move its cursor`
   const { columns = 80, rows = 24 } = output
-  if (columns < smallest.columns || rows < smallest.rows)
-    return `the terminal has ${columns} columns and ${rows} rows, and at least ${smallest.columns} and ${smallest.rows} are needed`
+  if (columns < MIN_SIZE.columns || rows < MIN_SIZE.rows)
+    return `the terminal has ${columns} columns and ${rows} rows, and at least ${MIN_SIZE.columns} and ${MIN_SIZE.rows} are needed`
   return undefined
 }

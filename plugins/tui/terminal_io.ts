@@ -5,7 +5,7 @@ import { sequences } from './terminal_modes.js'
 import type { KeyboardProtocolSettings, SessionOptions } from './types.js'
 
 /** Who hears from a terminal; `version`: what it calls itself, where it says so; `onSecond`: it shows its second screen, where it was asked. */
-export interface PortReader {
+export interface TerminalListener {
   key(data: string): void
   resize(): void
   version(name: string): void
@@ -18,13 +18,13 @@ export interface TerminalPort {
   /** Contract: never throws; a terminal that is gone takes nothing. */
   write(text: string): void
   /** From now on keys come as they are pressed, one at a time. */
-  open(on: PortReader): void
+  open(on: TerminalListener): void
   /** The terminal as it was before `open`, at once, with these rows on it; may be called twice, and `open` again after it. */
   restore(rows?: readonly string[]): void
 }
 
 /** A terminal that has not said by then that it knows the Kitty protocol is asked for the older way; who answers later is heard too. */
-const answer_ms = 150
+const KITTY_ANSWER_MS = 150
 
 const [pasteBegin, pasteEnd] = ['\u001b[200~', '\u001b[201~']
 
@@ -32,9 +32,9 @@ const [pasteBegin, pasteEnd] = ['\u001b[200~', '\u001b[201~']
 export class TtyPort implements TerminalPort {
   private readonly buffer = new StdinBuffer({ timeout: 25 })
   private decoder = new StringDecoder('utf8')
-  private on: PortReader | undefined
-  private was_raw = false
-  private left = ''
+  private on: TerminalListener | undefined
+  private wasRaw = false
+  private leaveSequence = ''
   private timer: NodeJS.Timeout | undefined
   /** What is being pasted, however long, and of it what may be the begin of its end. */
   private pasted: { pieces: string[]; tail: string } | undefined
@@ -43,9 +43,9 @@ export class TtyPort implements TerminalPort {
     private readonly streams: Pick<SessionOptions, 'stdin' | 'output'>,
     private readonly keyboard: KeyboardProtocolSettings,
     /** What is set before all else, and taken back after it. */
-    private readonly around: { enter: string; leave: string } = { enter: '', leave: '' },
+    private readonly modes: { enter: string; leave: string } = { enter: '', leave: '' },
   ) {
-    this.buffer.on('data', (data) => this.key(data))
+    this.buffer.on('data', (data) => this.handleInput(data))
     this.buffer.on('paste', (text) => this.on?.key(`\u001b[200~${text}\u001b[201~`))
   }
 
@@ -74,18 +74,18 @@ export class TtyPort implements TerminalPort {
     }
   }
 
-  open(on: PortReader): void {
+  open(on: TerminalListener): void {
     const { stdin, output } = this.streams
     this.on = on
-    this.was_raw = stdin.isRaw ?? false
+    this.wasRaw = stdin.isRaw ?? false
     stdin.setRawMode?.(true)
     stdin.on('data', this.read)
     stdin.resume()
-    output.on('resize', this.resized)
-    output.off('error', this.gone).on('error', this.gone)
-    this.left = sequences.leave + this.around.leave
-    this.write(sequences.enter + this.around.enter + sequences.which + (this.keyboard.enabled ? sequences.query : ''))
-    if (this.keyboard.enabled) this.timer = setTimeout(() => this.fallBack(), answer_ms).unref()
+    output.on('resize', this.onResize)
+    output.off('error', this.onError).on('error', this.onError)
+    this.leaveSequence = sequences.leave + this.modes.leave
+    this.write(sequences.enter + this.modes.enter + sequences.which + (this.keyboard.enabled ? sequences.query : ''))
+    if (this.keyboard.enabled) this.timer = setTimeout(() => this.enableOtherKeys(), KITTY_ANSWER_MS).unref()
   }
 
   restore(rows: readonly string[] = []): void {
@@ -94,10 +94,10 @@ export class TtyPort implements TerminalPort {
     this.on = undefined
     clearTimeout(this.timer)
     stdin.off('data', this.read)
-    output.off('resize', this.resized)
+    output.off('resize', this.onResize)
     setKittyProtocolActive(false)
-    this.writeNow(this.left + rows.map((row) => `${row}\r\n`).join(''))
-    stdin.setRawMode?.(this.was_raw)
+    this.writeNow(this.leaveSequence + rows.map((row) => `${row}\r\n`).join(''))
+    stdin.setRawMode?.(this.wasRaw)
     stdin.pause()
     this.buffer.clear()
     this.pasted = undefined
@@ -133,30 +133,30 @@ export class TtyPort implements TerminalPort {
     this.read(more.slice(end + pasteEnd.length))
   }
 
-  private key(data: string): void {
+  private handleInput(data: string): void {
     const version = /^\u001bP>\|([^]*)\u001b\\$/.exec(data)?.[1]
     if (version !== undefined) this.on?.version(version)
     else if (/^\u001b\[\?1049;\d\$y$/.test(data)) data.includes(';1$') && this.on?.onSecond()
-    else if (/^\u001b\[\?\d+u$/.test(data)) this.kitty(data !== '\u001b[?0u')
+    else if (/^\u001b\[\?\d+u$/.test(data)) this.enableKitty(data !== '\u001b[?0u')
     // Other answers to queries, which nobody typed.
     else if (!/^\u001b(?:\[[?>][\d;]*[A-Za-z]|[P\]_])/.test(data)) this.on?.key(data)
   }
 
   /** `stale`: keys come in the new way already, which a program that was killed has left so. */
-  private kitty(stale: boolean): void {
+  private enableKitty(stale: boolean): void {
     clearTimeout(this.timer)
-    if (this.left.startsWith(sequences.popKitty)) return
+    if (this.leaveSequence.startsWith(sequences.popKitty)) return
     if (stale) this.write(sequences.noKitty)
-    this.left = sequences.popKitty + this.left
+    this.leaveSequence = sequences.popKitty + this.leaveSequence
     setKittyProtocolActive(true)
     this.write(sequences.pushKitty(this.keyboard))
   }
 
-  private fallBack(): void {
-    this.left = sequences.popOtherKeys + this.left
+  private enableOtherKeys(): void {
+    this.leaveSequence = sequences.popOtherKeys + this.leaveSequence
     this.write(sequences.otherKeys)
   }
 
-  private readonly resized = (): void => this.on?.resize()
-  private readonly gone = (): void => {}
+  private readonly onResize = (): void => this.on?.resize()
+  private readonly onError = (): void => {}
 }

@@ -19,7 +19,7 @@ export const sequences = {
   which: '\u001b[>q',
   /** Whether it shows its second screen (DECRQM). */
   whichScreen: '\u001b[?1049$p',
-  pushKitty: (settings: KeyboardProtocolSettings): string => `\u001b[>${flagsOf(settings)}u`,
+  pushKitty: (settings: KeyboardProtocolSettings): string => `\u001b[>${toKittyFlags(settings)}u`,
   popKitty: '\u001b[<u',
   noKitty: '\u001b[=0;1u',
   otherKeys: '\u001b[>4;2m',
@@ -32,7 +32,7 @@ export const sequences = {
 } as const
 
 /** The flags of the Kitty keyboard protocol: https://sw.kovidgoyal.net/kitty/keyboard-protocol/. */
-function flagsOf({
+function toKittyFlags({
   mode,
   disambiguateEscapeCodes,
   reportEventTypes,

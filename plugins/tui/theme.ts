@@ -35,11 +35,11 @@ const codes: Record<(typeof names)[number], readonly [on: number, off: number]> 
   cyan: [36, 39],
 }
 // The sixteen colors are those that the person chose for their terminal, dark or light; what is pale on one ground is strong on the other.
-const onLight = { ...codes, yellow: [35, 39], cyan: [34, 39] } as typeof codes
+const LIGHT_CODES = { ...codes, yellow: [35, 39], cyan: [34, 39] } as typeof codes
 
 /** The styles of a theme; with `none` only what shows where one is. */
-export function themeNamed(name: ThemeName): Theme {
-  const table = name === 'light' ? onLight : codes
+export function createTheme(name: ThemeName): Theme {
+  const table = name === 'light' ? LIGHT_CODES : codes
   const styles = names.map((style) => {
     const [on, off] = table[style]
     const plain = name === 'none' && style !== 'inverse'
@@ -52,43 +52,43 @@ export function themeNamed(name: ThemeName): Theme {
 }
 
 /** Dark or light, as the terminal says of itself; without colors where the person wants none. */
-export function themeOfTerminal(env: Record<string, string | undefined>): ThemeName {
+export function detectTheme(env: Record<string, string | undefined>): ThemeName {
   if (env['NO_COLOR']) return 'none'
   // The last number is the ground: 7 and 15 are the light ones.
   const ground = /;(\d+)$/.exec(env['COLORFGBG'] ?? '')?.[1]
   return ground === '7' || ground === '15' ? 'light' : 'dark'
 }
 
-const graphic = /(\u001b\[[\d;:]*m)/
+const STYLE_SEQUENCE = /(\u001b\[[\d;:]*m)/
 /** What hides text or blinks is no color. */
-const harmless = (sequence: string): boolean => {
+const isHarmless = (sequence: string): boolean => {
   const numbers = sequence.slice(2, -1).split(/[;:]/)
   return numbers[0] === '38' || numbers[0] === '48' || !numbers.some((one) => /^0*[568]$/.test(one))
 }
 
 /** The one door to the terminal: colors stay, and every other control, invisible or bidirectional character becomes a visible escape. */
-export function fitLine(text: string): string {
+export function escapeLine(text: string): string {
   if (!text.includes('\u001b')) return visible(text)
   return text
-    .split(graphic)
-    .map((part, at) => (at % 2 === 0 ? visible(part) : harmless(part) ? part : ''))
+    .split(STYLE_SEQUENCE)
+    .map((part, at) => (at % 2 === 0 ? visible(part) : isHarmless(part) ? part : ''))
     .join('')
 }
 
 /** The same in one row of at most so many columns, without spaces at its end, and with its styles ended. */
 export function fitRow(text: string, columns: number, cut: (text: string, columns: number) => string): string {
-  let row = fitLine(text.replaceAll('\n', ' ')).replaceAll('\t', '    ')
+  let row = escapeLine(text.replaceAll('\n', ' ')).replaceAll('\t', '    ')
   if (visibleWidth(row) > columns) row = cut(row, columns)
   row = row.replace(/ +((?:\u001b\[[\d;:]*m)*)$/, '$1')
   return row.includes('\u001b') && !/\u001b\[0?m$/.test(row) ? `${row}\u001b[0m` : row
 }
 
 /** Letters of a word that is folded as any other. */
-const longest = 2000
+const MAX_WORD = 2000
 /** Words that are far wider than the terminal, in pieces that fit: who folds lines by their words takes very long for them. */
-export function brokenWords(text: string, columns: number): string {
-  if (text.length < longest) return text
-  return text.replace(new RegExp(`[^\\s\\u001b]{${longest},}`, 'g'), (word) => {
+export function breakLongWords(text: string, columns: number): string {
+  if (text.length < MAX_WORD) return text
+  return text.replace(new RegExp(`[^\\s\\u001b]{${MAX_WORD},}`, 'g'), (word) => {
     const most = Math.max(1, /^[\x21-\x7e]*$/.test(word) ? columns : Math.floor(columns / 2))
     return word.match(new RegExp(`.{1,${most}}`, 'gsu'))!.join('\n')
   })

@@ -1,7 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { problem, VtError, type Handler } from '../../core/index.js'
-import { slotRefusal, tempFolder } from '../lib/base/index.js'
+import { createSlotError, createTempFolder } from '../lib/base/index.js'
 import { serve } from './code/bridge.js'
 import { javascript } from './code/javascript.js'
 import { pythonModule, pythonStart } from './code/python.js'
@@ -39,7 +39,7 @@ export default (async (call, context) => {
   const language =
     input.language in languages ? (input.language as Language) : otherWords[input.language as keyof typeof otherWords]
   const { snippet, files, argv } = languages[language]
-  const folder = tempFolder('code')
+  const folder = createTempFolder('code')
   try {
     const all = Object.entries({ ...files, [snippet]: input.code })
     for (const [name, text] of all) await writeFile(join(folder, name), text, { mode: 0o600 })
@@ -84,7 +84,7 @@ export default (async (call, context) => {
 
 function withoutInterpreter(language: Language): VtError {
   const other = language === 'python3' ? 'javascript' : 'python3'
-  return slotRefusal('VT_EXEC_RUNTIME', `This machine has no interpreter for ${language}.`, {
+  return createSlotError('VT_EXEC_RUNTIME', `This machine has no interpreter for ${language}.`, {
     hint: `Write the snippet in ${other}.`,
   })
 }

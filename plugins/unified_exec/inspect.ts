@@ -1,5 +1,5 @@
 import { ok, problem, VtError, type Context, type Handler } from '../../core/index.js'
-import { pluralized, slotRefusal } from '../lib/base/index.js'
+import { pluralize, createSlotError } from '../lib/base/index.js'
 import { blotted } from '../lib/state/index.js'
 import { ends, searched, type QueryMatches } from './session/query.js'
 import { screenOf } from './session/screen.js'
@@ -51,7 +51,7 @@ async function look(source: StreamSource, input: InspectInput, state: object, co
 
 function matchText({ matches, matched_count }: QueryMatches): string {
   const rows = matches.map(({ line_number, text }) => `${line_number}: ${text}\n`)
-  return `${rows.join('')}${pluralized(matched_count, 'match', 'matches')}\n`
+  return `${rows.join('')}${pluralize(matched_count, 'match', 'matches')}\n`
 }
 
 async function picture(session: CommandSession, state: object) {
@@ -82,6 +82,6 @@ async function openSpooled(path: string, { workspace }: Context): Promise<Stream
     return ofFile(await workspace.openFile(path))
   } catch (error) {
     if (!(error instanceof VtError) || error.code !== 'VT_PATH_NOT_FOUND') throw error
-    throw slotRefusal('VT_EXEC_SPOOL', `The spool file '${path}' was removed.`)
+    throw createSlotError('VT_EXEC_SPOOL', `The spool file '${path}' was removed.`)
   }
 }

@@ -1,12 +1,12 @@
 import { fail, ok, visibleLine, type Handler } from '../../core/index.js'
-import { short } from '../lib/base/index.js'
+import { shortenHash } from '../lib/base/index.js'
 import {
-  freeName,
-  missingParents,
-  entryPlace,
-  readsOf,
-  recorded,
-  requiredEntry,
+  requireFreeName,
+  findMissingParents,
+  resolveEntry,
+  getReads,
+  recordChange,
+  requireEntry,
   type Step,
 } from '../lib/files/index.js'
 
@@ -22,23 +22,23 @@ export default (async (call, context) => {
   const { path: from, destination: to, recursive, overwrite } = call.input
   const { workspace } = context
   await using _ = await workspace.lock([from, to], context.signal)
-  const entry = await requiredEntry(from, undefined, context)
+  const entry = await requireEntry(from, undefined, context)
   if (entry.kind === 'dir' && !recursive) {
     return fail('VT_INPUT_MISSING', `Missing 'recursive': '${from}' is a directory.`, {
       hint: 'Give recursive: true to copy it with everything in it.',
     })
   }
-  const there = await freeName(entry, to, overwrite, context)
-  const at = entryPlace(to, context)
-  const made = await missingParents(at, workspace)
+  const there = await requireFreeName(entry, to, overwrite, context)
+  const at = resolveEntry(to, context)
+  const made = await findMissingParents(at, workspace)
   const size = await workspace.measure(from)
   const { content } = entry
   const step: Step = content
     ? { op: 'write', path: at, ...(there?.content && { before: there.content }), after: content.sha256, made }
     : { op: 'create', path: at, ...size, made }
-  const copied = await recorded(call, context, [step], () => workspace.copy(from, to, { replace: there !== undefined }))
+  const copied = await recordChange(call, context, [step], () => workspace.copy(from, to, { replace: there !== undefined }))
   const { entries, bytes } = copied
-  if (content) readsOf(context.session).remember(at, { hash: short(content.sha256) })
+  if (content) getReads(context.session).remember(at, { hash: shortenHash(content.sha256) })
   const text = `copied ${visibleLine(from)} -> ${visibleLine(to)} (${entries} ${entries === 1 ? 'entry' : 'entries'})`
   return ok({ from, to, kind: entry.kind, overwritten: there !== undefined, entries, bytes }, { text })
 }) satisfies Handler<CopyInput>

@@ -1,5 +1,5 @@
 import { fail, ok, visibleLine, type Handler, type Notice } from '../../core/index.js'
-import { entryAt, missingPath, mostKept, readsOf, recorded } from '../lib/files/index.js'
+import { findEntry, createMissingPathError, MAX_KEPT, getReads, recordChange } from '../lib/files/index.js'
 
 interface DeleteInput {
   path: string
@@ -13,9 +13,9 @@ export default (async (call, context) => {
   const { path, recursive, force, expected_hash } = call.input
   const { workspace, session } = context
   await using _ = await workspace.lock([path], context.signal)
-  const entry = await entryAt(path, expected_hash, context)
+  const entry = await findEntry(path, expected_hash, context)
   if (!entry) {
-    if (!force) throw await missingPath(path, context)
+    if (!force) throw await createMissingPathError(path, context)
     return ok(
       { path, kind: 'file', deleted: false, entries: 0, skipped: true },
       { text: `nothing to delete at ${visibleLine(path)}` },
@@ -28,9 +28,9 @@ export default (async (call, context) => {
   const { at, content } = entry
   const notices: Notice[] = []
   if (content)
-    await recorded(call, context, [{ op: 'remove', path: at, before: content }], () => workspace.remove(path))
-  else if (entries <= mostKept.entries && bytes <= mostKept.bytes) {
-    await recorded(call, context, [{ op: 'take', path: at, bytes }], (folder) =>
+    await recordChange(call, context, [{ op: 'remove', path: at, before: content }], () => workspace.remove(path))
+  else if (entries <= MAX_KEPT.entries && bytes <= MAX_KEPT.bytes) {
+    await recordChange(call, context, [{ op: 'take', path: at, bytes }], (folder) =>
       workspace.rename(path, `${folder}/0`, { aside: true }),
     )
   } else {
@@ -40,7 +40,7 @@ export default (async (call, context) => {
       message: `'${path}' was too large to be kept; its deletion cannot be undone.`,
     })
   }
-  readsOf(session).forget(at)
+  getReads(session).forget(at)
   const text = `deleted ${visibleLine(path)} (${entries} ${entries === 1 ? 'entry' : 'entries'})`
   return ok({ path, kind: entry.kind, deleted: true, entries }, { text, ...(notices.length > 0 && { notices }) })
 }) satisfies Handler<DeleteInput>

@@ -9,19 +9,19 @@ import {
   type Next,
   type Notice,
 } from '../../core/index.js'
-import { decodeBytes, encode, recognise, type TextForm } from '../lib/base/index.js'
+import { decodeBytes, encode, detectTextForm, type TextForm } from '../lib/base/index.js'
 import {
   Changes,
-  diffOf,
-  diffRoom,
-  lineAt,
-  lineCounter,
+  diffChanges,
+  DIFF_LIMITS,
+  findLineNumber,
+  createLineCounter,
   loadTarget,
-  missingPath,
-  nearTo,
-  readOf,
+  createMissingPathError,
+  findNearMatches,
+  createReadCall,
   refuseStale,
-  replace,
+  replaceFile,
   type FileTarget,
 } from '../lib/files/index.js'
 import { apart, occurrences, withEnds } from './edit/match.js'
@@ -46,9 +46,9 @@ export default (async (call, context) => {
   const edits = editsOf(call)
   await using _ = await context.workspace.lock([path], context.signal)
   const target = await loadTarget(path, context)
-  if (!target) throw await missingPath(path, context)
+  if (!target) throw await createMissingPathError(path, context)
   refuseStale(path, target, expected_hash, context)
-  const form = recognise(target.bytes)
+  const form = detectTextForm(target.bytes)
   const changes = new Changes(textOf(target, form))
   let replacements = 0
   for (const [index, edit] of edits.entries()) {
@@ -63,11 +63,11 @@ export default (async (call, context) => {
     form.encoding === 'utf-8'
       ? changes.bytes
       : Buffer.concat([target.bytes.subarray(0, form.bom), encode(changes.bytes.toString(), form.encoding)])
-  const { hash, resolved, notices } = await replace(call, context, path, target, bytes)
+  const { hash, resolved, notices } = await replaceFile(call, context, path, target, bytes)
   const [first, last] = [changes.all[0]!, changes.all.at(-1)!]
-  const lineOf = lineCounter(changes.bytes)
+  const lineOf = createLineCounter(changes.bytes)
   const [first_line, last_line] = [lineOf(first.start), lineOf(Math.max(last.start, last.end - 1))]
-  const diff = diffOf(path, changes, diffRoom)
+  const diff = diffChanges(path, changes, DIFF_LIMITS)
   const all = [...notices, ...largeNotices(edits)]
   const text = `edited ${visibleLine(path)}:${first_line}-${last_line} (${replacements} replacement${replacements === 1 ? '' : `s${placesOf(changes)}`})`
   const output = {
@@ -85,7 +85,7 @@ export default (async (call, context) => {
 /** The lines of several changes, as the file is now: who made them knows what stands there, but for `replace_all` not where. */
 function placesOf({ all, bytes }: Changes): string {
   if (all.length === 1) return ''
-  const lines = new Set(all.slice(0, mostPlaces).map(({ start }) => lineAt(bytes, start)))
+  const lines = new Set(all.slice(0, mostPlaces).map(({ start }) => findLineNumber(bytes, start)))
   return `, in lines ${[...lines].join(', ')}${all.length > mostPlaces ? ', …' : ''}`
 }
 
@@ -134,13 +134,13 @@ const noChange = (path: string): Failure =>
   fail('VT_EDIT_NO_CHANGE', `The edit leaves '${path}' as it is: 'old_str' and 'new_str' are the same.`)
 
 function notFound(path: string, bytes: Buffer, old: string): Failure {
-  const near = nearTo(bytes.toString(), old)
+  const near = findNearMatches(bytes.toString(), old)
   const [best] = near
-  const whole = lineAt(bytes, bytes.length) <= 400
+  const whole = findLineNumber(bytes, bytes.length) <= 400
   const next: Next | undefined = best
-    ? readOf(path, around(best.line_number, best.end_line, 3))
+    ? createReadCall(path, around(best.line_number, best.end_line, 3))
     : whole
-      ? readOf(path)
+      ? createReadCall(path)
       : undefined
   const differs = best?.differs_in.replaceAll('_', ' ')
   const hint =
@@ -154,8 +154,8 @@ function notFound(path: string, bytes: Buffer, old: string): Failure {
 }
 
 function notUnique(path: string, bytes: Buffer, old: string, starts: number[]): Failure {
-  const line_numbers = starts.slice(0, 20).map((start) => lineAt(bytes, start))
-  const next = readOf(path, around(line_numbers[0]!, Math.min(line_numbers[1]!, line_numbers[0]! + 200), 3))
+  const line_numbers = starts.slice(0, 20).map((start) => findLineNumber(bytes, start))
+  const next = createReadCall(path, around(line_numbers[0]!, Math.min(line_numbers[1]!, line_numbers[0]! + 200), 3))
   const message = `${quote(old)} occurs ${starts.length} times in '${path}', first in lines ${line_numbers.slice(0, 5).join(', ')}.`
   return fail('VT_EDIT_NOT_UNIQUE', message, { details: { count: starts.length, line_numbers }, next })
 }

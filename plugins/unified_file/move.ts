@@ -1,5 +1,5 @@
 import { ok, visibleLine, type Handler } from '../../core/index.js'
-import { freeName, missingParents, entryPlace, readsOf, recorded, requiredEntry } from '../lib/files/index.js'
+import { requireFreeName, findMissingParents, resolveEntry, getReads, recordChange, requireEntry } from '../lib/files/index.js'
 
 interface MoveInput {
   path: string
@@ -13,15 +13,15 @@ export default (async (call, context) => {
   const { path: from, destination: to, overwrite, expected_hash } = call.input
   const { workspace } = context
   await using _ = await workspace.lock([from, to], context.signal)
-  const entry = await requiredEntry(from, expected_hash, context)
-  const there = await freeName(entry, to, overwrite, context)
+  const entry = await requireEntry(from, expected_hash, context)
+  const there = await requireFreeName(entry, to, overwrite, context)
   // A directory in which another file system is mounted cannot be moved.
   await workspace.measure(from)
-  const at = entryPlace(to, context)
-  const made = await missingParents(at, workspace)
+  const at = resolveEntry(to, context)
+  const made = await findMissingParents(at, workspace)
   const step = { op: 'rename' as const, from: entry.at, to: at, ...(there?.content && { before: there.content }), made }
-  await recorded(call, context, [step], () => workspace.rename(from, to, { replace: there !== undefined }))
-  const reads = readsOf(context.session)
+  await recordChange(call, context, [step], () => workspace.rename(from, to, { replace: there !== undefined }))
+  const reads = getReads(context.session)
   const lastRead = reads.get(entry.at)
   reads.forget(entry.at)
   reads.forget(at)

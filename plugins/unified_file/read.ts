@@ -1,5 +1,5 @@
 import type { Handler } from '../../core/index.js'
-import { readsOf } from '../lib/files/index.js'
+import { getReads } from '../lib/files/index.js'
 import { readFile, type ReadInput } from '../lib/reading/index.js'
 
 /** `unified_file/read`: the whole file, a page of lines, a range of bytes, or pages of a PDF. */
@@ -7,6 +7,6 @@ export default ((call, { workspace, signal, session }) =>
   readFile(call, {
     workspace,
     signal,
-    reads: readsOf(session),
+    reads: getReads(session),
     pdf: async (...read) => (await import('./pdf/read.js')).readPdf(...read, signal),
   })) satisfies Handler<ReadInput>

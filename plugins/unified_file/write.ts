@@ -1,13 +1,13 @@
 import { fail, ok, problem, visibleLine, type Call, type Handler, type Notice, type Result } from '../../core/index.js'
-import { decodeBytes, encode, pluralized, recognise, short } from '../lib/base/index.js'
+import { decodeBytes, encode, pluralize, detectTextForm, shortenHash } from '../lib/base/index.js'
 import {
   countLines,
-  diffRoom,
+  DIFF_LIMITS,
   diffTexts,
   loadTarget,
-  readOf,
+  createReadCall,
   refuseStale,
-  replace,
+  replaceFile,
   type FileTarget,
 } from '../lib/files/index.js'
 
@@ -37,15 +37,15 @@ export default (async (call, context) => {
   if (target || expected_hash) refuseStale(path, target, expected_hash, context)
 
   const old = mode === 'append' ? target?.bytes : undefined
-  const added = old ? encode(content, recognise(old).encoding) : Buffer.from(content)
+  const added = old ? encode(content, detectTextForm(old).encoding) : Buffer.from(content)
   const bytes = old ? Buffer.concat([old, added]) : added
-  const { hash, resolved, notices } = await replace(call, context, path, target, bytes)
-  const diff = diffTexts(path, target?.bytes ?? Buffer.alloc(0), bytes, diffRoom)
+  const { hash, resolved, notices } = await replaceFile(call, context, path, target, bytes)
+  const diff = diffTexts(path, target?.bytes ?? Buffer.alloc(0), bytes, DIFF_LIMITS)
   const rest = { hash, ...(resolved !== path && { resolved_path: resolved }), ...(diff && { diff }) }
   const answer = output(call, target, mode, bytes, added.length, rest)
   const eol = mode === 'overwrite' ? eolNotice(path, target, content) : []
   const all = [...notices, ...eol]
-  const sizes = `${pluralized(answer.total_lines, 'line')}, ${pluralized(bytes.length, 'byte')}`
+  const sizes = `${pluralize(answer.total_lines, 'line')}, ${pluralize(bytes.length, 'byte')}`
   const text = `${target ? words[mode] : 'created'} ${visibleLine(path)} (${sizes})`
   return ok(answer, { text, ...(all.length > 0 && { notices: all }) })
 }) satisfies Handler<WriteInput>
@@ -70,7 +70,7 @@ const refuseExisting = (path: string): Result =>
     hint:
       'Give {field:mode}: "overwrite" to replace all of it, "append" to add to its end, "skip_if_exists" to leave it. ' +
       'Change a part of it with {slot:unified_file/edit}.',
-    next: readOf(path),
+    next: createReadCall(path),
   })
 
 function output(
@@ -81,9 +81,9 @@ function output(
   written: number,
   rest: object,
 ) {
-  const { encoding, bom } = recognise(bytes)
+  const { encoding, bom } = detectTextForm(bytes)
   const lines = countLines(encoding === 'utf-8' ? bytes : Buffer.from(decodeBytes(bytes.subarray(bom), encoding).text))
-  const hash = target ? short(target.version.sha256) : ''
+  const hash = target ? shortenHash(target.version.sha256) : ''
   return { path, mode, created: target === undefined, bytes_written: written, total_lines: lines, hash, ...rest }
 }
 

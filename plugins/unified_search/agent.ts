@@ -2,11 +2,11 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename } from 'node:path'
 import { ok, version, type Context, type Handler, type JsonObject } from '../../core/index.js'
-import { pluralized } from '../lib/base/index.js'
+import { pluralize } from '../lib/base/index.js'
 import { runProgram, tail } from '../lib/process/index.js'
-import { sandbox } from '../lib/sandbox/index.js'
-import { ripgrepPath } from '../lib/search/index.js'
-import { astGrepPath } from '../lib/syntax/index.js'
+import { findSandbox } from '../lib/sandbox/index.js'
+import { findRipgrep } from '../lib/search/index.js'
+import { findAstGrep } from '../lib/syntax/index.js'
 
 interface Input {
   mode: 'summary' | 'tools' | 'diagnostics' | 'full' | 'debug' | 'analyze'
@@ -69,13 +69,13 @@ const relative = (file: string, root: string): string =>
 
 async function engines({ workspace, signal }: Context): Promise<Record<string, Engine>> {
   const [ripgrep, ast_grep, confined] = await Promise.all([
-    programVersion(await ripgrepPath(), 'the package @vscode/ripgrep has no program for this platform', signal),
+    programVersion(await findRipgrep(), 'the package @vscode/ripgrep has no program for this platform', signal),
     programVersion(
-      astGrepPath(workspace),
+      findAstGrep(workspace),
       'run `vtcode dependencies install ast-grep`, or name its program in VTCODE_AST_GREP_BIN',
       signal,
     ),
-    sandbox(workspace.root),
+    findSandbox(workspace.root),
   ])
   return {
     ripgrep,
@@ -120,7 +120,7 @@ function render(output: {
   const { counts } = output
   return [
     `vtcode ${output.version} on ${output.node}, mode ${output.mode}, surface ${output.surface}`,
-    `${pluralized(counts['slots']!, 'slot')}, ${pluralized(counts['plugins']!, 'plugin')}, ${pluralized(counts['skills']!, 'skill')}`,
+    `${pluralize(counts['slots']!, 'slot')}, ${pluralize(counts['plugins']!, 'plugin')}, ${pluralize(counts['skills']!, 'skill')}`,
     ...Object.entries(output.engines).map(
       ([name, engine]) => `${name}: ${engine.available ? (engine.version ?? 'available') : engine.reason}`,
     ),

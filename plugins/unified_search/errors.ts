@@ -1,5 +1,5 @@
 import { ok, type Handler, type JsonObject } from '../../core/index.js'
-import { pluralized as counted } from '../lib/base/index.js'
+import { pluralize as counted } from '../lib/base/index.js'
 import { callsOf, recordedCalls, type CallRecord } from '../lib/state/index.js'
 
 interface Input {

@@ -1,4 +1,4 @@
-import { grepWith, matchPositions, countMatches } from '../lib/search/index.js'
+import { createGrep, findMatchPositions, countMatches } from '../lib/search/index.js'
 
 /** Broad text search with ripgrep. Declines when it cannot be started. */
-export default grepWith({ backend: 'ripgrep', search: countMatches, places: matchPositions })
+export default createGrep({ backend: 'ripgrep', search: countMatches, findPositions: findMatchPositions })

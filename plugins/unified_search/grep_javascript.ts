@@ -1,4 +1,4 @@
-import { grepWith, placesOurselves, searchOurselves } from '../lib/search/index.js'
+import { createGrep, findPositionsInProcess, searchInProcess } from '../lib/search/index.js'
 
 /** Text search where ripgrep is missing: the same answers, slower, without look-around and back-references. */
-export default grepWith({ backend: 'javascript', search: searchOurselves, places: placesOurselves })
+export default createGrep({ backend: 'javascript', search: searchInProcess, findPositions: findPositionsInProcess })

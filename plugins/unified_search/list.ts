@@ -8,16 +8,16 @@ import {
   type Handler,
   type Next,
 } from '../../core/index.js'
-import { byPath, firstInPathOrder, pluralized, fitting, inPathOrder, nameOf, remarks } from '../lib/base/index.js'
-import { choose, glob, isGlob } from '../lib/globs/index.js'
+import { comparePaths, takeFirstByPath, pluralize, takeFitting, sortByPath, toBaseName, listSearchNotices } from '../lib/base/index.js'
+import { hasPositiveGlob, compileGlob, isGlob } from '../lib/globs/index.js'
 import {
-  entriesBelow,
-  look,
+  listEntries,
+  statEntries,
   openToSearch,
-  patternRefusal,
+  toPatternRefusal,
   countMatches,
-  searchOurselves,
-  unsortedFilesBelow,
+  searchInProcess,
+  listUnsortedFiles,
   type WalkOptions,
   type ListedEntry,
 } from '../lib/search/index.js'
@@ -97,11 +97,11 @@ const list: Handler<ListInput, ListOutput> = async ({ input, given }, context) =
   const per_page = Math.min(input.max_results, input.max_items ?? Infinity)
   const start = (input.page - 1) * per_page
   const window = collected.rows.slice(start, start + per_page)
-  const entries = await look(
+  const entries = await statEntries(
     context,
     window.map((row) => row.path),
   )
-  const items = fitting(window.flatMap((row) => itemOf(row, entries.get(row.path), input) ?? []))
+  const items = takeFitting(window.flatMap((row) => itemOf(row, entries.get(row.path), input) ?? []))
   const has_more = start + window.length < total
   const pages = Math.ceil(total / per_page)
   const output: ListOutput = {
@@ -116,16 +116,16 @@ const list: Handler<ListInput, ListOutput> = async ({ input, given }, context) =
     ...(collected.incomplete && { total_is_lower_bound: true as const }),
     ...collected.counts,
     ...(has_more && {
-      message: `Page ${input.page} of ${pages} (${pluralized(total, 'entry', 'entries')}). Next: page=${input.page + 1}.`,
+      message: `Page ${input.page} of ${pages} (${pluralize(total, 'entry', 'entries')}). Next: page=${input.page + 1}.`,
       next: { tool: 'unified_search', input: { action: 'list', ...given, page: input.page + 1 } },
     }),
     ...(total > 0 &&
       start >= total && {
-        message: `Page ${input.page} is behind the last of ${pluralized(pages, 'page')} (${pluralized(total, 'entry', 'entries')}).`,
+        message: `Page ${input.page} is behind the last of ${pluralize(pages, 'page')} (${pluralize(total, 'entry', 'entries')}).`,
         next: { tool: 'unified_search', input: { action: 'list', ...given, page: pages } },
       }),
   }
-  const notices = remarks(collected)
+  const notices = listSearchNotices(collected)
   const extra = notices.length > 0 ? { notices } : {}
   if (input.mode !== 'tree') return ok(output, { text: render(output), ...extra })
   const picture = tree(items, input.path, collected.deeper ?? new Map(), total - start - window.length)
@@ -149,8 +149,8 @@ async function collect(target: Handle, input: ListInput, context: Context): Prom
   if (wantedType(input) === 'file' && input.mode !== 'list' && input.mode !== 'tree')
     return files(target, { ...discovery, max_depth: depth }, input, context)
   // A picture says how much lies deeper; where files are chosen, a folder counts for those in it.
-  const whole = input.mode === 'tree' || choose(discovery.globs)
-  const { entries, ignored, hidden, ...found } = await entriesBelow(context, target, {
+  const whole = input.mode === 'tree' || hasPositiveGlob(discovery.globs)
+  const { entries, ignored, hidden, ...found } = await listEntries(context, target, {
     ...discovery,
     max_depth: whole ? 64 : depth,
   })
@@ -165,7 +165,7 @@ async function collect(target: Handle, input: ListInput, context: Context): Prom
 
 /** Of files, only those are brought in order that are shown. */
 async function files(target: Handle, discovery: WalkOptions, input: ListInput, context: Context): Promise<Collected> {
-  const found = await unsortedFilesBelow(context, target, discovery)
+  const found = await listUnsortedFiles(context, target, discovery)
   const rowOf = (path: string): Row => ({ path, kind: 'file' })
   const passes = testsOf({ ...input, entry_type: 'any' })
   const paths =
@@ -173,7 +173,7 @@ async function files(target: Handle, discovery: WalkOptions, input: ListInput, c
   if (input.mode === 'largest') return { ...found, rows: await bySize(paths.map(rowOf), context) }
   return {
     ...found,
-    rows: firstInPathOrder(paths, (path) => path, input.page * input.max_results).map(rowOf),
+    rows: takeFirstByPath(paths, (path) => path, input.page * input.max_results).map(rowOf),
     count: paths.length,
   }
 }
@@ -199,7 +199,7 @@ function testsOf(input: ListInput): ((row: Row) => boolean)[] {
   const wanted = wantedType(input)
   const sensitive = (text: string) => input.case_sensitive ?? text !== text.toLowerCase()
   const relative =
-    input.path === '.' ? (path: string) => path : (path: string) => path.slice(input.path.length + 1) || nameOf(path)
+    input.path === '.' ? (path: string) => path : (path: string) => path.slice(input.path.length + 1) || toBaseName(path)
   const tests: ((row: Row) => boolean)[] = []
   if (wanted !== 'any') tests.push((row) => row.kind === (wanted === 'dir' ? 'directory' : 'file'))
   if (input.file_extensions?.length) {
@@ -207,13 +207,13 @@ function testsOf(input: ListInput): ((row: Row) => boolean)[] {
     tests.push((row) => row.kind !== 'directory' && endings.some((ending) => row.path.endsWith(ending)))
   }
   if (input.pattern !== undefined) {
-    const matches = glob(input.pattern, sensitive(input.pattern))
+    const matches = compileGlob(input.pattern, sensitive(input.pattern))
     tests.push((row) => matches(relative(row.path)))
   }
   if (input.name_pattern !== undefined) {
     const matches = named(input.name_pattern, sensitive(input.name_pattern))
     // Who writes a slash means a place, not a name.
-    const told = input.name_pattern.includes('/') ? relative : nameOf
+    const told = input.name_pattern.includes('/') ? relative : toBaseName
     tests.push((row) => matches(told(row.path)))
   }
   return tests
@@ -223,7 +223,7 @@ function testsOf(input: ListInput): ((row: Row) => boolean)[] {
 function named(pattern: string, sensitive: boolean): (name: string) => boolean {
   if (isGlob(pattern)) {
     try {
-      return glob(pattern, sensitive)
+      return compileGlob(pattern, sensitive)
     } catch (error) {
       throw problem('VT_INPUT_INVALID', {
         problem: `'name_pattern' ${JSON.stringify(pattern.slice(0, 80))} ${(error as Error).message}.`,
@@ -254,12 +254,12 @@ function cutOff(all: Row[], base: string, depth: number): { rows: Row[]; deeper:
 }
 
 async function bySize(rows: Row[], context: Context): Promise<Row[]> {
-  const entries = await look(
+  const entries = await statEntries(
     context,
     rows.map((row) => row.path),
   )
   const size = (row: Row) => entries.get(row.path)?.bytes ?? 0
-  return rows.sort((a, b) => size(b) - size(a) || byPath(a.path, b.path))
+  return rows.sort((a, b) => size(b) - size(a) || comparePaths(a.path, b.path))
 }
 
 /** Files that hold the pattern, with their counts. */
@@ -276,13 +276,13 @@ async function withContent(input: ListInput, passes: (row: Row) => boolean, cont
   // ripgrep would follow links out of the workspace.
   const byRipgrep = input.follow ? undefined : countMatches(context, query)
   const found = await Promise.resolve(byRipgrep)
-    .then((answer) => answer ?? searchOurselves(context, query))
+    .then((answer) => answer ?? searchInProcess(context, query))
     .catch((error: unknown) => {
-      throw patternRefusal(patterns, error)
+      throw toPatternRefusal(patterns, error)
     })
   return {
     ...found,
-    rows: inPathOrder(found.files, ({ file }) => file).map(({ file, count }) => ({
+    rows: sortByPath(found.files, ({ file }) => file).map(({ file, count }) => ({
       path: file,
       kind: 'file',
       matches: count,
@@ -303,7 +303,7 @@ function itemOf(
     type: entry.kind === 'directory' ? 'dir' : entry.kind === 'link' ? 'symlink' : entry.kind,
     ...(matches !== undefined && { matches }),
     ...(sized && { size: entry.bytes }),
-    name: nameOf(path),
+    name: toBaseName(path),
     depth: Math.max(1, path.split('/').length - root),
     modified: new Date(entry.mtime_ms).toISOString(),
     ...(entry.target !== undefined && { target: entry.target }),
@@ -314,11 +314,11 @@ function render({ items, total, mode, message }: ListOutput): string {
   const lines = items.map(({ path, type, matches, size }) => {
     const more =
       matches !== undefined
-        ? `: ${pluralized(matches, 'match', 'matches')}`
+        ? `: ${pluralize(matches, 'match', 'matches')}`
         : mode === 'largest'
           ? `: ${size} bytes`
           : ''
     return visibleLine(path) + (type === 'dir' ? '/' : '') + more
   })
-  return [...lines, message ?? pluralized(total, 'entry', 'entries')].join('\n')
+  return [...lines, message ?? pluralize(total, 'entry', 'entries')].join('\n')
 }

@@ -1,16 +1,16 @@
 import { VtError, type Context, type Handler, type JsonObject, type Notice } from '../../core/index.js'
-import { inPathOrder, notice, some } from '../lib/base/index.js'
+import { sortByPath, notice, some } from '../lib/base/index.js'
 import {
-  outlineAnswer,
+  createOutlineAnswer,
   outlinedByAstGrep,
-  astGrepPath,
+  findAstGrep,
   ensureAstGrep,
   InstallProblem,
-  outlineSubjects,
-  roomFor,
-  shaperOf,
-  wantedLanguage,
-  type Outlined,
+  findOutlineSubjects,
+  createRoomCheck,
+  createShaper,
+  resolveLanguage,
+  type OutlinedFile,
   type OutlineInput,
   type OutlineSubject,
 } from '../lib/syntax/index.js'
@@ -22,16 +22,16 @@ import { draw, drawable } from './outline/draw.js'
  */
 const outline: Handler<OutlineInput> = async (call, context) => {
   const { input } = call
-  const wanted = wantedLanguage(input)
+  const wanted = resolveLanguage(input)
   if (wanted && !outlinedByAstGrep.has(wanted.id)) return undefined
-  const found = await outlineSubjects(context, input)
+  const found = await findOutlineSubjects(context, input)
   if (!(await isThere(context, found.files))) return undefined
   // Wrong words are refused before anything is drawn.
-  const shaper = await shaperOf(input, found.single)
+  const shaper = await createShaper(input, found.single)
   const chosen = found.files.slice(0, input.max_results)
   const own = chosen.filter(drawable)
   const [drawn, others] = await Promise.all([
-    draw(context, own, found.single, roomFor(shaper)),
+    draw(context, own, found.single, createRoomCheck(shaper)),
     elsewhere(
       context,
       input,
@@ -44,15 +44,15 @@ const outline: Handler<OutlineInput> = async (call, context) => {
   const unknown = found.single && found.files.length === 0 ? [`${input.path} (unknown)`] : []
   const notices = [...drawn.notices, ...others.notices, ...unsupported([...others.missing, ...unknown])]
   const backend = others.files.length === 0 ? 'ast-grep' : drawn.files.length === 0 ? 'tree-sitter' : 'mixed'
-  const files = inPathOrder([...drawn.files, ...others.files], ({ path }) => path)
+  const files = sortByPath([...drawn.files, ...others.files], ({ path }) => path)
   const beyond = [...drawn.beyond, ...found.files.slice(input.max_results)].map(({ path }) => path)
-  return outlineAnswer({ files, beyond, backend, notices, single: found.single, listing: found.listing }, call, shaper)
+  return createOutlineAnswer({ files, beyond, backend, notices, single: found.single, listing: found.listing }, call, shaper)
 }
 export default outline
 
 /** Whether ast-grep is there, or can be brought for files that it serves. */
 async function isThere(context: Context, files: OutlineSubject[]): Promise<boolean> {
-  if (astGrepPath(context.workspace)) return true
+  if (findAstGrep(context.workspace)) return true
   if (!files.some(({ language }) => outlinedByAstGrep.has(language.id))) return false
   return ensureAstGrep(context).then(
     () => true,
@@ -69,7 +69,7 @@ const unsupported = (languages: string[]): Notice[] =>
     : [notice('VT_OUTLINE_UNSUPPORTED', `No outline for: ${some(languages)}. Use grep there.`)]
 
 interface Elsewhere {
-  files: Outlined[]
+  files: OutlinedFile[]
   /** Languages that nobody serves. */
   missing: string[]
   notices: Notice[]
@@ -97,7 +97,7 @@ async function elsewhere(
       response_format: 'detailed',
     })
     if (result.ok) {
-      found.files.push(...((result.output as JsonObject)['files'] as Outlined[]).filter(({ path }) => wanted.has(path)))
+      found.files.push(...((result.output as JsonObject)['files'] as OutlinedFile[]).filter(({ path }) => wanted.has(path)))
       // What befell the walk is known already.
       found.notices.push(...(result.notices ?? []).filter(({ code }) => code === 'VT_SEARCH_SKIPPED'))
     } else if (result.error.code === 'VT_SEARCH_ENGINE_MISSING') found.missing.push(title)

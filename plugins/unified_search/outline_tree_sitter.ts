@@ -1,21 +1,21 @@
 import { programFile, type Context, type Handle, type Handler, type Notice } from '../../core/index.js'
-import { notice, slotRefusal, some, thread, ThreadProblem } from '../lib/base/index.js'
-import { openOr, tooHardToParse } from '../lib/search/index.js'
+import { notice, createSlotError, some, createWorker, WorkerError } from '../lib/base/index.js'
+import { openIfReadable, tooHardToParse } from '../lib/search/index.js'
 import {
-  outlineAnswer,
+  createOutlineAnswer,
   outlinedByAstGrep,
-  cached,
-  languageNamed,
+  getCachedItems,
+  languageByName,
   languages,
-  leftOut,
-  remember,
-  outlineSubjects,
-  shaperOf,
-  tooLargeToOutline,
-  versionIn,
-  wantedLanguage,
+  describeSkipped,
+  cacheItems,
+  findOutlineSubjects,
+  createShaper,
+  isTooLargeToOutline,
+  readVersion,
+  resolveLanguage,
   type OutlineItem,
-  type Outlined,
+  type OutlinedFile,
   type OutlineInput,
 } from '../lib/syntax/index.js'
 import type { ParsedOutline, OutlineJob } from './outline_tree_sitter/worker.js'
@@ -30,30 +30,30 @@ const served = new Set(
 /** The symbols of languages that ast-grep has no rules for, by tree-sitter grammars and queries of our own. */
 const outline: Handler<OutlineInput> = async (call, context) => {
   const { input } = call
-  const wanted = wantedLanguage(input)
+  const wanted = resolveLanguage(input)
   if (wanted && !served.has(wanted.id)) throw missing(wanted.title)
-  const found = await outlineSubjects(context, input)
+  const found = await findOutlineSubjects(context, input)
   const [only] = found.files
   if (found.single && only && !served.has(only.language.id)) throw missing(only.language.title)
-  const shaper = await shaperOf(input, found.single)
+  const shaper = await createShaper(input, found.single)
   const own = found.files.filter(({ language }) => served.has(language.id))
   const others = new Set(found.files.filter((file) => !own.includes(file)).map(({ language }) => language.title))
-  const files: Outlined[] = []
+  const files: OutlinedFile[] = []
   const large: string[] = []
   const unread: string[] = []
   await using opener = context.workspace.files()
   for (const { path, language } of own.slice(0, input.max_results)) {
-    const handle = await openOr(opener, path, unread)
+    const handle = await openIfReadable(opener, path, unread)
     if (!handle) continue
     try {
-      if (tooLargeToOutline(handle, found.single)) large.push(path)
+      if (isTooLargeToOutline(handle, found.single)) large.push(path)
       else files.push({ path, lang: language.title, items: await symbolsOf(handle, language.id, context) })
     } catch (error) {
       if (error instanceof GrammarProblem) {
         // It takes its own language with it, no other.
         if (found.single || wanted) throw missing(language.title)
         others.add(language.title)
-      } else if (error instanceof ThreadProblem) {
+      } else if (error instanceof WorkerError) {
         if (found.single) throw tooHardToParse(path)
         large.push(path)
       } else throw error
@@ -69,10 +69,10 @@ const outline: Handler<OutlineInput> = async (call, context) => {
       (titles) => `ast-grep is not available or failed; tree-sitter outlined ${titles}.`,
     ),
     ...noticeOf('VT_OUTLINE_UNSUPPORTED', others, (titles) => `No outline for: ${titles}; no engine here reads them.`),
-    ...leftOut(large, unread),
+    ...describeSkipped(large, unread),
   ]
   const beyond = own.slice(input.max_results).map(({ path }) => path)
-  return outlineAnswer(
+  return createOutlineAnswer(
     { files, beyond, backend: 'tree-sitter', notices, single: found.single, listing: found.listing },
     call,
     shaper,
@@ -86,21 +86,21 @@ function noticeOf(code: string, languages: Iterable<string>, message: (titles: s
 }
 
 const missing = (title: string) =>
-  languageNamed(title)
-    ? slotRefusal('VT_SEARCH_ENGINE_MISSING', `No engine here outlines ${title}.`)
-    : slotRefusal(
+  languageByName(title)
+    ? createSlotError('VT_SEARCH_ENGINE_MISSING', `No engine here outlines ${title}.`)
+    : createSlotError(
         'VT_SEARCH_ENGINE_MISSING',
         `'${title}' is no language known here; known: ${languages.map(({ id }) => id).join(' ')}.`,
         { hint: 'Give one of them as lang, or none: the extension tells it.' },
       )
 
-const parse = thread<OutlineJob, ParsedOutline>(programFile('plugins/unified_search/outline_tree_sitter/worker.js'), {
+const parse = createWorker<OutlineJob, ParsedOutline>(programFile('plugins/unified_search/outline_tree_sitter/worker.js'), {
   growth_mb: 512,
 })
 
 async function symbolsOf(handle: Handle, language: string, { host, signal }: Context): Promise<OutlineItem[]> {
-  const version = await versionIn(handle, `tree-sitter:${language}`)
-  const known = cached(version)
+  const version = await readVersion(handle, `tree-sitter:${language}`)
+  const known = getCachedItems(version)
   if (known) return known
   const drawn = await parse(
     { bytes: await handle.read(0, handle.stat.bytes), language },
@@ -108,7 +108,7 @@ async function symbolsOf(handle: Handle, language: string, { host, signal }: Con
     host.waits.parse / 1000,
   )
   if ('no_grammar' in drawn) throw new GrammarProblem(drawn.no_grammar)
-  remember(version, drawn.items)
+  cacheItems(version, drawn.items)
   return drawn.items
 }
 

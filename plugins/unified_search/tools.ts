@@ -8,7 +8,7 @@ import {
   type Schema,
   type SlotInfo,
 } from '../../core/index.js'
-import { pluralized } from '../lib/base/index.js'
+import { pluralize } from '../lib/base/index.js'
 import { fenced } from '../lib/net/index.js'
 import { fieldLines } from './tools/fields.js'
 import { rankDocuments, type Document } from './tools/rank.js'
@@ -55,7 +55,7 @@ export default ((call, context) => {
   const lines = listed.slice(0, max_results).flatMap((one, at) => toolLines(one, detailOf(one, at)))
   const first = new Set((exact.length > 0 ? exact : found.slice(0, FEW)).flatMap(({ about }) => about ?? []))
   const abouts = brief ? [] : [...first].map((about) => fenced('who brings these tools', about))
-  const count = `${listed.length} of ${pluralized(found.length, 'tool')}`
+  const count = `${listed.length} of ${pluralize(found.length, 'tool')}`
   return ok(output, { text: [...lines, ...abouts, count].join('\n') })
 }) satisfies Handler<Input>
 

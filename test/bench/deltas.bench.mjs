@@ -16,7 +16,7 @@ export default () =>
       const share = (microseconds) => microseconds / 10_000 / SECONDS
       return [
         {
-          name: 'a delta behind the server, p95',
+          name: 'a delta after the server sent it, p95',
           goal: 50,
           ratio: late.p95,
           unit: 'ms',

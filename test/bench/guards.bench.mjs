@@ -262,7 +262,7 @@ async function commands(folder) {
       'bubblewrap by hand with all of the system in sight',
     ),
     row(
-      'git status unasked, against one that nobody looks at',
+      'git status without asking, against one without checks',
       1.3,
       unasked,
       plainGit,

@@ -198,18 +198,18 @@ async function answerBytes(folder) {
     detail,
   })
   return [
-    row('grep with 100 hits', bytes.grep, 10, '19.2 kB while answers held their value beside the text'),
+    row('grep with 100 hits', bytes.grep, 10, '19.2 kB while answers had their value next to the text'),
     row(
       'structural search with 100 hits',
       bytes.structural,
       10,
-      '33.5 kB while answers held their value beside the text',
+      '33.5 kB while answers had their value next to the text',
     ),
     row(
-      'a grep that is put aside',
+      'a grep that goes to a spool file',
       bytes.spooled,
       10,
-      '5,000 hits; 585 kB while answers held their value beside the text',
+      '5,000 hits; 585 kB while answers had their value next to the text',
     ),
   ]
 }

@@ -58,7 +58,7 @@ writeFileSync(
   report,
   `# Measures
 
-Written by \`npm run bench\`, on ${cpus().length} cores with Node 20, or the one named. A figure is a ratio of two things measured in the same run unless it has a unit.
+\`npm run bench\` writes this page, on ${cpus().length} cores with Node 20, or the version that a row names. A figure without a unit is a ratio of two things that were measured in the same run.
 
 ${table}
 ${[...sections]

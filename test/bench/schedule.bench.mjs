@@ -41,7 +41,7 @@ export default () =>
         goal: 0.05,
         ratio: await idle(folder, env),
         unit: '%',
-        detail: `over ${idle_s} s, in which it looks at the clock once`,
+        detail: `over ${idle_s} s, in which it checks the clock once`,
       },
     ]
   })

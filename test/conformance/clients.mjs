@@ -69,7 +69,7 @@ async function install(name, tag = 'latest') {
   return installed()
 }
 
-/** What the client itself writes, before us and after us; what `vtcode setup` says of it; whether `--undo` leaves the rest. */
+/** Compares the file that the client itself writes, before and after ours, with the text of `vtcode setup`, and checks that `--undo` leaves the rest. */
 async function itsFile(program) {
   const enter = (here, name) => here.run(program.enter(name, [name, 'serve', '--quiet']))
   const fileOf = (here) => program.writes?.(here) ?? here.file
@@ -118,7 +118,7 @@ const deeds = {
     input: { action: 'grep', pattern: 'greet', path: 'src' },
     done: (text) => /src\/greet\.js/.test(text) && /export function greet/.test(text),
   },
-  // What decides what other programs run is asked about by our server, and refused where nobody answers.
+  // Our server asks about files that decide what other programs run, and refuses them where no person answers.
   guarded: {
     tools: ['unified_file'],
     input: { action: 'write', path: '.vscode/tasks.json', content: 'tasks' },
@@ -139,7 +139,7 @@ async function task(program, rule) {
   const seen = {}
   const todo = Object.keys(deeds)
   let under
-  // A request that brings no answer to the call under way is one of the client's own, such as for a title.
+  // A request that leads to no answer to the running call is one of the client's own, such as for a title.
   const next = () => {
     const { body, results } = model.state.requests.at(-1)
     if (under && results.length === 0) return []
@@ -277,15 +277,18 @@ const head = [
 ]
 writeSection(
   'clients',
-  `vtcode ${version}, ${new Date().toISOString().slice(0, 10)}, Linux; clients for Node run on ${node}. Each was run without a terminal, so where it would ask, nobody answers.
+  `vtcode ${version}, ${new Date().toISOString().slice(0, 10)}, Linux; clients for Node run on ${node}. Each client ran without a terminal, so its questions have no answer.
 
 ${table(
   head,
   [...programs, ...callers].flatMap(({ name }) => (rows.has(name) ? [rows.get(name)] : [])),
 )}
 
-- *its file*: the client entered a server of its own, \`vtcode setup\` entered ours, the client entered another one, \`vtcode setup --undo\` took ours out. *kept*: the client listed ours, ours was still as it should be after the client wrote the file, and what was left is what the client alone would have written.
-- *runs*, *refused*: what became of the call without a rule of the user, and with the first rule that changes it. *not shown to the model*: Gemini CLI leaves out tools that it would have to ask about. *write of \`.vscode/tasks.json\`*: such files decide what other programs run, so our server asks, whatever the client lets through; where nobody answers it refuses.
-- *the rule for reading* lets those of our tools run that say they only read (\`unified_file_read\`, \`unified_search\`), and no other. Which tools it asks about is the client's to say: Claude Code, Qwen Code and Gemini CLI ask for each tool of a server that no rule names, whatever it says of itself, so no form of our list, by the name of the client or otherwise, would change it.
-- ${described.join(', ')} do not run here: what \`vtcode setup\` enters is held against the documented format of each.`,
+- *its file*: four steps were made in the settings file. The client added a server, \`vtcode setup\` added ours, the client added another one, \`vtcode setup --undo\` removed ours.
+- *kept*: the client listed our entry, and its own write left the entry unchanged. In the end the file had exactly what the client alone would have written.
+- *runs*, *refused*: the result of the call without a rule of the user, and with the first rule that changes it.
+- *not shown to the model*: Gemini CLI leaves out tools that it would have to ask about.
+- *write of \`.vscode/tasks.json\`*: this file is auto-executed config. Our server asks, even if the client allows the call. Without an answer it refuses.
+- *the rule for reading* allows only those of our tools that declare that they only read (\`unified_file_read\`, \`unified_search\`). The client decides which tools it asks about. Claude Code, Qwen Code and Gemini CLI ask for each tool without a rule, whatever the tool declares. No other form of our list would change this.
+- ${described.join(', ')} do not run here. The entry of \`vtcode setup\` is compared with the documented format of each.`,
 )

@@ -47,7 +47,7 @@ const manifests = [
   '.claude-plugin/marketplace.json',
 ]
 
-/** What a folder is as a package, if it is one. */
+/** Returns the kind of package in a folder, if any. */
 function kindOf(folder) {
   const found = manifests.filter((file) => existsSync(join(folder, file)))
   const bundle = json(join(folder, 'manifest.json'))
@@ -199,10 +199,10 @@ function write(rows) {
   const all = [...rows.values()]
   const installed = all.filter(([, , , works]) => works !== '').length
   const head = ['package', 'version', 'what was found', 'what works', 'what was left, and why']
-  const how = `By \`node test/conformance/packages.mjs\`, ${new Date().toISOString().slice(0, 10)}, Node ${process.versions.node}; nothing of a package was started, a server counts as working when it would start, and of packages that hold many packages the first ${mostPlaces} were tried.`
+  const how = `By \`node test/conformance/packages.mjs\`, ${new Date().toISOString().slice(0, 10)}, Node ${process.versions.node}. Nothing of a package was started: a server counts as working if it would start. If a package contains many packages, the first ${mostPlaces} were tried.`
   writeSection(
     'packages',
-    `${all.length} packages carry something for coding agents; of ${installed} of them parts work. ${how}\n\n${table(head, all)}`,
+    `${all.length} packages contain something for coding agents; parts of ${installed} of them work. ${how}\n\n${table(head, all)}`,
   )
 }
 
@@ -212,7 +212,7 @@ for (const name of wanted.length > 0 ? wanted : packages) {
   const result = await tried(name).catch((error) => ({ version: '', problem: `the script failed: ${error.message}` }))
   const row = rowOf(name, result)
   console.log(row.join(' | '))
-  // What carries nothing of the kind is no row.
+  // A package without parts of that kind gets no row.
   if ((result.results ?? []).length > 0) rows.set(`\`${name}\``, [`\`${name}\``, ...row.slice(1)])
   write(rows)
 }

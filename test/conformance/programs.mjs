@@ -1,4 +1,4 @@
-// The clients that are tried: how each is installed, enters a server itself, is told of the model's server, and works on a task without a terminal.
+// Clients under test: how each is installed, enters a server itself, learns of the model's server, and works on a task without a terminal.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
@@ -8,14 +8,14 @@ export const put = (path, value) => (
 )
 const node = (at, path, runtime) => [runtime, join(at, 'node_modules', path)]
 const program = (at, path) => [join(at, 'node_modules', path)]
-/** A settings file with something more, as the README tells its user. */
+/** A settings file with one more entry, as the README describes. */
 const changed = (file, change) => {
   const settings = JSON.parse(readFileSync(file, 'utf8'))
   change(settings)
   put(file, settings)
 }
 const trusting = ({ file }) => changed(file, ({ mcpServers }) => void (mcpServers.vtcode.trust = true))
-/** Those of our tools that say they only read, as rules of a client name them. */
+/** Read-only tools of ours, as rules of a client name them. */
 const readers = ['mcp__vtcode__unified_file_read', 'mcp__vtcode__unified_search']
 
 /**
@@ -245,5 +245,5 @@ export const callers = [
   },
 ]
 
-/** Clients that run in an editor, or not on this machine: what `vtcode setup` enters is held against their documented format by test/plugins/surface/setup.test.ts. */
+/** Clients that run in an editor, or not on this machine: test/plugins/surface/setup.test.ts compares the entries of `vtcode setup` with their documented format. */
 export const described = ['VS Code', 'Zed', 'Cursor', 'Windsurf', 'the extension of Cline']

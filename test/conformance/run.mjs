@@ -1,4 +1,4 @@
-// Runs the public conformance suite of MCP in both eras of the protocol: against `vtcode mcp --http` with the plugin beside this file, and
+// Runs the public conformance suite of MCP in both eras of the protocol: against `vtcode mcp --http` with the plugin in this folder, and
 // against our client of other servers.
 // node run.mjs <suite/dist/index.js> [program] — the suite needs Node 22; the program runs on the `node` of the path.
 import { spawn, spawnSync } from 'node:child_process'
@@ -33,7 +33,7 @@ try {
           encoding: 'utf8',
         })
       let { status, stdout, stderr } = run()
-      // What it found too slow gets a second look: a machine may have had something else to do.
+      // Slow cases run a second time: the machine may have been busy.
       if (status !== 0) ({ status, stdout, stderr } = run())
       console.log(`${peer[0]} ${revision}: ${status === 0 ? 'passed' : 'FAILED'}\n${summary(stdout + stderr)}`)
       failed ||= status !== 0

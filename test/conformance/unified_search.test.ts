@@ -30,7 +30,7 @@ const refusal = async (input: object): Promise<any> =>
   ((await ws.call('unified_search', { action: 'structural', ...input })) as any).error
 
 describe('unified_search', () => {
-  it('grep: broad text search', async () => {
+  it('greps with context, case and a limit', async () => {
     expect(
       await search({
         action: 'grep',
@@ -42,7 +42,7 @@ describe('unified_search', () => {
       }),
     ).toMatchObject({ total_matches: 1, matches: [{ file: 'docs/notes.md', line_number: 1, after: ['TODO'] }] })
   })
-  it('list: file discovery', async () => {
+  it('lists files, recursively and in pages', async () => {
     expect(await search({ action: 'list' })).toMatchObject({
       items: expect.arrayContaining([{ path: 'src', type: 'dir' }]),
     })
@@ -51,7 +51,7 @@ describe('unified_search', () => {
       has_more: true,
     })
   })
-  it('structural: syntax-aware code search', async () => {
+  it('finds code by its syntax with the structural action', async () => {
     expect(
       await search({
         action: 'structural',
@@ -62,7 +62,7 @@ describe('unified_search', () => {
       }),
     ).toMatchObject({ matches: [{ file: 'src/lib.rs', language: 'Rust' }] })
   })
-  it('outline: token-efficient symbol map', async () => {
+  it('outlines the symbols of a file as a digest', async () => {
     expect(await search({ action: 'outline', path: 'src/app.ts' })).toMatchObject({
       view: 'digest',
       files: [
@@ -76,12 +76,12 @@ describe('unified_search', () => {
       ],
     })
   })
-  it('tools: tool discovery', async () => {
+  it('finds tools by a keyword', async () => {
     expect(await search({ action: 'tools', keyword: 'structural', detail_level: 'name-only' })).toMatchObject({
       tools: expect.arrayContaining([expect.objectContaining({ tool: 'unified_search', action: 'structural' })]),
     })
   })
-  it('errors: archived/current error lookup', async () => {
+  it('lists the errors of a session', async () => {
     await ws.call('unified_file', { action: 'read', path: 'missing.txt' }, { session: 'lookup' })
     const result = await ws.call('unified_search', { action: 'errors', scope: 'current' }, { session: 'lookup' })
     expect(result).toMatchObject({
@@ -89,22 +89,22 @@ describe('unified_search', () => {
       output: { errors: [{ tool: 'unified_file', action: 'read', code: 'VT_PATH_NOT_FOUND' }] },
     })
   })
-  it('agent: agent/runtime info', async () => {
+  it('reports mode and engines of the agent', async () => {
     expect(await search({ action: 'agent' })).toMatchObject({
       mode: 'full-auto',
       engines: { ripgrep: { available: true }, ast_grep: { available: true } },
     })
   })
-  it('web: fetch a URL', async () => {
+  it('refuses to fetch a web page from a loopback address', async () => {
     expect(await search({ action: 'web', url: 'http://127.0.0.1:9/' })).toMatchObject({
       ok: false,
       error: { code: 'VT_WEB_BLOCKED' },
     })
   })
-  it('skill: load a skill by name', async () => {
+  it('loads a skill by name', async () => {
     expect(await search({ action: 'skill', name: 'demo' })).toMatchObject({ name: 'demo', instructions: 'Step one.\n' })
   })
-  it('intelligence: deprecated, for legacy callers', async () => {
+  it('runs the deprecated intelligence action as a grep or a list, with a notice', async () => {
     expect(await ws.call('unified_search', { action: 'intelligence', pattern: 'x' })).toMatchObject({
       ok: true,
       output: { matches: expect.any(Array) },
@@ -124,8 +124,8 @@ describe('unified_search', () => {
   })
 })
 
-describe('structural', () => {
-  it('workflow="query": at least one of pattern or kind; an empty result is no error', async () => {
+describe('unified_search/structural', () => {
+  it('runs the query workflow with a pattern or a kind, and answers no match without an error', async () => {
     expect(await search({ action: 'structural', pattern: 'legacy()' })).toMatchObject({
       backend: 'ast-grep',
       matches: [{ file: 'src/list.ts', line_number: 1, range: { start: { line: 0, column: 17 } } }],
@@ -136,7 +136,7 @@ describe('structural', () => {
     expect(await search({ action: 'structural', pattern: 'nowhere($A)', lang: 'ts' })).toMatchObject({ matches: [] })
     expect(await refusal({ workflow: 'query' })).toMatchObject({ code: 'VT_INPUT_MISSING' })
   })
-  it('workflow="scan": findings with the facts of their rule, and a summary', async () => {
+  it('runs the scan workflow and lists findings, facts of their rules and a summary', async () => {
     expect(await search({ action: 'structural', workflow: 'scan', filter: 'no-log' })).toMatchObject({
       findings: [
         {
@@ -154,7 +154,7 @@ describe('structural', () => {
       backend: 'ast-grep',
     })
   })
-  it('workflow="test": passed, stdout, stderr, summary', async () => {
+  it('runs the test workflow and answers passed, stdout, stderr and a summary', async () => {
     expect(await search({ action: 'structural', workflow: 'test', skip_snapshot_tests: true })).toMatchObject({
       passed: true,
       stdout: expect.stringContaining('no-log'),
@@ -163,7 +163,7 @@ describe('structural', () => {
       backend: 'ast-grep',
     })
   })
-  it('workflow="rewrite": a preview by rewrite or fix_config; nothing is written', async () => {
+  it('previews a rewrite given by rewrite or fix_config, and writes nothing', async () => {
     expect(
       await search({
         action: 'structural',
@@ -204,7 +204,7 @@ describe('structural', () => {
     ).toMatchObject({ rewrites: [{ replacementOffsets: { start: 15, end: 25 } }] })
     expect(readFileSync(join(ws.root, 'src/list.ts'), 'utf8')).toBe(files['src/list.ts'])
   })
-  it('workflow="inspect": sgconfig.yml itself, without the program', async () => {
+  it('inspects sgconfig.yml without the ast-grep program', async () => {
     expect(await search({ action: 'structural', workflow: 'inspect' })).toMatchObject({
       config_exists: true,
       rule_dir_hints: ['rules'],
@@ -268,7 +268,7 @@ describe('structural', () => {
     ],
   }
   for (const [workflow, fields] of Object.entries(rejected)) {
-    it(`workflow="${workflow}" refuses ${fields.join(', ')} by name`, async () => {
+    it(`refuses ${fields.join(', ')} by name in the ${workflow} workflow`, async () => {
       for (const field of fields) {
         expect(await refusal({ workflow, ...own[field] }), field).toMatchObject({
           code: 'VT_INPUT_NOT_ALLOWED',
@@ -277,7 +277,7 @@ describe('structural', () => {
       }
     })
   }
-  it('raw flags of the program are refused with the skill that knows them', async () => {
+  it('refuses raw flags of ast-grep and names the skill that covers them', async () => {
     // `follow` is an input of other actions, whose name the refusal says.
     expect(await refusal({ pattern: 'x', lang: 'ts', follow: true })).toMatchObject({
       code: 'VT_INPUT_NOT_ALLOWED',
@@ -294,7 +294,7 @@ describe('structural', () => {
       })
     }
   })
-  it('rewrite outside of its workflow is ignored', async () => {
+  it('ignores rewrite outside of the rewrite workflow', async () => {
     expect(await search({ action: 'structural', pattern: 'legacy()', lang: 'ts', rewrite: 'x()' })).toMatchObject({
       workflow: 'query',
       matches: [{}],
@@ -302,8 +302,8 @@ describe('structural', () => {
   })
 })
 
-describe('outline', () => {
-  it('view digest, names, full', async () => {
+describe('unified_search/outline', () => {
+  it('outlines in the views digest, names and full', async () => {
     expect((await search({ action: 'outline', path: 'src/app.ts', view: 'names' })).files[0].groups[0]).toEqual({
       kind: 'class',
       names: ['App'],
@@ -326,7 +326,7 @@ describe('outline', () => {
       },
     ])
   })
-  it('items structure for a file, exports for a directory, imports, all; pub_members', async () => {
+  it('outlines structure of files, exports of directories, imports, everything, and public members', async () => {
     const names = async (input: object) =>
       (await search({ action: 'outline', view: 'names', ...input })).files.flatMap((file: any) =>
         file.groups.flatMap((group: any) => group.names),
@@ -340,7 +340,7 @@ describe('outline', () => {
   })
 })
 
-it('a stranger replaces the structural backend by a manifest, and grep stays what it is', async () => {
+it('replaces the structural action by a manifest of another plugin and leaves grep unchanged', async () => {
   const home = await bootKernel({
     files: {
       'other.json': JSON.stringify({

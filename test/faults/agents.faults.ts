@@ -19,7 +19,7 @@ const spawn = (name: string) =>
     background: name === 'TWO',
   })
 
-/** Answers by what was asked so far, so that a run that begins again finds its place. */
+/** Answers by the requests so far, so that a repeated run finds its place. */
 function answer({ messages }: any): Answer {
   const told = messages.find(({ role }: any) => role === 'user').content as string
   const name = names.find((one) => told.includes(`${one} `))
@@ -40,8 +40,8 @@ function recordsIn(place: Home, id: string): any[] {
     : []
 }
 
-describe('a conversation with three agents at work', () => {
-  it('killed behind any write of a journal comes to the same end: each agent is there once and ended, with what it reported by then', async () => {
+describe('a conversation with three agents', () => {
+  it('recovers from a kill after any journal write with each agent once, ended, and with its report', async () => {
     const explore = async (kill: number) => {
       const peer = await startPeer(Array.from({ length: 40 }, () => answer))
       const place = await home(peer, { 'a.txt': 'a\n' })
@@ -66,7 +66,7 @@ describe('a conversation with three agents at work', () => {
           kind === 'child' ? [[child.id, child.status]] : [],
         ),
       )
-      // The turn that was interrupted goes on, or gives way to a new task.
+      // The interrupted turn continues, or gives way to a new task.
       const open =
         recordsIn(place, 'ses_parent').findLast(({ kind }) => kind.startsWith('turn_'))?.kind === 'turn_start'
       const ended = await vtcode(place, [

@@ -12,7 +12,7 @@ export interface Deed {
   call: (folder: string) => Call
   old: Record<string, string | undefined>
   now: Record<string, string | undefined>
-  /** What a process that is killed may leave besides: nothing lost, and nothing that an undo does not settle. */
+  /** Extra files that a killed process may leave: the undo history accounts for each of them. */
   between?: Record<string, string | undefined>
 }
 const patch = (f: string): string =>
@@ -90,7 +90,7 @@ export const lay = ({ old }: Deed, stage: Scene, folder: string): void => {
 export const stateOf = ({ old }: Deed, stage: Scene, folder: string) =>
   Object.fromEntries(Object.keys(old).map((path) => [path, stage.text(`${folder}/${path}`)]))
 
-/** Every moment of a deed, by the kind of step: what a server did that was not disturbed. */
+/** Returns every moment of a deed, by the kind of step, as an undisturbed server makes them. */
 export async function moments(deed: Deed): Promise<(calls: string) => Strike[]> {
   const stage = scene()
   lay(deed, stage, 'x')

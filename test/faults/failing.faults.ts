@@ -27,7 +27,7 @@ const failuresOf = (deed: Deed) =>
   })
 
 describe.each(deeds)('$name', (deed) => {
-  it('of which a step fails is an error with all old, or done', async () => {
+  it('reports an error with all files old, or finishes, when a step fails', async () => {
     const at = await moments(deed)
     const stage = scene()
     const server = await Server.start(stage)
@@ -58,11 +58,11 @@ describe.each(deeds)('$name', (deed) => {
   })
 })
 
-describe('a patch that fails, and whose way back fails too', () => {
+describe('rollback of a failed patch', () => {
   const deed = deeds.find(({ name }) => name === 'a patch of several files')!
   const renames = 'rename,renameat,renameat2'
 
-  it('says which files it could not put back, and is completed by the next change', async () => {
+  it('lists the files that it could not restore, and the next change completes the patch', async () => {
     const at = await moments(deed)
     const stage = scene({ other: 'old' })
     const server = await Server.start(stage)
@@ -95,11 +95,11 @@ describe('a patch that fails, and whose way back fails too', () => {
   })
 })
 
-describe('writing', () => {
-  it('goes on after short writes', async () => {
+describe('the file writer', () => {
+  it('continues after short writes', async () => {
     const stage = scene({ f: `${'x'.repeat(100_000)}end` })
     const server = await Server.start(stage)
-    // The first write is that of the record for undo. Nothing was written where the tracer says 1,000 bytes: only the length is right.
+    // The first write is the undo record. The tracer reports 1,000 bytes without writing: only the length is right.
     const detach = await strike(server, { thread: 'pool', when: 2 }, 'pwrite64', 'retval=1000')
     expect(
       await server.call(['unified_file', { action: 'edit', path: 'f', old_str: 'end', new_str: 'END' }]),
@@ -111,7 +111,7 @@ describe('writing', () => {
     stage.remove()
   })
 
-  it('is content, fsync, rename, fsync of the folder, with the final mode before any content', async () => {
+  it('sets the final mode, then writes, fsyncs, renames and fsyncs the folder', async () => {
     const stage = scene({ 'own/f': 'old' })
     chmodSync(join(stage.root, 'own/f'), 0o600)
     const server = await Server.start(stage)
@@ -133,7 +133,7 @@ describe('writing', () => {
     stage.remove()
   })
 
-  it('without a descriptor to be had is an error, and the next call is answered', async () => {
+  it('fails when no file descriptor is left, and answers the next call', async () => {
     const stage = scene({ f: 'old' })
     const server = await Server.start(stage)
     const edit = { action: 'edit', path: 'f', old_str: 'old', new_str: 'new' }
@@ -152,7 +152,7 @@ describe('writing', () => {
   })
 })
 
-/** Every way a tool has to change, replace or take away a file. */
+/** Returns every call of a tool that changes, replaces or removes a file. */
 const changes = (path: string, free: string): Call[] => [
   ['unified_file', { action: 'edit', path, old_str: 'old', new_str: 'new' }],
   ['unified_file', { action: 'write', path, content: 'new', mode: 'overwrite' }],
@@ -167,8 +167,8 @@ const changes = (path: string, free: string): Call[] => [
 ]
 
 /**
- * The server in name spaces of its own, where a disk of 1 MB in memory is mounted over its workspace, and `fixed` in it read-only;
- * this needs no rights outside.
+ * Starts the server in namespaces of its own: a disk of 1 MB in memory is mounted over its workspace, and `fixed` in it
+ * is read-only. No rights outside are needed.
  */
 async function onSmallDisk(files: Record<string, string>) {
   const stage = scene({ 'fixed/f': 'old', ...files })
@@ -190,8 +190,8 @@ async function onSmallDisk(files: Record<string, string>) {
   }
 }
 
-describe('a disk that refuses', () => {
-  it('because it is full leaves the original and no temporary file', async () => {
+describe('a full or read-only disk', () => {
+  it('keeps the original and leaves no temporary file on a full disk', async () => {
     const { server, text, leftovers, end } = await onSmallDisk({ f: 'x'.repeat(300_000) })
     const write = (content: string) =>
       server.call(['unified_file', { action: 'write', path: 'f', content, mode: 'overwrite' }])
@@ -204,7 +204,7 @@ describe('a disk that refuses', () => {
     await end()
   })
 
-  it('because it is read-only leaves everything', async () => {
+  it('changes nothing on a read-only disk', async () => {
     const { server, text, leftovers, end } = await onSmallDisk({ free: 'free' })
     const refused = { ok: false, error: { code: 'VT_FILE_IO', details: { errno: 'EROFS', not_applied: true } } }
     const path = 'fixed/f'
@@ -227,10 +227,10 @@ describe('a disk that refuses', () => {
 })
 
 // Both take away what only root has, or give it.
-describe.runIf(process.getuid?.() === 0)('a file that refuses', () => {
+describe.runIf(process.getuid?.() === 0)('a file that cannot be written', () => {
   const refused = { ok: false, error: { code: 'VT_PATH_PERMISSION', details: { not_applied: true } } }
 
-  it('because its mode says so is left alone, and so is its mode', async () => {
+  it('leaves a file without write permission unchanged, mode included', async () => {
     const stage = scene({ f: 'old\n', free: 'free' })
     chmodSync(join(stage.root, 'f'), 0o444)
     // Root without its rights is refused what the mode refuses.
@@ -243,7 +243,7 @@ describe.runIf(process.getuid?.() === 0)('a file that refuses', () => {
     stage.remove()
   })
 
-  it('because it is immutable is left alone by whichever tool', async () => {
+  it('leaves an immutable file unchanged, whichever tool tries', async () => {
     // Not every file system in memory knows this mark.
     const stage = scene({ f: 'old\n', free: 'free' }, tmpdir())
     const server = await Server.start(stage)

@@ -4,7 +4,7 @@ import { samplePoints } from '../support/sample.js'
 import { scene, Server } from './process.js'
 
 describe.each(deeds)('$name', (deed) => {
-  it('killed at every step of it leaves all old or all new', async () => {
+  it('leaves all old or all new content when killed at any step', async () => {
     const at = await moments(deed)
     const strikes = Object.entries(steps).flatMap(([step, calls]) =>
       at(calls).map((moment) => ({ step, calls, ...moment })),
@@ -31,8 +31,8 @@ describe.each(deeds)('$name', (deed) => {
 const filler = 'filler\n'.repeat(20_000)
 const count = (text: string | undefined): number => Number(/\d+/.exec(text!)![0])
 
-describe('a server', () => {
-  it('killed at any moment leaves whole files, and a patch of two as one', async () => {
+describe('a server that is killed or stopped', () => {
+  it('leaves whole files, and a two-file patch all old or all new, when killed at any moment', async () => {
     const stage = scene({ x: 'count 0\n', y: 'count 0\n', z: `${filler}count 0\n` })
     for (let round = 0; round < (soak ? 1000 : 6); round++) {
       const server = await Server.start(stage)
@@ -56,7 +56,7 @@ describe('a server', () => {
       expect(stage.text('x')).toMatch(/^count \d+\n$/)
       expect(stage.text('y')).toBe(stage.text('x'))
       expect(stage.text('z')).toMatch(new RegExp(`^(filler\\n){20000}count \\d+\\n$`))
-      // What was answered is there; more may be that nobody was told of any more.
+      // Every answered edit is there; edits whose answer was lost may be there too.
       const done = count(stage.text('x')) - at + count(stage.text('z')) - zAt
       expect(done).toBeGreaterThanOrEqual(answers.length)
       expect(stage.leftovers()).toEqual([])
@@ -65,7 +65,7 @@ describe('a server', () => {
     stage.remove()
   })
 
-  it('asked to end during queued writes leaves each file old or new', async () => {
+  it('leaves each file old or new when stopped during queued writes', async () => {
     const names = Array.from({ length: 20 }, (_, i) => `f${i}`)
     const stage = scene(Object.fromEntries(names.map((name) => [name, 'old'])))
     const server = await Server.start(stage)

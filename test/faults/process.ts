@@ -19,7 +19,7 @@ import type { Result } from 'vtcode'
 export type Call = [tool: string, input: object]
 
 export const bin = join(dirname(createRequire(import.meta.url).resolve('vtcode/package.json')), 'dist/core/bin.cjs')
-// In memory where there is some: what the disk of this machine does is not the question.
+// In memory where there is some: the disk of this machine is not under test.
 const base = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
 /** A workspace for a process that will be hurt. */
@@ -37,7 +37,7 @@ export function scene(files: Record<string, string> = {}, place = base) {
     root,
     home,
     put,
-    /** What a file holds, seen from wherever the workspace is mounted. */
+    /** Reads a file through the path where the workspace is mounted. */
     text: (path: string, from = root): string | undefined => {
       try {
         return readFileSync(join(from, path), 'utf8')
@@ -95,7 +95,7 @@ export class Server {
     return server
   }
 
-  /** The result of a call, `undefined` if the process ends first. */
+  /** Returns the result of a call, `undefined` if the process ends first. */
   async call([name, input]: Call): Promise<Result | undefined> {
     const answer = (await this.ask('tools/call', { name, arguments: input })) as
       | { isError?: boolean; structuredContent: object }
@@ -107,7 +107,7 @@ export class Server {
         : { ok: true, output: answer.structuredContent }) as Result)
     )
   }
-  /** Lets the input end and waits for the process to. */
+  /** Closes the input and waits for the process to end. */
   async end(): Promise<void> {
     this.child.stdin!.end()
     await this.ended
@@ -132,7 +132,7 @@ export class Server {
   }
 }
 
-/** The threads of a server that can be struck: the one that runs JavaScript, and the others, of which one does what may block. */
+/** Threads of a server that can be struck: the one that runs JavaScript, and the pool, with one for blocking work. */
 export type Thread = 'main' | 'pool'
 export const threads = ({ child }: Server, thread?: Thread): number[] => {
   const all = readdirSync(`/proc/${child.pid}/task`).map(Number)

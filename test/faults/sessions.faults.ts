@@ -20,7 +20,7 @@ const summary = JSON.stringify({
   next_steps: [],
 })
 
-/** Three turns in a workspace, each of which wrote its number to a file; a peer that goes on for ever. */
+/** Makes three turns in a workspace, each of which wrote its number to a file, with a peer that always answers. */
 async function scene(): Promise<{ peer: Peer; place: Home; id: string }> {
   const answer = (body: any): Answer => {
     const last = body.messages.at(-1)
@@ -64,7 +64,7 @@ async function struck(
         ...(input !== undefined && { input }),
       })
     const restore = () => {
-      // The folder stays the same one: what is sealed belongs to it.
+      // The folder itself stays, since the seal belongs to it.
       for (const name of readdirSync(place.root)) rmSync(join(place.root, name), { recursive: true })
       cpSync(saved, place.root, { recursive: true })
     }
@@ -87,8 +87,8 @@ const said = (peer: Peer): string[] =>
     .messages.slice(1)
     .flatMap(({ role, content }: any) => (role === 'user' ? [content] : []))
 
-describe('killed at every step', () => {
-  it('a shortening leaves the whole conversation or the shorter one', async () => {
+describe('a session killed at every step', () => {
+  it('keeps the whole conversation or the compacted one when killed during compaction', async () => {
     const { peer, place, id } = await scene()
     const steps = await struck(place, ['chat', '--plain', '--resume', id], '/compact\n', async (title) => {
       expect((await vtcode(place, ['exec', '--resume', id, 'and now?'])).code, title).toBe(0)
@@ -109,7 +109,7 @@ describe('killed at every step', () => {
     expect(steps).toBeGreaterThan(8)
   })
 
-  it('a fork leaves the old session as it was, and the new one whole or not there', async () => {
+  it('keeps the old session unchanged, and the fork whole or absent, when killed while forking', async () => {
     const { peer, place, id } = await scene()
     const journal = () => readFileSync(join(place.root, '.vtcode/sessions', id, 'messages.jsonl'), 'utf8')
     const before = journal()
@@ -128,7 +128,7 @@ describe('killed at every step', () => {
     expect(steps).toBeGreaterThan(8)
   })
 
-  it('a revert is made or not made when the session goes on: files and conversation say the same', async () => {
+  it('reverts files and conversation both or neither when killed while reverting', async () => {
     const { peer, place, id } = await scene()
     const steps = await struck(place, ['revert', '--session', id, '--turn', '2'], undefined, async (title) => {
       expect((await vtcode(place, ['exec', '--resume', id, 'and now?'])).code, title).toBe(0)

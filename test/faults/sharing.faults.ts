@@ -9,8 +9,8 @@ import { scene, Server } from './process.js'
 const lines = Array.from({ length: 100 }, (_, line) => `line ${line}.\n`)
 const edit = (line: number) => ({ action: 'edit', path: 'f', old_str: `line ${line}.`, new_str: `LINE ${line}.` })
 
-describe('100 edits at once of 100 lines of one file', () => {
-  it('in one server are all there afterwards', async () => {
+describe('100 concurrent edits of one file', () => {
+  it('keeps all 100 edits made through one server', async () => {
     const stage = scene({ f: lines.join('') })
     const server = await Server.start(stage)
     const results = await Promise.all(lines.map((_, line) => server.call(['unified_file', edit(line)])))
@@ -20,7 +20,7 @@ describe('100 edits at once of 100 lines of one file', () => {
     stage.remove()
   })
 
-  it('in two servers are each there, or refused as made on an older text and there once made again on a fresh one', async () => {
+  it('keeps each edit made through two servers, or refuses it as stale and accepts its retry', async () => {
     const stage = scene({ f: lines.join('') })
     const servers = [await Server.start(stage), await Server.start(stage)]
     const outcomes = await Promise.all(
@@ -40,8 +40,8 @@ describe('100 edits at once of 100 lines of one file', () => {
   })
 })
 
-describe('a directory that is swapped for a link that leads out, all the time', () => {
-  it('lets no change out of the workspace, whichever tool makes it', async () => {
+describe('a directory swapped for a link', () => {
+  it('lets no change out of the workspace while a directory is swapped for a link, whichever tool makes it', async () => {
     const stage = scene({ 'real/a': 'a\n' })
     const outside = join(stage.home, 'outside')
     mkdirSync(outside)
@@ -73,7 +73,7 @@ describe('a directory that is swapped for a link that leads out, all the time', 
       for (const [index, call] of calls.entries()) {
         const result = await server.call([...call])
         const outcome = result?.ok ? 'ok' : 'refused'
-        // What is only outside is never found.
+        // A file that is only outside is never found.
         if (index === 2 || index === 3) expect(outcome).toBe('refused')
         outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
       }

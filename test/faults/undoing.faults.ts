@@ -47,7 +47,7 @@ const traced = (stage: Scene, ...args: string[]) =>
     'exit',
   )
 
-/** How often the busiest thread of an undisturbed undo makes each kind of step. */
+/** Counts each kind of step that the busiest thread of an undisturbed undo makes. */
 async function counts(deed: Deed): Promise<Record<string, number>> {
   const stage = await done(deed)
   const log = join(stage.home, 'log')
@@ -66,8 +66,8 @@ async function counts(deed: Deed): Promise<Record<string, number>> {
   )
 }
 
-describe.each([...deeds, ...folders])('undoing $name', (deed) => {
-  it('killed at every step of it is finished by the next undo', async () => {
+describe.each([...deeds, ...folders])('undo of $name', (deed) => {
+  it('finishes with the next undo after a kill at any step', async () => {
     const kinds = Object.entries(await counts(deed))
     const strikes = kinds.flatMap(([kind, most]) =>
       Array.from({ length: most }, (_, before) => ({ kind, when: before + 1 })),
@@ -79,7 +79,7 @@ describe.each([...deeds, ...folders])('undoing $name', (deed) => {
       await traced(stage, '-o', '/dev/null', '-e', `trace=${kind}`, '-e', `inject=${kind}:signal=KILL:when=${when}`)
       await restart(stage)
       const { stderr } = spawnSync(process.execPath, words(stage), { encoding: 'utf8', env: surroundings(stage) })
-      // Killed behind its last change there is nothing left to do.
+      // An undo killed after its last change leaves nothing to undo.
       expect(stderr, title).toMatch(/^$|There is nothing to undo/)
       expect(stateOf(deed, stage, 'x'), title).toEqual(deed.old)
       expect(stage.leftovers(), title).toEqual([])

@@ -40,7 +40,7 @@ const BANNED_IN_NAMES = new Set(
 
 const splitName = (name: string): string[] => name.split(/(?=[A-Z])|_/).map((word) => word.toLowerCase())
 
-/** Whether the name of a function begins with a participle or ends with a preposition, instead of beginning with a verb. */
+/** Returns whether the name of a function begins with a participle or ends with a preposition, instead of beginning with a verb. */
 export function isRiddle(name: string): boolean {
   const [first = ''] = splitName(name)
   const isParticiple =
@@ -48,7 +48,7 @@ export function isRiddle(name: string): boolean {
   return isParticiple || PREPOSITION_LAST.test(name)
 }
 
-/** Whether a title of a test begins with a verb in the third person. */
+/** Returns whether a title of a test begins with a verb in the third person. */
 export const isPlainTitle = (title: string): boolean =>
   /^[a-z]+(?:es|s)\b/.test(title) && !/^(?:is|was|its|this|does|has|as)\b/.test(title)
 
@@ -64,7 +64,8 @@ export function findFindings(source: ts.SourceFile): Finding[] {
     if (line.length > MAX_WIDTH) found.push({ kind: 'widths', line: index + 1, text: line.trim() })
     const first = /^\s*(?:\/\/|\/\*\*?|\*)\s*([A-Za-z]+)/.exec(line)?.[1]
     const isThe = /^\s*(?:\/\/|\/\*\*?|\*)\s*The same\b/.test(line)
-    if (first && (PRONOUN_FIRST.test(first) || isThe)) found.push({ kind: 'comments', line: index + 1, text: line.trim() })
+    if (first && (PRONOUN_FIRST.test(first) || isThe))
+      found.push({ kind: 'comments', line: index + 1, text: line.trim() })
   })
   for (const { start, text: comment } of commentsOf(source)) {
     const word = findBannedWord(comment)
@@ -73,7 +74,8 @@ export function findFindings(source: ts.SourceFile): Finding[] {
   const visit = (node: ts.Node): void => {
     const name = functionName(node)
     if (name && isRiddle(name.text)) found.push({ kind: 'names', line: lineAt(name.getStart(source)), text: name.text })
-    const declared = ts.isIdentifier(node) && (node.parent as { name?: ts.Node }).name === node && !isMember(node.parent)
+    const declared =
+      ts.isIdentifier(node) && (node.parent as { name?: ts.Node }).name === node && !isMember(node.parent)
     if (declared && splitName(node.text).some((word) => BANNED_IN_NAMES.has(word)))
       found.push({ kind: 'words', line: lineAt(node.getStart(source)), text: `name: ${node.text}` })
     if (ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node) || ts.isTemplateExpression(node)) {
@@ -111,4 +113,42 @@ function commentsOf(source: ts.SourceFile): { start: number; text: string }[] {
   }
   visit(source)
   return [...found].map(([start, text]) => ({ start, text }))
+}
+
+/** Returns the titles of the tests of a file; a template is given with its placeholders. */
+export function titlesOf(source: ts.SourceFile): string[] {
+  const found: string[] = []
+  const isTest = (callee: ts.Expression): boolean => {
+    if (ts.isIdentifier(callee)) return callee.text === 'it' || callee.text === 'test'
+    if (ts.isPropertyAccessExpression(callee))
+      return /^(?:only|skip|fails|concurrent|sequential)$/.test(callee.name.text) && isTest(callee.expression)
+    if (!ts.isCallExpression(callee)) return false
+    const made = callee.expression
+    return ts.isPropertyAccessExpression(made) ? isTest(made.expression) : isTest(made)
+  }
+  const visit = (node: ts.Node): void => {
+    const title = ts.isCallExpression(node) && isTest(node.expression) ? node.arguments[0] : undefined
+    if (title && ts.isStringLiteralLike(title)) found.push(title.text)
+    else if (title && ts.isTemplateExpression(title)) found.push(title.getText(source).slice(1, -1))
+    ts.forEachChild(node, visit)
+  }
+  visit(source)
+  return found
+}
+
+const MAX_WORDS = 30
+
+/** Returns the sentences of a page, and those of more than 30 words. Code, tables, headings and links' targets are no sentences. */
+export function findLongSentences(markdown: string): { count: number; long: string[] } {
+  const prose = markdown
+    .replace(/^```[^]*?^```/gm, '\n\n')
+    .replace(/<!--[^]*?-->/g, '')
+    .replace(/^\s*(?:\||#).*$/gm, '\n')
+    .replace(/\]\([^)]*\)/g, ']')
+    .replace(/`[^`\n]*`/g, 'code')
+  const sentences = prose
+    .split(/\n\s*\n|\n\s*(?:[-*]|\d+\.)\s|[.!?:](?=\s+[A-Z"'`[(*])|[.!?]\s*\n/)
+    .map((sentence) => sentence.replace(/\s+/g, ' ').trim())
+    .filter((sentence) => /\w/.test(sentence))
+  return { count: sentences.length, long: sentences.filter((sentence) => sentence.split(' ').length > MAX_WORDS) }
 }

@@ -3,7 +3,7 @@ import { exportsOf, importsOf, parse, sources, textOf } from './sources.js'
 import { parse as parseYaml } from 'yaml'
 import { filesOf } from './sources.js'
 
-// Who may import whom: rooms with one door each, lower floors only, no circle. A red line here means: be deliberate, and change the rule in the same commit.
+// Rules of imports: rooms with one door each, lower floors only, no circle. A red line here means: be deliberate, and change the rule in the same commit.
 
 /** Low to high: a file imports its own room and rooms to its left. */
 const floors = {
@@ -52,7 +52,7 @@ const floors = {
     'terminal',
     'own_files',
   ],
-  // Rooms beside each other share a number.
+  // Sibling rooms share a number.
   agent: [
     ['base'],
     ['events'],
@@ -91,7 +91,7 @@ function addressOf(file: string): Address {
     : { house: 'family', room: second, isDoor: false }
 }
 
-/** Why a file may not import another one of ours; nothing where it may. */
+/** Returns the reason why a file must not import another one, or nothing. */
 function objection(from: string, to: string): string | undefined {
   const [a, b] = [addressOf(from), addressOf(to)]
   if (a.house === b.house && a.room === b.room) return undefined
@@ -113,7 +113,7 @@ function objection(from: string, to: string): string | undefined {
       return 'past a door'
     return a.house === b.house && levels[a.house]!(b.room) >= levels[a.house]!(a.room) ? 'not a lower floor' : undefined
   }
-  // What is drawn is drawn for the chat alone.
+  // Only the chat uses the drawing code.
   if (b.room === 'tui' && b.isDoor && partOf(from) === 'plugins/surface/chat') return undefined
   if (b.house === 'family') return 'another family'
   if (b.house === 'agent')
@@ -135,14 +135,14 @@ const actions = new Set(
 /** `plugins/surface/mcp.ts` and everything in `plugins/surface/mcp/` are one. */
 const partOf = (file: string): string => file.replace(/\.ts$/, '').split('/').slice(0, 3).join('/')
 
-describe('imports', () => {
+describe('imports of rooms', () => {
   const ours = sources.flatMap((file) =>
     importsOf(file)
       .filter(({ name }) => sources.includes(name))
       .map(({ name }) => [file, name] as const),
   )
 
-  it('lead through doors to lower floors only', () => {
+  it('leads every import through a door to a lower floor', () => {
     expect(
       ours.flatMap(([from, to]) => {
         const why = objection(from, to)
@@ -150,20 +150,20 @@ describe('imports', () => {
       }),
     ).toEqual([])
   })
-  it('of a surface or an action never reach a sister', () => {
+  it('refuses an import from one surface or action to another', () => {
     const alone = (file: string): boolean => file.startsWith('plugins/surface/') || actions.has(file)
     const sisters = ours.filter(([from, to]) => alone(from) && alone(to) && partOf(from) !== partOf(to))
     expect(sisters.map(([from, to]) => `${from} → ${to}`)).toEqual([])
   })
-  it('of core in an action are those of the front door, as a stranger has them', () => {
+  it('lets actions import core only through its public entry point', () => {
     const past = ours.filter(([from, to]) => actions.has(from) && to.startsWith('core/') && to !== 'core/index.ts')
     expect(past.map(([from, to]) => `${from} → ${to}`)).toEqual([])
   })
-  it('never run in a circle, types included', () => {
+  it('refuses circular imports, types included', () => {
     const graph = new Map(sources.map((file) => [file, ours.flatMap(([from, to]) => (from === file ? [to] : []))]))
     expect(circles(graph)).toEqual([])
   })
-  it('of a library stand in one room', () => {
+  it('keeps each library in one room', () => {
     const homes: Record<string, RegExp> = {
       'node:child_process': /^core\/system\/process\.ts$/,
       tapable: /^core\/calls\/pipelines\.ts$/,
@@ -189,20 +189,20 @@ describe('imports', () => {
     )
     expect(strays).toEqual([])
   })
-  it('never say where a file of the program lies: the build joins modules', () => {
+  it('locates files of the program only in core/system/program_files.ts, because the build joins modules', () => {
     const places = /(?:new URL|dirname|fileURLToPath)\([^\n]*import\.meta/
     expect(sources.filter((file) => places.test(textOf(file)))).toEqual(['core/system/program_files.ts'])
   })
 })
 
-describe('a folder with those above it', () => {
-  it('is made by makeFolder: what Node does with `recursive` never ends below /proc', () => {
+describe('folders', () => {
+  it("makes nested folders only with makeFolder, because Node's `recursive` never ends below /proc", () => {
     expect(sources.filter((file) => /mkdir(?:Sync)?\([^\n{]*\{[^}]*\brecursive\b/.test(textOf(file)))).toEqual([])
   })
 })
 
-describe('text', () => {
-  it('of what strangers sent is made by toText: `String` throws at `{"toString": 1}`', () => {
+describe('foreign text', () => {
+  it('converts foreign values only with toText, because `String` throws at `{"toString": 1}`', () => {
     const readers =
       /^(?:core\/(?:input|registry|manifests)|plugins\/(?:adapter|agent\/(?:auth|model|providers)|lib\/(?:hooks|rules|shell|values)|surface\/(?:mcp|plugins)))\//
     expect(
@@ -211,17 +211,17 @@ describe('text', () => {
   })
 })
 
-describe('every room', () => {
+describe('rooms', () => {
   const tests = filesOf('test', '.test.ts')
   const rooms = [
     ...new Set(sources.filter((file) => addressOf(file).isDoor).map((file) => file.replace(/\/?index\.ts$/, ''))),
   ].filter((room) => !['core', 'plugins/agent'].includes(room))
   const testsOf = (room: string): string[] => tests.filter((file) => file.startsWith(`test/${room}/`))
 
-  it('has a folder of tests at its place', () => {
+  it('requires a folder of tests for each room', () => {
     expect(rooms.filter((room) => testsOf(room).length === 0)).toEqual([])
   })
-  it('is tested at its door, without a kernel or a process', () => {
+  it('tests each room at its door, without a kernel or a process', () => {
     // Third parties reach these rooms through a kernel, and so do the tests.
     const KERNEL_ROOMS = ['core/contract', 'core/generation', 'core/calls', 'core/kernel']
     const atDoor = (room: string): boolean =>
@@ -275,7 +275,7 @@ const largeFiles: Record<string, number> = {
   'plugins/lib/shell/read_command.ts': 12.2,
   'plugins/surface/plugins/indexes.ts': 14,
   'plugins/surface/plugins/install.ts': 18.2,
-  'plugins/tui/drive.ts': 13.1,
+  'plugins/tui/terminal_session.ts': 13.1,
   'plugins/unified_search/structural/search.ts': 17.7,
 }
 
@@ -283,7 +283,7 @@ describe('sizes', () => {
   const kilobyte = 1024
   const sizeOf = (file: string): number => Buffer.byteLength(textOf(file))
   const isGenerated = (file: string): boolean => textOf(file).startsWith('// Generated from ')
-  /** What is over its limit, and by how much it may be: an entry may shrink and go, no entry may grow or be added. */
+  /** Lists sizes over their limit: an entry may shrink and go, no entry may grow or be added. */
   const isOver = (sizes: Iterable<readonly [string, number]>, limit: number, allowed: Record<string, number>) =>
     [...sizes]
       .filter(([name, size]) => size > (allowed[name] ?? limit) * kilobyte)
@@ -291,14 +291,14 @@ describe('sizes', () => {
   const isStale = (sizes: ReadonlyMap<string, number>, limit: number, allowed: Record<string, number>) =>
     Object.keys(allowed).filter((name) => (sizes.get(name) ?? 0) <= limit * kilobyte)
 
-  it('of rooms are at most 80 kB', () => {
+  it('limits rooms to 80 kB, except for listed ones', () => {
     const rooms = new Map<string, number>()
     for (const file of sources)
       if (!isGenerated(file)) rooms.set(roomOf(file), (rooms.get(roomOf(file)) ?? 0) + sizeOf(file))
     expect(isOver(rooms, 80, largeRooms)).toEqual([])
     expect(isStale(rooms, 80, largeRooms)).toEqual([])
   })
-  it('of files are at most 12 kB: one idea each', () => {
+  it('limits files to 12 kB, except for listed ones', () => {
     const files = new Map(sources.filter((file) => !isGenerated(file)).map((file) => [file, sizeOf(file)]))
     expect(isOver(files, 12, largeFiles)).toEqual([])
     expect(isStale(files, 12, largeFiles)).toEqual([])
@@ -306,17 +306,17 @@ describe('sizes', () => {
 })
 
 describe('exported names', () => {
-  /** What others ask a module for by this name: the input of an action, completion of an argument, Node's module hooks. */
+  /** Names that hosts expect of a module: the input of an action, completion of an argument, Node's module hooks. */
   const shared = new Set(['Input', 'complete', 'resolve'])
 
-  it('have one meaning each', () => {
+  it('gives each exported name one meaning', () => {
     const places = new Map<string, string[]>()
     for (const file of sources)
       if (!addressOf(file).isDoor)
         for (const name of new Set(exportsOf(file))) places.set(name, [...(places.get(name) ?? []), file])
     expect([...places].filter(([name, files]) => files.length > 1 && !shared.has(name))).toEqual([])
   })
-  it('of a door are re-exported by name', () => {
+  it('exports by name in every door, never with a star', () => {
     const doors = sources.filter((file) => addressOf(file).isDoor && file !== 'plugins/agent/index.ts')
     expect(
       doors.filter((file) =>
@@ -327,7 +327,7 @@ describe('exported names', () => {
 })
 
 describe('JSON that a verb prints', () => {
-  it('is written by documentText, so that nothing in it moves a cursor', () => {
+  it('prints JSON of a verb only with documentText, so that it cannot move a cursor', () => {
     const faces = sources.filter(
       (file) => /^plugins\/(?:surface|agent\/cli)\//.test(file) && !/\/(?:mcp|inspect)\//.test(file),
     )

@@ -22,7 +22,7 @@ const proofs = Object.entries(parse(textOf('test/conformance/security_cases.yaml
 )
 const all = ['library', 'cli', 'stdio', 'http']
 
-/** How a test file asks through a face. */
+/** Patterns by which a test file uses a surface. */
 const asks: Record<string, RegExp> = {
   library:
     /bootKernel|support\/(?:exec|pages|remote|entries|inside)|createKernel|openWorkspace|support\/faces|Server\.start|build\/(?:core|plugins)\//,
@@ -33,8 +33,8 @@ const asks: Record<string, RegExp> = {
 }
 
 /**
- * Rows of the release gate that no call through a face can show: faults that are put into system calls, programs that are killed at a step,
- * measures of a long-running process, and what is no call of a tool. Each is proved below the faces. The list may only become shorter.
+ * Rows of the release gate that no call through a surface can show: faults that are put into system calls, programs that are killed at a step,
+ * measures of a long-running process, and cases without a tool call. Each is proved below the surfaces. The list may only become shorter.
  */
 const below: Record<number, string> = {
   37: 'the mode at each instant is seen by tracing the process',
@@ -52,17 +52,17 @@ const below: Record<number, string> = {
   164: 'a server on a private address, which only a rule of the test opens',
 }
 
-describe('the hostile cases', () => {
-  it('each have a test, and no test speaks of one that is not there', () => {
+describe('hostile cases', () => {
+  it('requires a test for each hostile case, and a case for each test', () => {
     expect(rows.size).toBe(170)
     const proved = new Set(proofs.flatMap(({ cases }) => cases))
     expect([...rows.keys()].filter((row) => !proved.has(row))).toEqual([])
     expect([...proved].filter((row) => !rows.has(row))).toEqual([])
   })
-  it('name tests that exist, by files and titles', () => {
+  it('finds each test of the table by file and title', () => {
     expect(proofs.filter(({ file, title }) => !existsSync(join(root, file)) || !hasTest(file, title))).toEqual([])
   })
-  it('are asked through the faces that they name', () => {
+  it('checks that each test uses the surfaces that the table names', () => {
     const wrong = proofs.flatMap(({ file, faces }) =>
       (faces === 'all' ? all : faces)
         .filter((face) => !asks[face]?.test(textOf(file)))
@@ -70,7 +70,7 @@ describe('the hostile cases', () => {
     )
     expect(wrong).toEqual([])
   })
-  it('of the release gate about calls of tools go through every face, but for those that lie below them', () => {
+  it('tests release cases about tool calls through every surface, except for those below the surfaces', () => {
     const everywhere = new Set(proofs.flatMap(({ cases, faces }) => (faces === 'all' ? cases : [])))
     const calls = [...rows].filter(([row, star]) => star && row < 172).map(([row]) => row)
     expect(calls.filter((row) => !everywhere.has(row))).toEqual(Object.keys(below).map(Number))

@@ -11,18 +11,18 @@ const named = [...promised.matchAll(/`(test\/[\w/.]+\.ts)` "([^"]+)"/g)].map(([,
   title: title!,
 }))
 
-describe('the page about security', () => {
-  it('names tests that exist, by files and titles', () => {
+describe('docs/security.md', () => {
+  it('finds each test of the security page by file and title', () => {
     expect(named.length).toBeGreaterThan(50)
     const missing = named.filter(({ file, title }) => !existsSync(join(project, file)) || !hasTest(file, title))
     expect(missing).toEqual([])
   })
-  it('names a test for each promise, and nothing that looks like one and is not', () => {
+  it('requires a test for each promise of the security page, in the expected form', () => {
     const promises = promised.split(/^(?=- |#)/m).filter((part) => part.startsWith('- '))
     expect(promises.filter((part) => !/`test\/[\w/.]+\.ts` "[^"]+"/.test(part))).toEqual([])
     expect(promised.match(/`test\//g)!.length).toBe(named.length)
   })
-  it('says what is not promised', () => {
+  it('lists what is not promised', () => {
     expect(notPromised.split(/^(?=- )/m).length).toBeGreaterThan(8)
   })
 })

@@ -29,7 +29,7 @@ const rows = filesOf('test/conformance/seeds', '.ts').flatMap((file) => {
   return found
 })
 
-/** What is not there yet, by the piece of work that brings it. Who builds one writes its row and takes it out here; `most` never grows. */
+/** Open sentences, by the piece of work that will cover them. That work adds the rows and removes them here; `most` never grows. */
 const open: { reason: string; most: number; rows: string[] }[] = [
   {
     reason: '31, delegation and schedules',
@@ -60,19 +60,19 @@ const open: { reason: string; most: number; rows: string[] }[] = [
   },
 ]
 
-describe('the sentences of the seeds', () => {
-  it('are 610, each asked by one row or open with a reason, never both', () => {
+describe('seed sentences', () => {
+  it('covers each of 610 seed sentences by one row or one open entry', () => {
     expect(said).toHaveLength(610)
     const asked = [...rows.map(({ row }) => row), ...open.flatMap((one) => one.rows)]
     expect(said.filter((row) => !asked.includes(row))).toEqual([])
     expect(asked.filter((row) => !said.includes(row))).toEqual([])
     expect(asked.filter((row, at) => asked.indexOf(row) !== at)).toEqual([])
   })
-  it('that are open become fewer: the bound of a list is its length', () => {
+  it('limits open seed sentences to the length of each list, and to 17 in total', () => {
     expect(open.filter(({ most, rows }) => rows.length !== most).map(({ reason }) => reason)).toEqual([])
     expect(open.reduce((sum, { most }) => sum + most, 0)).toBeLessThanOrEqual(17)
   })
-  it('that the program departs from are rows of the page about departures', () => {
+  it('names rows of docs/departures.md for departures from the seeds', () => {
     const topics = [...textOf('docs/departures.md').matchAll(/^\| (.+?) \| /gm)].map(([, topic]) => topic)
     expect(rows.filter(({ departure }) => departure !== undefined && !topics.includes(departure))).toEqual([])
   })

@@ -89,7 +89,7 @@ function isTypeOnly(clause: ts.ImportClause | undefined): boolean {
   )
 }
 
-/** What a file exports by name, its default left aside. */
+/** Returns the names that a file exports, without its default. */
 export function exportsOf(file: string): string[] {
   return parse(file).statements.flatMap((statement) => {
     const modifiers = ts.canHaveModifiers(statement) ? (ts.getModifiers(statement) ?? []) : []

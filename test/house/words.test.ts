@@ -7,7 +7,7 @@ import { filesOf, parse, sources, textOf } from './sources.js'
 
 const rules = Object.entries(words).map(([pattern, instead]) => ({ pattern: new RegExp(pattern), instead }))
 
-/** What a program says: its strings of several words, not its comments and names. */
+/** Returns the texts of a program: its strings of several words, without comments and names. */
 function saidBy(file: string): string[] {
   const found: string[] = []
   const visit = (node: ts.Node): void => {
@@ -46,15 +46,15 @@ const wrongWords = (file: string, texts: string[]): string[] =>
   )
 
 describe('public texts', () => {
-  it('of the program use the words of the field', () => {
+  it('finds no banned word in texts of the program', () => {
     expect(sources.flatMap((file) => wrongWords(file, saidBy(file)))).toEqual([])
   })
 
-  it('of pages, skills and manifests use the words of the field', () => {
+  it('finds no banned word in pages, skills and manifests', () => {
     expect(pages.flatMap((file) => wrongWords(file, linesOf(file)))).toEqual([])
   })
 
-  it('are found by each word of the list, so that the list keeps something', () => {
+  it('matches a sample with each rule of the word list', () => {
     const samples = [
       'Mended it.',
       'it is none',
@@ -91,8 +91,8 @@ describe('public texts', () => {
   })
 })
 
-describe('an error', () => {
-  it('of core has a message and a hint', () => {
+describe('errors', () => {
+  it('requires a message and a hint for each error of core', () => {
     expect(
       Object.entries(codes)
         .filter(([, [message, hint]]) => message.trim() === '' || hint.trim() === '')
@@ -100,7 +100,7 @@ describe('an error', () => {
     ).toEqual([])
   })
 
-  it('of a manifest has a hint', () => {
+  it('requires a hint for each error of a manifest', () => {
     const declared = filesOf('manifests', '.yaml').flatMap((file) =>
       Object.entries((parseYaml(textOf(file)) as { errors?: Record<string, { hint?: string }> }).errors ?? {}).map(
         ([code, row]) => ({ code: `${file} ${code}`, ...row }),
@@ -111,7 +111,7 @@ describe('an error', () => {
   })
 
   // The http adapter leaves the hint to its manifest, which declares one for each code.
-  it('is never written with an empty hint', () => {
+  it('refuses errors written with an empty hint', () => {
     const empty = sources
       .filter((file) => file !== 'plugins/adapter/http.ts')
       .flatMap((file) =>

@@ -10,8 +10,8 @@ import { delegation, report, says, spawn, tool, toolNames } from '../support/del
 
 const look = 'Find out what the file says and report it.'
 
-describe('the tool agents', () => {
-  it('starts explorers side by side: sessions of their own, items in the log, their facts in the memory, also after a resume and a summarised fork', async () => {
+describe('agents tool', () => {
+  it('starts explorers in parallel, each a session with items in the log and facts kept after resume and fork', async () => {
     const s = await delegation(
       [
         { toolCalls: [spawn(`ONE ${look}`, { agent: 'explorer' }), spawn(`TWO ${look}`, { agent: 'explorer' })] },
@@ -67,7 +67,7 @@ describe('the tool agents', () => {
     }
   })
 
-  it('gives an agent no more than its parent and its definition leave: writing, commands and agents are denied, and it is not told of them', async () => {
+  it('limits an agent to its parent and its definition: writing, commands and agents are denied and not listed', async () => {
     const s = await delegation([{ toolCalls: [spawn(`ONE ${look}`, { agent: 'explorer' })] }, says('Done.')], {
       ONE: [
         {
@@ -96,7 +96,7 @@ describe('the tool agents', () => {
     await s.agent.close()
   })
 
-  it('lets a worker write the paths that it names and no others, claimed against other workers', async () => {
+  it('lets a worker write only the paths that it names and refuses a path that another worker claimed', async () => {
     const s = await delegation(
       [
         {
@@ -141,7 +141,7 @@ describe('the tool agents', () => {
     await s.agent.close()
   })
 
-  it('runs three at once, ends every one, and refuses more than a run may start', async () => {
+  it('runs three agents at once, ends each one and refuses more than a run may start', async () => {
     const names = ['P1', 'P2', 'P3', 'P4', 'P5']
     const s = await delegation(
       [
@@ -163,7 +163,7 @@ describe('the tool agents', () => {
     await s.agent.close()
   })
 
-  it('makes how a part fails a value: a model that breaks, a part that takes too long, one that goes in circles, an agent that nobody knows', async () => {
+  it('returns the failure of an agent as a value: a model error, a timeout, a circle, an unknown agent', async () => {
     const circle = { toolCalls: [call('unified_file', { action: 'read', path: 'a.txt' })] }
     const s = await delegation(
       [
@@ -198,7 +198,7 @@ describe('the tool agents', () => {
     await s.agent.close()
   })
 
-  it('counts what a part costs against the budget of its parent, and both end when it is used up', async () => {
+  it('counts the cost of an agent against the budget of its parent and ends both when it is used up', async () => {
     const usage = { prompt_tokens: 20_000, completion_tokens: 10, total_tokens: 20_010 }
     const s = await delegation(
       [{ toolCalls: [spawn(`ONE ${look}`, { agent: 'explorer' })] }, says('never')],
@@ -213,7 +213,7 @@ describe('the tool agents', () => {
     await s.agent.close()
   })
 
-  it('reads only where the definition came with the repository, whatever that asks for', async () => {
+  it('limits an agent defined by the repository to reading, whatever its definition requests', async () => {
     const worker =
       '---\nname: worker\ndescription: Does everything.\nmode: full-auto\nallow: [unified_file]\n---\nWrite.\n'
     const tries = { toolCalls: [spawn(`ONE ${look}`, { write_paths: ['**'] }), spawn(`TWO ${look}`)] }
@@ -239,7 +239,7 @@ describe('the tool agents', () => {
     await s.agent.close()
   })
 
-  it('is not there where agents are switched off, and a call of it says so', async () => {
+  it('hides the agents tool where agents are switched off and refuses a call of it', async () => {
     const s = await delegation(
       [{ toolCalls: [tool('spawn', { message: look })] }, says('Done.')],
       {},
@@ -251,7 +251,7 @@ describe('the tool agents', () => {
     await s.agent.close()
   })
 
-  it('waits for agents in the background, tells them more, lists and closes them, and tells what it does not know', async () => {
+  it('waits for background agents, sends them messages, lists and closes them, and refuses unknown ids', async () => {
     const slow = { ...says('never'), how: { latency: 8000 } }
     const s = await delegation(
       [
@@ -296,7 +296,7 @@ describe('the tool agents', () => {
     await s.agent.close()
   })
 
-  it('ends its agents when the run is cancelled, and the log has the end of each', async () => {
+  it('ends its agents when the run is cancelled and logs the end of each', async () => {
     const s = await delegation(
       [
         {

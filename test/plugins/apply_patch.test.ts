@@ -24,7 +24,7 @@ const error = async (input: string): Promise<any> => {
   const result = await apply(input)
   return result.ok ? result : result.error
 }
-/** Path → content of everything but what the program keeps. */
+/** Returns path → content of all files except the state of the program. */
 const snapshot = () =>
   Object.fromEntries(
     readdirSync(booted.root, { recursive: true, encoding: 'utf8' })
@@ -32,8 +32,8 @@ const snapshot = () =>
       .map((path) => [path, text(path)]),
   )
 
-describe('the grammar', () => {
-  it('takes what models write around a patch', async () => {
+describe('apply_patch: grammar', () => {
+  it('accepts what models write around a patch', async () => {
     const patch = update('b.txt', '-b', '+B')
     for (const wrapped of [
       `  \n${patch}\n\n`,
@@ -57,7 +57,7 @@ describe('the grammar', () => {
   const wrong: [title: string, patch: string, line: number][] = [
     ['no begin', '*** Update File: a.txt\n-one\n+1\n*** End Patch', 1],
     ['no end', '*** Begin Patch\n*** Update File: a.txt\n-one\n+1', 5],
-    ['text behind the end', `${update('a.txt', '-one', '+1')}\nmore`, 6],
+    ['text after the end', `${update('a.txt', '-one', '+1')}\nmore`, 6],
     ['an unknown marker', envelope('*** Rename File: a.txt'), 2],
     ['no path', envelope('*** Delete File:'), 2],
     ['a hunk of context only', update('a.txt', '@@', ' one'), 5],
@@ -76,7 +76,7 @@ describe('the grammar', () => {
     ],
     ['a quoted path', '--- "a/\\056\\056/x"\n+++ "b/\\056\\056/x"\n@@ -1 +1 @@\n-one\n+1\n', 1],
   ]
-  it.each(wrong)('refuses %s by line and what would be right', async (_, patch, line) => {
+  it.each(wrong)('refuses %s and names the line and the right form', async (_, patch, line) => {
     const before = snapshot()
     expect(await error(patch)).toMatchObject({
       code: 'VT_PATCH_SYNTAX',
@@ -89,7 +89,7 @@ describe('the grammar', () => {
     expect(await error(envelope())).toMatchObject({ code: 'VT_PATCH_EMPTY' })
   })
 
-  it('refuses every path that leads out before anything is changed', async () => {
+  it('refuses every path that leads out of the workspace before it changes anything', async () => {
     mkdirSync(join(booted.root, '../out'))
     symlinkSync('../out', join(booted.root, 'link'))
     for (const path of ['../out/x', 'a/../../x', 'link/x', '/etc/x']) {
@@ -109,8 +109,8 @@ describe('the grammar', () => {
   })
 })
 
-describe('sections', () => {
-  it('see what those before them did', async () => {
+describe('apply_patch: sections', () => {
+  it('applies each section to the result of the sections before it', async () => {
     const patch = envelope(
       '*** Update File: a.txt',
       '*** Move to: moved/a.txt',
@@ -142,7 +142,7 @@ describe('sections', () => {
     })
   })
 
-  it('that cannot be carried out leave everything as it was', async () => {
+  it('changes nothing when a section of the patch fails', async () => {
     symlinkSync('b.txt', join(booted.root, 'link'))
     const before = snapshot()
     const first = ['*** Update File: b.txt', '@@', '-b', '+B', '*** Add File: new/file', '+x']
@@ -163,7 +163,7 @@ describe('sections', () => {
     expect(after).toEqual(before)
   })
 
-  it('of a dry run say what would be', async () => {
+  it('reports in a dry run what the patch would change', async () => {
     const before = snapshot()
     expect(await apply(update('a.txt', '-two', '+2'), { dry_run: true })).toMatchObject({
       ok: true,
@@ -172,7 +172,7 @@ describe('sections', () => {
     expect(snapshot()).toEqual(before)
   })
 
-  it('of a git diff make, remove and rename files, with the mode they ask for', async () => {
+  it('creates, removes and renames files of a git diff with their modes', async () => {
     await apply(
       [
         'diff --git a/run b/run\nnew file mode 100755\n--- /dev/null\n+++ b/run\n@@ -0,0 +1 @@\n+#!/bin/sh',
@@ -184,7 +184,7 @@ describe('sections', () => {
     expect(statSync(join(booted.root, 'run')).mode & 0o777).toBe(0o755)
   })
 
-  it('on a file that changed since it was read are refused', async () => {
+  it('refuses a patch of a file that changed since it was read', async () => {
     await booted.call('unified_file', { action: 'read', path: 'a.txt' })
     put('a.txt', 'one\ntwo\nthree!\n')
     const result = await booted.call('apply_patch', { input: update('a.txt', '-one', '+1') })
@@ -192,14 +192,14 @@ describe('sections', () => {
   })
 })
 
-describe('a hunk', () => {
+describe('apply_patch: hunk', () => {
   const place = async (file: string, ...lines: string[]) => {
     put('f', file)
     const result = await apply(update('f', ...lines))
     return result.ok ? text('f') : result.error
   }
 
-  it('goes where its context, its anchors or the end say', async () => {
+  it('places a hunk by its context, its anchors, its line numbers or the end of the file', async () => {
     const file = 'a\nx\nb\nx\nc\nx\n'
     expect(await place(file, '@@ b', '-x', '+y')).toBe('a\nx\nb\ny\nc\nx\n')
     expect(await place(file, '@@ a', '@@ c', '-x', '+y')).toBe('a\nx\nb\nx\nc\ny\n')
@@ -211,7 +211,7 @@ describe('a hunk', () => {
     expect(await place('a\nb\nc\nd\n', '@@', '-c', '+C', '@@', '-a', '+A')).toBe('A\nb\nC\nd\n')
   })
 
-  it('that fits in several places, in none, or over another is refused', async () => {
+  it('refuses a hunk that fits several places, none, or overlaps another', async () => {
     const file = 'a\nx\nb\nx\nc\n'
     expect(await place(file, '-x', '+y')).toMatchObject({
       code: 'VT_PATCH_AMBIGUOUS',
@@ -236,7 +236,7 @@ describe('a hunk', () => {
     })
   })
 
-  it('may differ in white space and typography if it fits in one place only; context keeps the bytes of the file', async () => {
+  it('accepts differences in white space and typography where only one place fits and keeps the bytes of the context', async () => {
     expect(await place('a  \nb\t\nc\n', ' a', '-b', '+B')).toBe('a  \nB\nc\n')
     expect(await place('if (x) {\n    a()\n    b()\n}\n', ' a()', '-b()', '+c()', '+  d()')).toBe(
       'if (x) {\n    a()\n    c()\n      d()\n}\n',
@@ -255,7 +255,7 @@ describe('a hunk', () => {
     })
   })
 
-  it('writes the line ends of the file and leaves its end alone', async () => {
+  it('writes the line ends of the file and keeps its last one unchanged', async () => {
     expect(await place('a\r\nb\r\nc', '-a', '+A', '+AA')).toBe('A\r\nAA\r\nb\r\nc')
     expect(await place('a\r\nb\r\nc', '-c', '+C')).toBe('a\r\nb\r\nC\r\n')
     expect(await place('a\nb\r\nc\n', ' b', '+x')).toBe('a\nb\r\nx\r\nc\n')
@@ -272,7 +272,7 @@ describe('a hunk', () => {
     ).toBe(true)
   })
 
-  it('of a diff honours a missing end of the last line, both ways', async () => {
+  it('applies a missing line end at the end of a diff, in both directions', async () => {
     put('f', 'a\nb')
     await apply('--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+b\n')
     expect(text('f')).toBe('a\nb\n')
@@ -281,13 +281,13 @@ describe('a hunk', () => {
   })
 })
 
-describe('any diff', () => {
+describe('apply_patch: random diffs', () => {
   const line = fc.constantFrom('alpha', 'beta', 'gamma', 'delta', '', '  indented', 'é “x”')
   const file = fc
     .tuple(fc.array(line, { maxLength: 25 }), fc.boolean())
     .map(([lines, end]) => lines.join('\n') + (end && lines.length > 0 ? '\n' : ''))
 
-  it('leads from the old text to the new, or is refused with nothing changed', async () => {
+  it('turns the old text into the new one, or refuses the diff and changes nothing', async () => {
     await fc.assert(
       fc.asyncProperty(file, file, fc.integer({ min: 0, max: 3 }), async (before, after, context) => {
         fc.pre(before !== after && before !== '')
@@ -306,7 +306,7 @@ describe('any diff', () => {
     )
   })
 
-  it('changes the line it names and no other byte: line ends of either kind, and a mark', async () => {
+  it('changes only the named line and keeps line ends of both kinds and a byte order mark', async () => {
     const words = ['alpha', 'beta', '', '  indented', 'é “x” 😀']
     const lines = fc.array(fc.tuple(fc.constantFrom(...words), fc.constantFrom('\n', '\r\n')), { maxLength: 12 })
     const marks = [Buffer.alloc(0), Buffer.from([0xef, 0xbb, 0xbf])]
@@ -318,7 +318,7 @@ describe('any diff', () => {
         fc.constantFrom(...marks),
         async (above, below, end, mark) => {
           const own = below.length > 0 && end === '' ? '\n' : end
-          // What comes in ends as the line before it does, and the file with a line end.
+          // An inserted line takes the line end of the line before it, and the file ends with one.
           const given = above.at(-1)?.[1] ?? (own || '\n')
           const [head, tail] = [above, below].map((lines) => lines.map((line) => line.join('')).join(''))
           const whole = (middle: string) => Buffer.concat([mark, Buffer.from(`${head}${middle}${tail}`)])

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { bootKernel } from 'vtcode/test'
 
 describe('call_tool', () => {
-  it('is the call it names, with its input beside the name or inside', async () => {
+  it('runs the named call, with its input in `input` or in further fields', async () => {
     await using booted = await bootKernel({ files: { 'a.txt': 'one\n' } })
     const read = await booted.call('unified_file', { action: 'read', path: 'a.txt' })
     for (const input of [
@@ -16,7 +16,7 @@ describe('call_tool', () => {
       })
   })
 
-  it('is judged as that call: by its effects, its rules, its name in records', async () => {
+  it('resolves to the slot, effects and rules of the named call', async () => {
     await using booted = await bootKernel({
       files: { 'a.txt': 'one\n' },
       config: { policy: { deny: ['unified_file/copy'] } },
@@ -38,7 +38,7 @@ describe('call_tool', () => {
     expect(await plan.read('a.txt')).toBe('one\n')
   })
 
-  it('refuses what names nothing, and itself', async () => {
+  it('refuses an unknown tool, an empty name and itself', async () => {
     await using booted = await bootKernel()
     expect(await booted.call('call_tool', {})).toMatchObject({ ok: false, error: { code: 'VT_INPUT_MISSING' } })
     for (const tool of ['nobody', 'call_tool', 'functions.call_tool', '']) {

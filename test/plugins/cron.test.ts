@@ -7,7 +7,7 @@ const minute = 60_000
 const begin = Date.UTC(2026, 5, 1, 12)
 const cron = (action: string, input: object = {}): Answer => ({ toolCalls: [call('cron', { action, ...input })] })
 
-/** A conversation in which a model makes these calls, one a step; what each answered, and what the model was sent. */
+/** Runs a conversation in which a model makes these calls, one a step. Returns the answers and the inputs of the model. */
 async function talk(
   steps: Answer[],
   {
@@ -41,8 +41,8 @@ async function talk(
   return { outputs, tools, tasks, inputs }
 }
 
-describe('the tool cron', () => {
-  it('sets what recurs and what comes once, says when, lists it and takes it away', async () => {
+describe('cron tool', () => {
+  it('creates recurring and single tasks, reports their next time, lists and deletes them', async () => {
     const { outputs, tasks, tools } = await talk([
       cron('create', { prompt: 'Look at the build.', every: '7m' }),
       cron('create', { prompt: 'Good morning.', expression: '0 9 * * *' }),
@@ -69,7 +69,7 @@ describe('the tool cron', () => {
     expect(tasks.map(({ id }) => id)).toEqual(['3', '2'])
   })
 
-  it('has it begin at an idle boundary, by the clock of its expression, and no more once three days are over', async () => {
+  it('starts a task when the session is idle, at the time of its expression, and stops after three days', async () => {
     const { inputs, tasks } = await talk([cron('create', { prompt: 'Look at the hour.', expression: '30 * * * *' })], {
       async resume(agent, pass) {
         for (const [ms, due] of [
@@ -122,14 +122,14 @@ describe('the tool cron', () => {
       /run_at 'tomorrow' is no time/,
     ],
     ['nothing to do', { prompt: ' ', every: '5m' }, 'VT_INPUT_INVALID', /prompt/],
-  ])('refuses %s by name, with what is right', async (_, input, code, says) => {
+  ])('refuses %s and gives the right form', async (_, input, code, says) => {
     const { outputs, tasks } = await talk([cron('create', input)])
     expect(outputs[0]).toMatch(new RegExp(`^ERROR ${code}: `))
     expect(outputs[0]).toMatch(says)
     expect(tasks).toEqual([])
   })
 
-  it('sets at most fifty tasks', async () => {
+  it('creates at most fifty tasks', async () => {
     const { outputs, tasks } = await talk([
       {
         toolCalls: Array.from({ length: 51 }, (_, n) =>
@@ -144,9 +144,9 @@ describe('the tool cron', () => {
   })
 
   it.each([
-    ['nobody sits at the conversation', { surface: 'exec' }],
+    ['no person takes part in the conversation', { surface: 'exec' }],
     ['it is switched off', { env: { VTCODE_DISABLE_CRON: '1' } }],
-  ])('is not there where %s, and does nothing for who calls it all the same', async (_, how) => {
+  ])('hides the cron tool where %s and refuses a call of it', async (_, how) => {
     const { tools, outputs, tasks } = await talk([cron('create', { prompt: 'x', every: '5m' })], how)
     expect([tools.includes('cron'), tasks]).toEqual([false, []])
     expect(outputs[0]).toMatch(/^ERROR VT_SCHED_DISABLED: /)

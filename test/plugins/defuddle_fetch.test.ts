@@ -27,8 +27,8 @@ async function service(answering: Answering, defuddle: object = {}) {
 }
 const markdown = page('# Title\n\nText.', 'text/markdown; charset=utf-8')
 
-describe('the service', () => {
-  it('is given the address and answers with Markdown', async () => {
+describe('defuddle_fetch: service', () => {
+  it('sends the address to the service and returns Markdown', async () => {
     await using reader = await service(markdown)
     const { output, text } = await reader.fetch()
     expect(output).toEqual({
@@ -43,13 +43,13 @@ describe('the service', () => {
     expect(text).toContain(`--- end of ${url}`)
   })
 
-  it('gives as much as is wanted, cut between characters', async () => {
+  it('returns as many bytes as requested, cut between characters', async () => {
     await using reader = await service(page('ä'.repeat(2000), 'text/markdown'))
     const { output } = await reader.fetch({ max_bytes: 1025 })
     expect(output).toMatchObject({ markdown: 'ä'.repeat(512), truncated: true })
   })
 
-  it('is asked once a session', async () => {
+  it('asks the service once a session', async () => {
     await using reader = await service(markdown)
     await reader.fetch()
     const { error } = await reader.fetch()
@@ -59,7 +59,7 @@ describe('the service', () => {
     expect(reader.server.seen.length).toBe(2)
   })
 
-  it('is asked once by many calls at the same time', async () => {
+  it('answers one of many parallel calls and asks the service once', async () => {
     await using reader = await service(markdown)
     const results = await Promise.all(Array.from({ length: 5 }, () => reader.fetch()))
     expect(results.filter(({ ok }) => ok).length).toBe(1)
@@ -69,14 +69,14 @@ describe('the service', () => {
   it.each([
     ['an error', (_, response) => response.writeHead(502).end(), 'VT_WEB_HTTP'],
     ['a redirect', redirect('https://example.org/'), 'VT_WEB_HTTP'],
-  ] as [string, Answering, string][])('that answers with %s has answered', async (_, answering, code) => {
+  ] as [string, Answering, string][])('counts %s as an answer of the service', async (_, answering, code) => {
     await using reader = await service(answering)
     expect((await reader.fetch()).error).toMatchObject({ code, next })
     expect((await reader.fetch()).error.code).toBe('VT_WEB_CAP')
     expect(reader.server.seen.length).toBe(1)
   })
 
-  it('that is not reached costs nothing, three times', async () => {
+  it('charges nothing for an unreachable service, three times', async () => {
     await using reader = await service(markdown)
     await reader.server[Symbol.asyncDispose]()
     for (let attempt = 0; attempt < 3; attempt++)
@@ -95,7 +95,7 @@ describe('the service', () => {
     expect(back.seen.length).toBe(1)
   })
 
-  it('that was not reached once can be reached later', async () => {
+  it('reaches a service again after it was unreachable once', async () => {
     await using reader = await service(markdown)
     await reader.server[Symbol.asyncDispose]()
     await reader.fetch()
@@ -104,7 +104,7 @@ describe('the service', () => {
     expect(back.seen.length).toBe(1)
   })
 
-  it('can be switched off, and no more than one call be switched on', async () => {
+  it('refuses a call when it is switched off and never allows more than one call a session', async () => {
     await using off = await service(markdown, { enabled: false })
     expect((await off.fetch()).error.code).toBe('VT_WEB_BLOCKED')
     await using none = await service(markdown, { max_calls_per_session: 0 })
@@ -114,7 +114,7 @@ describe('the service', () => {
     expect((await many.fetch()).error.code).toBe('VT_WEB_CAP')
   })
 
-  it('is chosen by the user, never by a workspace', async () => {
+  it('takes the service from the settings of the user, never from those of a workspace', async () => {
     await using server = await serve(markdown)
     await using booted = await bootKernel({
       files: { 'vtcode.config.yaml': `web: { defuddle: { base_url: "${server.url}/" } }\n` },
@@ -129,18 +129,18 @@ describe('the service', () => {
   })
 })
 
-describe('an address that is nobody else’s business', () => {
+describe('defuddle_fetch: private address', () => {
   it.each([
     ['http://192.168.0.1/', 'VT_WEB_BLOCKED'],
     ['http://localhost/', 'VT_WEB_BLOCKED'],
     ['http://wiki.internal/', 'VT_WEB_BLOCKED'],
     ['http://[::ffff:10.0.0.1]/', 'VT_WEB_BLOCKED'],
-    // Exempt here, and still not told to a stranger.
+    // Exempt in these settings, and still not sent to the service.
     ['http://10.1.2.3/', 'VT_WEB_BLOCKED'],
     ['http://127.0.0.1:8080/', 'VT_WEB_BLOCKED'],
     ['https://user:secret@example.org/', 'VT_WEB_URL'],
     ['file:///etc/passwd', 'VT_WEB_URL'],
-  ])('%s is not disclosed', async (inner, code) => {
+  ])('sends no address such as %s to the service', async (inner, code) => {
     await using reader = await service(markdown)
     expect((await reader.fetch({ url: inner })).error.code).toBe(code)
     expect(reader.server.seen).toEqual([])

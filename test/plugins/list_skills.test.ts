@@ -15,7 +15,7 @@ const names = (result: Awaited<ReturnType<typeof list>>) =>
 describe('list_skills', () => {
   for (const { title, run } of testAction('list_skills')) it(title, run)
 
-  it('finds by all words of a query in name and description, whatever their case', async () => {
+  it('finds skills by all words of a query in name and description, in any case', async () => {
     const files = {
       [at('alpha')]: skill('alpha', 'Writes RELEASE notes.'),
       [at('beta')]: skill('beta', 'Release trains.'),
@@ -25,7 +25,7 @@ describe('list_skills', () => {
     expect(names(await list(files, { query: 'nothing like it' }))).toEqual([])
   })
 
-  it('pages, sorted by name', async () => {
+  it('pages skills, sorted by name', async () => {
     const files = Object.fromEntries(['c', 'a', 'b'].map((name) => [at(name), skill(name)]))
     const first = await list(files, { scope: 'workspace', per_page: 2 })
     expect(names(first)).toEqual(['a', 'b'])
@@ -39,7 +39,7 @@ describe('list_skills', () => {
     expect(names(await list(files, { scope: 'workspace', per_page: 2, page: 2 }))).toEqual(['c'])
   })
 
-  it('says what is loaded, which keywords there are, and where each lies', async () => {
+  it('shows which skills are loaded, their keywords and their locations', async () => {
     const files = { [at('demo')]: skill('demo', 'Use it.', 'metadata:\n  keywords: one, two\n') }
     matches(await list(files, { scope: 'workspace' }, [['load_skill', { name: 'demo' }]]), {
       output: {
@@ -48,7 +48,7 @@ describe('list_skills', () => {
     })
   })
 
-  it('names what could not be used and why: no skill disappears silently', async () => {
+  it('names every unusable skill with the reason', async () => {
     const result = await list(
       { [at('demo')]: skill('demo'), [at('bad')]: '---\nname: bad\n---\n' },
       { scope: 'workspace' },
@@ -57,14 +57,14 @@ describe('list_skills', () => {
     expect((result as { text: string }).text).toContain('skipped')
   })
 
-  it('names the loser of a collision by its qualified name', async () => {
+  it('names the loser of a name collision by its qualified name', async () => {
     expect(names(await list({ [at('debugging')]: skill('debugging') }, { query: 'debugging' }))).toEqual([
       'debugging',
       'workspace:debugging',
     ])
   })
 
-  it('shows a skill for the user alone to the user alone', async () => {
+  it('shows a skill with disable-model-invocation to the user only', async () => {
     const files = { [at('demo')]: skill('demo', 'Use it.', 'disable-model-invocation: yes\n') }
     expect(names(await list(files, { scope: 'workspace' }))).toEqual([])
     expect(names(await list(files, { scope: 'workspace' }, [], 'call'))).toEqual(['demo'])

@@ -22,7 +22,7 @@ const get = ({ call }: Booted, resource_path: string, more = {}) =>
 describe('load_skill_resource', () => {
   for (const { title, run } of testAction('load_skill_resource')) it(title, run)
 
-  it('reads a file in pages, and says how to read on in its own terms', async () => {
+  it('reads a resource in pages and names the next call in its own fields', async () => {
     const booted = await loaded({ [at('references/a.md')]: 'one\ntwo\nthree\n' })
     matches(await get(booted, 'references/a.md', { page_size_lines: 2 }), {
       output: {
@@ -38,7 +38,7 @@ describe('load_skill_resource', () => {
     })
   })
 
-  it('reads bytes of what is not text', async () => {
+  it('reads the bytes of a binary resource', async () => {
     const booted = await loaded({ [at('a.bin')]: Uint8Array.from([0, 1, 2]) })
     const result = await get(booted, 'a.bin')
     matches(result, {
@@ -50,7 +50,7 @@ describe('load_skill_resource', () => {
     matches(await get(booted, 'a.bin', { offset_bytes: 0 }), { output: { content: 'AAEC', encoding: 'base64' } })
   })
 
-  it('is read by calls of the command line one after the other, in a named session and without one', async () => {
+  it('reads pages in separate calls of the command line, in a named session and without one', async () => {
     await using made = await tempWorkspace({
       '.agents/skills/demo/SKILL.md': demo,
       [at('references/x.md')]: 'one\ntwo\n',
@@ -69,7 +69,7 @@ describe('load_skill_resource', () => {
       })
   })
 
-  it('works the same outside the workspace, which it leaves untouched', async () => {
+  it('reads resources of a skill outside the workspace and changes no file there', async () => {
     const booted = await loaded({ 'references/x.md': 'of the workspace' })
     const folder = join(booted.home, '.agents/skills/mine/references')
     await mkdir(folder, { recursive: true })
@@ -93,7 +93,7 @@ describe('load_skill_resource', () => {
     matches(await mine('references/x.md', { offset_lines: 9 }), {
       error: { code: 'VT_FILE_OFFSET', next: { tool: 'load_skill_resource' } },
     })
-    // What was read there is no file of the workspace that a later write would have to agree with.
+    // A resource read there is no workspace file, so a later write needs no matching version.
     await booted.write('references/x.md', 'changed')
     matches(await booted.call('unified_file', { action: 'read', path: 'references/x.md' }), {
       output: { content: 'changed' },
@@ -109,7 +109,7 @@ describe('load_skill_resource', () => {
     'folder/other/SKILL.md',
     'references/\u0000x',
   ]
-  it.each(outside)('never leaves the skill: %j', async (path) => {
+  it.each(outside)('refuses a path that leaves the skill: %j', async (path) => {
     const booted = await loaded({ 'README.md': 'x', '.env': 'KEY=1', '.agents/skills/other/SKILL.md': demo })
     await symlink('../../../.env', join(booted.root, at('link.md')))
     await symlink('..', join(booted.root, at('folder')))
@@ -118,14 +118,14 @@ describe('load_skill_resource', () => {
     expect(JSON.stringify(result)).not.toContain('KEY=1')
   })
 
-  it('obeys the rules of the user for files of the workspace', async () => {
+  it('applies the read rules of the user to resources inside the workspace', async () => {
     const booted = await loaded({ [at('.env')]: 'KEY=1' }, { config: { policy: { deny: ['Read(**/.env)'] } } })
     const result = await get(booted, '.env')
     matches(result, { error: { code: 'VT_POLICY_DENIED' } })
     expect(JSON.stringify(result)).not.toContain('KEY=1')
   })
 
-  it('says that there is no such skill', async () => {
+  it('reports an unknown skill', async () => {
     const booted = await loaded()
     matches(await booted.call('load_skill_resource', { name: 'absent', path: 'x' }), {
       error: { code: 'VT_SKILL_UNKNOWN' },

@@ -38,8 +38,8 @@ async function boot(
 }
 const load = ({ call }: Booted, more = {}) => call('load_skill', { name: 'demo' }, more)
 
-describe('a skill that brings manifests', () => {
-  it('says at the command line that its tools end with the call', async () => {
+describe('skill with manifests', () => {
+  it('reports at the command line that the tools of a skill end with the call', async () => {
     const booted = await boot({ 'vtcode.yaml': hello, 'hello.js': helloModule })
     const { stdout } = await vtcode(booted as unknown as TempWorkspace, [
       'call',
@@ -59,7 +59,7 @@ describe('a skill that brings manifests', () => {
     expect(result.text).not.toContain('can be called now')
   })
 
-  it('of the user has its tools callable at once, the same at every loading, until the session ends', async () => {
+  it('adds the tools of a user skill at once, identical at every loading, until the session ends', async () => {
     const booted = await boot({ 'vtcode.yaml': hello, 'hello.js': helloModule })
     const { call, kernel } = booted
     matches(await call('hello', {}), { error: { code: 'VT_TOOL_UNKNOWN' } })
@@ -81,7 +81,7 @@ describe('a skill that brings manifests', () => {
     matches(await call('hello', {}), { error: { code: 'VT_TOOL_UNKNOWN' } })
   })
 
-  it('that a snippet loads brings it no program', async () => {
+  it('runs no program for a skill tool that a snippet loads', async () => {
     const runs = 'name: hello\ndescription: Makes a file.\nrun: [touch, made]\n'
     const booted = await boot(
       { 'vtcode.yaml': runs },
@@ -102,7 +102,7 @@ describe('a skill that brings manifests', () => {
     expect(existsSync(join(booted.root, 'made'))).toBe(false)
   })
 
-  it('brings every manifest of its folder vtcode, and says which take no part and why', async () => {
+  it('loads the manifests of the vtcode folder of a skill and gives the reason for each rejected one', async () => {
     const booted = await boot({
       'vtcode/hello.yaml': hello.replace('./hello.js', './code/hello.js'),
       'vtcode/code/hello.js': helloModule,
@@ -126,7 +126,7 @@ describe('a skill that brings manifests', () => {
     matches(await booted.call('unified_file', { action: 'read', path: 'a.txt' }), { output: { content: 'text' } })
   })
 
-  it('overrides a tool only where the user has bound it to that', async () => {
+  it('overrides a tool by a skill only where the user bound the slot to that skill tool', async () => {
     const files = {
       'vtcode.yaml': 'action: unified_file/read\nname: my_read\nstage: override\nmodule: ./hello.js\n',
       'hello.js': helloModule,
@@ -142,7 +142,7 @@ describe('a skill that brings manifests', () => {
     matches(await booted.call('unified_file', { action: 'read', path: 'a.txt' }), { output: { said: 'hello' } })
   })
 
-  it('brings policies, which count for every call from then on', async () => {
+  it('applies the policies of a skill to every later call', async () => {
     const booted = await boot({
       'vtcode.yaml': 'name: no\nkind: policy\nslots: [unified_file/*]\nmodule: ./no.js\n',
       'no.js': "export default () => ({ deny: 'The skill says no.' })\n",
@@ -154,7 +154,7 @@ describe('a skill that brings manifests', () => {
     })
   })
 
-  it('of the workspace changes nothing until the user agrees to the whole skill, then needs no restart', async () => {
+  it('loads the manifests of a workspace skill only after consent to the whole skill, then without a restart', async () => {
     const files = {
       'vtcode/hello.yaml': hello.replace('./', '../'),
       'hello.js': helloModule,
@@ -176,7 +176,7 @@ describe('a skill that brings manifests', () => {
     matches(await load(booted), { output: { tools_added: ['hello'], already_loaded: true } })
     matches(await call('hello', {}), { output: { said: 'hello' } })
 
-    // One byte of any file and nobody has agreed to it: the tool is gone with the next generation, and where a policy was, nothing is written.
+    // One changed byte voids the consent: the next generation has no such tool, and a lost policy denies writes.
     await put('references/notes.md', 'More.\n')
     const after = await load(booted)
     expect(after.notices).toMatchObject([{ code: 'VT_SKILL_UNTRUSTED' }])
@@ -187,7 +187,7 @@ describe('a skill that brings manifests', () => {
     })
   })
 
-  it('whose files are gone is forgotten at the next reload', async () => {
+  it('forgets the tools of a skill whose files are gone at the next reload', async () => {
     const booted = await boot({ 'vtcode.yaml': hello, 'hello.js': helloModule })
     await load(booted)
     await rm(join(booted.home, '.agents/skills/demo'), { recursive: true })
@@ -195,7 +195,7 @@ describe('a skill that brings manifests', () => {
     matches(await booted.call('hello', {}), { error: { code: 'VT_TOOL_UNKNOWN' } })
   })
 
-  it('that cannot be read whole keeps no other tool from working', async () => {
+  it('loads a skill with a missing module without harm to other tools', async () => {
     const booted = await boot({ 'vtcode.yaml': 'name: no\nkind: policy\nmodule: ./absent.js\n' })
     const result = await load(booted)
     matches(result, { output: { instructions: 'Body.\n', tools_added: [] } })
@@ -204,14 +204,14 @@ describe('a skill that brings manifests', () => {
     matches(await booted.call('unified_search', { action: 'list' }), { ok: true })
   })
 
-  it('loaded many times at once is loaded once', async () => {
+  it('loads a skill once when many calls load it at the same time', async () => {
     const booted = await boot({ 'vtcode.yaml': hello, 'hello.js': helloModule })
     const results = await Promise.all(Array.from({ length: 8 }, (_, i) => load(booted, { session: `s${i}` })))
     for (const result of results) matches(result, { output: { tools_added: ['hello'] } })
     matches(await booted.call('hello', {}), { output: { said: 'hello' } })
   })
 
-  it('takes no name of a plugin, and none of another tool', async () => {
+  it('refuses a skill tool with the name of a plugin or of another tool', async () => {
     const booted = await boot({ 'vtcode.yaml': hello, 'hello.js': helloModule })
     const plugin = join(booted.home, '.vtcode/plugins/demo')
     await mkdir(plugin, { recursive: true })
@@ -234,7 +234,7 @@ describe('a skill that brings manifests', () => {
     ['2025-11-25', {}],
     ['2026-07-28', { versionNegotiation: { mode: { pin: '2026-07-28' } } }],
   ]
-  it.each(revisions)('tells clients of MCP %s that the list of tools has changed', async (_, options) => {
+  it.each(revisions)('notifies MCP clients %s about the changed list of tools', async (_, options) => {
     await using made = await tempWorkspace()
     const folder = '../home/.agents/skills/demo'
     for (const [path, content] of Object.entries({ 'SKILL.md': text, 'vtcode.yaml': hello, 'hello.js': helloModule }))

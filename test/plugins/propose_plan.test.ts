@@ -23,7 +23,7 @@ const write = (path: string): Answer => ({ toolCalls: [call('unified_file', { ac
 const done: Answer = { content: 'Done.' }
 const names = ({ tools }: any): string[] => tools.map(({ function: { name } }: any) => name)
 
-/** A conversation in mode plan with a person who answers each question by what they are asked. */
+/** Starts a conversation in mode plan with a person who answers each question in turn. */
 async function talk(script: Answer[], answers: (Answers[string] | undefined)[], config: object = {}) {
   const s = await scene(script, { boot: { mode: 'plan', config } })
   const asked: Question[] = []
@@ -44,8 +44,8 @@ async function talk(script: Answer[], answers: (Answers[string] | undefined)[], 
 }
 const pick = (label: string): Answers[string] => ({ selected: [label] })
 
-describe('a plan that is proposed in mode plan', () => {
-  it('and accepted makes its steps the steps of the task, and the next write is asked about', async () => {
+describe('propose_plan in mode plan', () => {
+  it('turns the steps of an accepted plan into tracker items and asks about the next write', async () => {
     const { s, agent, outcome, asked, events, bodies } = await talk(
       [propose(), write('client.ts'), done],
       [pick('execute')],
@@ -88,13 +88,13 @@ describe('a plan that is proposed in mode plan', () => {
     await agent.close()
   })
 
-  it('and accepted with its changes lets these go through', async () => {
+  it('allows the writes of a plan that was accepted with its changes', async () => {
     const { s, agent } = await talk([propose(), write('client.ts'), done], [pick('auto_accept')])
     expect([agent.mode, existsSync(join(s.booted.root, 'client.ts'))]).toEqual(['auto', true])
     await agent.close()
   })
 
-  it('begins with the plan alone in mind where the person wants it so: none of the old messages is sent', async () => {
+  it('starts from the plan alone, without old messages, where the person chose a fresh context', async () => {
     const { agent, bodies, events } = await talk(
       [
         { toolCalls: [call('unified_search', { action: 'list' })] },
@@ -124,7 +124,7 @@ describe('a plan that is proposed in mode plan', () => {
   it.each<[string, (Answers[string] | undefined)[]]>([
     ['their own words', [{ selected: [], other: 'Without the documents.' }]],
     ['revise and what should be different', [pick('revise'), { selected: [], other: 'Without the documents.' }]],
-  ])('is revised by %s, which are the next turn of mode plan', async (_, answers) => {
+  ])('revises a plan by %s as the next turn of mode plan', async (_, answers) => {
     const { s, agent, bodies, outcome } = await talk(
       [propose(), propose({ steps: plan.steps.slice(0, 2) })],
       [...answers, pick('cancel')],
@@ -135,7 +135,7 @@ describe('a plan that is proposed in mode plan', () => {
     await agent.close()
   })
 
-  it('is dropped by whoever closes the question, and is not what the session goes on with', async () => {
+  it('drops a plan whose question is closed and continues without it', async () => {
     const { agent, outcome, bodies } = await talk([propose()], [undefined])
     expect([agent.mode, agent.tracker, outcome.text, bodies.length]).toEqual([
       'plan',
@@ -154,7 +154,7 @@ describe('a plan that is proposed in mode plan', () => {
     [{ steps: [{ action: 'a' }, { action: 'a' }] }, /steps\[1\] is "a", as steps\[0\] is/],
     [{ assumptions: undefined }, /assumptions is missing/],
     [{ open_questions: ['Which client?'] }, /open_questions has 1/],
-  ])('is refused by name where it lacks something: %j', async (more, says) => {
+  ])('refuses an incomplete plan and names the missing parts: %j', async (more, says) => {
     const { s, agent, events, asked } = await talk([propose(more), done], [])
     const output = events.find(({ type, item }) => type === 'item.completed' && item.type === 'tool_output').item
     expect(output).toMatchObject({ error_code: 'VT_PLAN_INCOMPLETE' })
@@ -163,7 +163,7 @@ describe('a plan that is proposed in mode plan', () => {
     await agent.close()
   })
 
-  it('has a name inside of the folder of plans, whatever its title is, or is refused', async () => {
+  it('writes a plan inside the folder of plans under any title, or refuses it', async () => {
     const { s, agent, events } = await talk(
       [
         propose({ title: '../../x' }),
@@ -192,7 +192,7 @@ describe('a plan that is proposed in mode plan', () => {
     await agent.close()
   })
 
-  it('writes through no link that leads away', async () => {
+  it('follows no link out of the folder of plans', async () => {
     const s = await scene([propose(), done], { boot: { mode: 'plan' } })
     mkdirSync(join(s.booted.root, '.vtcode'), { recursive: true })
     mkdirSync(join(s.booted.root, 'elsewhere'))
@@ -201,7 +201,7 @@ describe('a plan that is proposed in mode plan', () => {
     expect(readdirSync(join(s.booted.root, 'elsewhere'))).toEqual([])
   })
 
-  it('is named to every later part of the conversation, with whether somebody edited it', async () => {
+  it('names the plan to every later turn of the conversation and reports edits of a person', async () => {
     const s = await scene([propose(), done, done, done])
     const agent = await createAgent(s.booted.kernel, {
       env: {},
@@ -230,7 +230,7 @@ describe('a plan that is proposed in mode plan', () => {
     await forked.close()
   })
 
-  it('belongs to mode plan', async () => {
+  it('refuses propose_plan outside of mode plan', async () => {
     const s = await scene([propose(), done])
     await s.run('go')
     expect(items(s.events, 'tool_output')).toMatchObject([{ error_code: 'VT_PLAN_MODE' }])
@@ -243,7 +243,7 @@ describe('vtcode exec --plan', () => {
     const at = hold(await home(peer))
     return { at, peer, ...(await vtcode(at, args)) }
   }
-  it('ends with a plan, its path and nothing changed, and asks nobody', async () => {
+  it('ends with a plan, its path and no change, and asks no person', async () => {
     const { at, code, out, err } = await exec([propose()], ['exec', '--plan', 'retry failed requests'])
     expect([code, out]).toEqual([
       0,
@@ -254,7 +254,7 @@ describe('vtcode exec --plan', () => {
     expect(err).toContain('success: 1 request')
     expect(readdirSync(at.root).sort()).toEqual(['.vtcode'])
   })
-  it('is the same in mode full-auto, whatever its tools are, and writes below the folder of plans are free', async () => {
+  it('accepts a plan in mode full-auto with any tool list and writes below the folder of plans freely', async () => {
     const peer = hold(await startPeer([write('.vtcode/plans/notes.md'), propose()]))
     const at = hold(
       await home(
@@ -273,7 +273,7 @@ describe('vtcode exec --plan', () => {
     expect(readdirSync(at.root)).toEqual(['.vtcode'])
     expect(readdirSync(join(at.root, '.vtcode/plans')).sort()).toEqual(['add-retry.md', 'notes.md'])
   })
-  it('has its tool in mode plan alone, by what its manifest says, also where only a look is taken', async () => {
+  it('lists propose_plan in mode plan only, also in a dry run', async () => {
     const peer = hold(await startPeer([]))
     const at = hold(await home(peer))
     const tools = async (...flags: string[]): Promise<string[]> =>
@@ -285,7 +285,7 @@ describe('vtcode exec --plan', () => {
       true,
     ])
   })
-  it('writes nothing else, by no tool and no command', async () => {
+  it('writes no file outside the folder of plans, by any tool or command', async () => {
     const run = (command: string): Answer => ({ toolCalls: [call('unified_exec', { action: 'run', command })] })
     const { at, out } = await exec(
       [write('a.txt'), run('sed -i s/a/b/ a.txt'), run('echo a > a.txt'), run('cat a.txt & touch b'), done],

@@ -6,7 +6,7 @@ import { harness, hold, items, scene } from '../support/inside.js'
 import { call, home, startPeer, vtcode, type Home } from '../support/peer.js'
 import { serve } from '../support/server.js'
 
-/** Puts files into the user's own folder, and has the plugins among them take part as the user's own work. */
+/** Writes files into the user's folder and enables the plugins among them as the user's own. */
 const own = (place: Home, files: Record<string, string>) => {
   const brought = new Set<string>(JSON.parse(place.env['VTCODE__MANIFESTS'] ?? '[]') as string[])
   for (const [name, text] of Object.entries(files)) {
@@ -22,9 +22,9 @@ const place = async (script: Parameters<typeof startPeer>[0] = []) => {
   return { peer, at: hold(await home(peer)) }
 }
 
-describe('our providers', () => {
+describe('built-in providers', () => {
   const chat = { OPENAI_API_KEY: 'sk-of-the-user-Aa0123456789', OPENAI_BASE_URL: '' }
-  it('are there for whoever has a key, with what is known of their models', async () => {
+  it('lists the models of each provider that has a key, with their known properties', async () => {
     const { at } = await place()
     const { out, err } = await vtcode(at, ['models', 'list', '--text'], { env: { ANTHROPIC_API_KEY: 'x'.repeat(20) } })
     expect(out).toMatch(/^anthropic\/claude-haiku-4-5 +Anthropic +anthropic-messages +200000 tokens$/m)
@@ -43,7 +43,7 @@ describe('our providers', () => {
     const unknown = JSON.parse((await vtcode(at, ['models', 'describe', 'anthropic/some-new-one', '--json'])).out)
     expect(unknown.facts.context_window).toEqual({ value: 128000, source: 'assumed' })
   })
-  it('are asked where the environment or the user says, with their own key and format', async () => {
+  it('calls the provider that the environment or the user names, with its own key and format', async () => {
     const { peer, at } = await place([{ content: 'from the first' }, { content: 'from the second' }])
     const first = await vtcode(at, ['ask', '--model', 'openai/gpt-5-mini', 'hi'], {
       env: { ...chat, OPENAI_BASE_URL: `${peer.url}/v1` },
@@ -61,7 +61,7 @@ describe('our providers', () => {
     expect(second).toMatchObject({ code: 0, out: 'from the second\n' })
     expect(peer.asked[1]).toMatchObject({ path: '/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse' })
   })
-  it('need no entry and no choice: the key of one is enough, and a model is known by its own name', async () => {
+  it('needs neither an entry nor a choice when one key is set, and accepts a model by its own name', async () => {
     const { peer, at } = await place([{ content: 'first' }, { content: 'second' }, { content: 'third' }])
     own(at, { 'vtcode.config.json': '{}' })
     const one = { ANTHROPIC_API_KEY: 'x'.repeat(20), ANTHROPIC_BASE_URL: `${peer.url}/v1` }
@@ -80,7 +80,7 @@ describe('our providers', () => {
       'claude-haiku-4-5',
       'claude-sonnet-5-5',
     ])
-    // A model of a provider whose key is missing is known too; what is missing is the key.
+    // A model is known although the key of its provider is missing; the error names the key.
     expect(await vtcode(at, ['exec', '--model', 'gpt-6-astra', 'hi'], { env: both })).toMatchObject({
       code: 3,
       err: expect.stringContaining('OPENAI_API_KEY is not set'),
@@ -99,7 +99,7 @@ describe('our providers', () => {
       err: expect.stringMatching(/Several providers have 'vendor\/m'\.\n.*--model a\/vendor\/m, --model b\/vendor\/m/),
     })
   })
-  it('say which key is missing, and which there are when no model is chosen', async () => {
+  it('reports a missing key, and lists the known models when none is chosen', async () => {
     const { at } = await place()
     expect(await vtcode(at, ['ask', '--model', 'openai/gpt-5-mini', 'hi'])).toMatchObject({
       code: 3,
@@ -123,7 +123,7 @@ describe('our providers', () => {
       code: 3,
       err: expect.stringContaining('VT_LLM_UNPRICED: The model free/m has no price'),
     })
-    // The word of the command line counts before that of the environment, that before the settings.
+    // The command line overrides the environment, and the environment overrides the settings.
     own(at, { 'vtcode.config.json': '{"agent":{"model":"none/c"}}' })
     for (const [args, env, named] of [
       [['--model', 'none/a'], { VTCODE_MODEL: 'none/b' }, 'none/a'],
@@ -148,9 +148,9 @@ describe('our providers', () => {
   })
 })
 
-describe('a provider of a manifest', () => {
+describe('provider of a manifest', () => {
   const manifest = (name: string, more: object) => JSON.stringify({ name, kind: 'provider', ...more })
-  it('is used under its own name; its values are found on its behalf', async () => {
+  it('calls a provider of a manifest under its own name with its own secrets', async () => {
     const { peer, at } = await place([{ content: 'hello from acme' }])
     own(at, {
       'mine/acme/vtcode.json': manifest('acme', {
@@ -175,7 +175,7 @@ describe('a provider of a manifest', () => {
       err: expect.stringContaining('ACME'),
     })
   })
-  it('takes no name of ours or of the user, and what is wrong with one leaves the others alone', async () => {
+  it('refuses a manifest with the name of another provider and keeps the others when one is wrong', async () => {
     const { at } = await place()
     own(at, {
       'mine/a/vtcode.json': manifest('a', { provider: { name: 'openai', base_url: 'http://127.0.0.1:1/v1' } }),
@@ -195,7 +195,7 @@ describe('a provider of a manifest', () => {
       { state: 'shadowed' },
     )
   })
-  it('of a workspace counts once the user has agreed to it', async () => {
+  it('loads a provider of a workspace only after consent', async () => {
     const { peer, at } = await place([{ content: 'agreed' }])
     mkdirSync(join(at.root, '.vtcode/plugins/acme'), { recursive: true })
     writeFileSync(
@@ -211,7 +211,7 @@ describe('a provider of a manifest', () => {
   })
 })
 
-describe('a provider made by a module', () => {
+describe('provider made by a module', () => {
   const module = `export default (options, context) => ({
     models: () => ['echo'],
     async *generate({ prompt, tools, model }, { signal }) {
@@ -251,7 +251,7 @@ describe('a provider made by a module', () => {
     'mine/echo/echo.mjs': module,
   })
 
-  it('talks, calls tools and counts like any other', async () => {
+  it('generates text, calls tools and counts usage through a provider module', async () => {
     const { at } = await place()
     own(at, files('calm'))
     writeFileSync(join(at.root, 'one.txt'), '')
@@ -269,7 +269,7 @@ describe('a provider made by a module', () => {
       output_tokens: 3,
     })
   })
-  it('is asked again when it says that it is busy', async () => {
+  it('retries a provider module that reports that it is busy', async () => {
     const { at } = await place()
     own(at, { ...files('busy'), ...hasty })
     const { out } = await vtcode(at, ['exec', '--json', '--model', 'echo/echo', 'what is here?'])
@@ -280,7 +280,7 @@ describe('a provider made by a module', () => {
     expect(harness(events, 'model_retry').map(({ error_category }) => error_category)).toEqual(['http 503'])
     expect(events.at(-1)).toMatchObject({ type: 'thread.completed', outcome_code: 'success' })
   })
-  it('whose answer breaks off, never ends or is none is asked again, and then told', async () => {
+  it('retries a provider module whose answer breaks off, never ends or is none, and then reports it', async () => {
     const { at } = await place()
     const odd = `export default () => ({
       generate: ({ model }) => model === 'none' ? 7 : (async function* () {
@@ -299,7 +299,7 @@ describe('a provider made by a module', () => {
       })
     }
   })
-  it('that makes nothing, throws, or makes models of another version is refused by name', async () => {
+  it('refuses by name a provider module that returns nothing, throws or makes models of another version', async () => {
     for (const [text, code] of [
       ['export default () => ({})', 'VT_PROVIDER_MODULE'],
       ['export default () => { throw new Error("no luck") }', 'VT_PROVIDER_MODULE'],
@@ -316,7 +316,7 @@ describe('a provider made by a module', () => {
   })
 })
 
-it('tools are told to Google in the form it takes', async () => {
+it('sends tools to Google in the form that it accepts', async () => {
   const tool = {
     name: 'pick',
     run: ['true'],
@@ -346,7 +346,7 @@ it('tools are told to Google in the form it takes', async () => {
   })
 })
 
-it('a server that lists its models is asked for them when models are listed, and by nothing else', async () => {
+it('requests the model list of a server when models are listed, and at no other time', async () => {
   const server = hold(
     await serve((_, response) =>
       response
@@ -364,7 +364,7 @@ it('a server that lists its models is asked for them when models are listed, and
   expect(server.seen.length).toBe(1)
 })
 
-it('a change of a file goes to a server with tools of free text as it is, and comes back so', async () => {
+it('passes a patch as free text to a server with free-text tools and reads it back unchanged', async () => {
   const patch = '*** Begin Patch\n*** Add File: a.txt\n+one "line"\n*** End Patch'
   const frame = (event: object) => `data: ${JSON.stringify(event)}\n\n`
   const done = (output: object[]) =>

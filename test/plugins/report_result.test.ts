@@ -3,7 +3,7 @@ import { reportIn } from '../../build/plugins/agent/delegation/index.js'
 import { delegation, report, says, spawn } from '../support/delegation.js'
 
 describe('report_result', () => {
-  it('ends an agent with its report, and a conversation that is none is told that it has nobody to report to', async () => {
+  it('ends an agent with its report, and refuses the tool in a conversation that is no agent', async () => {
     const s = await delegation(
       [
         report('I am the conversation.'),
@@ -32,7 +32,7 @@ describe('report_result', () => {
     await s.agent.close()
   })
 
-  it('is read from the sections of a last text where it was not called, else from how that begins', () => {
+  it('reads a report from the sections of the last text where report_result was not called, else from its start', () => {
     expect(
       reportIn(
         'Hello.\n\n## Summary\nIt is so.\nReally.\n\n**Facts**\n- one\n2. two\n\nTouched Files:\n* a.ts\n### Verification\n\n### Open Questions\n- why?',

@@ -18,7 +18,7 @@ const database = {
 }
 const name = { id: 'name', header: 'Name', question: 'What is it called?' }
 
-/** The result of a call that is answered by `ask`. */
+/** Returns the result of a call that `ask` answers. */
 async function answered(
   questions: unknown,
   ask?: Asker,
@@ -32,8 +32,8 @@ async function answered(
   )
 }
 
-describe('the callback of a library', () => {
-  it('gets the questions, the recommended option first, and its answers come back by id', async () => {
+describe('request_user_input: library callback', () => {
+  it('passes the questions with the recommended option first and returns the answers by id', async () => {
     let seen: readonly Question[] = []
     const result = await answered([database, name], async (questions) => {
       seen = questions
@@ -46,11 +46,11 @@ describe('the callback of a library', () => {
     expect(result.text).toBe('Database: PostgreSQL\nName: "Ada"')
   })
 
-  it('may decline, which is no failure', async () => {
+  it('returns a declined question as cancelled, not as a failure', async () => {
     expect(await answered([name], async () => undefined)).toMatchObject({ ok: true, output: { cancelled: true } })
   })
 
-  it('is not believed further than the question goes', async () => {
+  it('drops answers to other questions and treats unknown options as free text', async () => {
     const result = await answered([database], async () => ({
       database: { selected: ['Oracle'] },
       admin: { selected: ['yes'] },
@@ -58,13 +58,13 @@ describe('the callback of a library', () => {
     expect(result.output).toEqual({ answers: { database: { selected: [], other: 'Oracle' } } })
   })
 
-  it('that throws means that nobody is there', async () => {
+  it('reports VT_ASK_UNAVAILABLE when the callback throws', async () => {
     const result = await answered([name], () => Promise.reject(new Error('no window')))
     expect(result.error).toMatchObject({ code: 'VT_ASK_UNAVAILABLE', retryable: false })
     expect(result.error.hint).toMatch(/state the assumption/)
   })
 
-  it('is told when the caller gives up', async () => {
+  it('signals the callback when the caller gives up', async () => {
     const abort = new AbortController()
     let told = false
     const result = await answered(
@@ -79,7 +79,7 @@ describe('the callback of a library', () => {
     expect(told).toBe(true)
   })
 
-  it('sees one call of a session at a time', async () => {
+  it('asks one call of a session at a time', async () => {
     await using booted = await bootKernel()
     let open = 0
     let most = 0
@@ -96,14 +96,14 @@ describe('the callback of a library', () => {
   })
 })
 
-describe('permission', () => {
-  it.each(['plan', 'ask', 'auto'] as const)('lets questions through in mode %s', async (mode) => {
+describe('request_user_input: permission', () => {
+  it.each(['plan', 'ask', 'auto'] as const)('allows questions in mode %s', async (mode) => {
     expect(await answered([name], async () => ({ name: { selected: [], other: 'x' } }), { mode })).toMatchObject({
       ok: true,
     })
   })
 
-  it('that is denied by a rule keeps the question from the user', async () => {
+  it('denies a question by a rule and keeps it from the user', async () => {
     let asked = false
     const ask: Asker = async () => ((asked = true), undefined)
     expect((await answered([name], ask, { config: { policy: { deny: ['request_user_input'] } } })).error.code).toBe(
@@ -112,7 +112,7 @@ describe('permission', () => {
     expect(asked).toBe(false)
   })
 
-  it('keeps full-auto quiet unless questions are on its list', async () => {
+  it('refuses questions in full-auto unless they are on the allowed list', async () => {
     let asked = false
     const ask: Asker = async () => ((asked = true), undefined)
     const result = await answered([name], ask, {
@@ -123,7 +123,7 @@ describe('permission', () => {
   })
 })
 
-describe('wrong questions', () => {
+describe('request_user_input: invalid questions', () => {
   it.each([
     [
       'a long header in the second',
@@ -148,7 +148,7 @@ describe('wrong questions', () => {
     ['one option', [{ ...name, options: [{ label: 'a', description: '' }] }], /questions\[0\]\.options.*2 to 3/],
     ['four of them', [1, 2, 3, 4].map((n) => ({ ...name, id: `q${n}` })), /4 items, 1 to 3/],
     ['an id with a capital', [{ ...name, id: 'Name' }], /questions\[0\]\.id/],
-  ])('%s are refused by place', async (_, questions, message) => {
+  ])('refuses %s and names the place', async (_, questions, message) => {
     const result = await answered(questions, async () => undefined)
     expect(result.error).toMatchObject({ code: 'VT_INPUT_INVALID', message: expect.stringMatching(message) })
   })
@@ -177,8 +177,8 @@ async function ofClient(questions: unknown, answer?: (params: any) => unknown): 
   }
 }
 
-describe('a client over MCP', () => {
-  it('shows one form with a field for each question, and room for other words', async () => {
+describe('request_user_input: MCP client', () => {
+  it('shows an MCP client one form with a field for each question and room for other words', async () => {
     let form: any
     const result = await ofClient([database, name], (params) => {
       form = params
@@ -195,22 +195,22 @@ describe('a client over MCP', () => {
     })
   })
 
-  it('passes on words of its user', async () => {
+  it('returns the free text of a user of an MCP client', async () => {
     const result = await ofClient([database], () => ({ action: 'accept', content: { database_OTHER: 'DuckDB' } }))
     expect(result.structuredContent).toEqual({ answers: { database: { selected: [], other: 'DuckDB' } } })
   })
 
-  it.each(['decline', 'cancel'])('that answers %s cancels', async (action) => {
+  it.each(['decline', 'cancel'])('cancels the question when an MCP client answers %s', async (action) => {
     expect((await ofClient([name], () => ({ action }))).structuredContent).toEqual({ cancelled: true })
   })
 
-  it('that cannot ask is told to decide', async () => {
+  it('refuses the question and advises the model to decide when an MCP client cannot ask', async () => {
     const result = await ofClient([name])
     expect(result).toMatchObject({ isError: true, structuredContent: { error: { code: 'VT_ASK_UNAVAILABLE' } } })
   })
 })
 
-/** `vtcode call` in a pseudo-terminal, where `steps` are typed when the screen shows what they wait for. */
+/** Runs `vtcode call` in a pseudo-terminal and types each of `steps` when the screen shows its text. */
 async function atTerminal(
   questions: unknown,
   steps: [seen: string, keys: string][],
@@ -235,10 +235,10 @@ async function atTerminal(
   return { ...said, result: JSON.parse(said.stdout) }
 }
 
-describe('a person at the terminal', () => {
+describe('request_user_input: terminal', () => {
   const down = '\u001b[B'
 
-  it('chooses with the arrows and types', async () => {
+  it('selects options with the arrow keys and takes typed text', async () => {
     const { code, screen, result } = await atTerminal(
       [database, name],
       [
@@ -253,7 +253,7 @@ describe('a person at the terminal', () => {
     expect(screen).toContain('A file.')
   })
 
-  it('answers in their own words', async () => {
+  it('takes an answer in free text at the terminal', async () => {
     const { result } = await atTerminal(
       [database],
       [
@@ -264,17 +264,17 @@ describe('a person at the terminal', () => {
     expect(result.output).toEqual({ answers: { database: { selected: [], other: 'DuckDB' } } })
   })
 
-  it('cancels with Ctrl-C', async () => {
+  it('cancels the question on Ctrl-C', async () => {
     const { result } = await atTerminal([database, name], [['Which one?', '\u0003']])
     expect(result.output).toEqual({ cancelled: true })
   })
 
-  it('is shown no escape sequences of the model', async () => {
+  it('escapes the escape sequences of a model in a question', async () => {
     const { screen } = await atTerminal([{ ...name, question: 'Sure?\u001b]0;owned\u0007' }], [['Sure?', 'y\r']])
     expect(screen).not.toContain('\u001b]0;owned')
   })
 
-  it('is not waited for where there is no terminal', async () => {
+  it('refuses the question without waiting where there is no terminal', async () => {
     await using workspace = await tempWorkspace()
     const words = [
       program,

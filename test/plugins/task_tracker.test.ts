@@ -32,8 +32,8 @@ async function exec(
 }
 const off = { agent: { model: 'peer/m', harness: { continuation_policy: 'off' } } }
 
-describe('the tracker of a task', () => {
-  it('answers one line an item, and nothing else', async () => {
+describe('task_tracker tool', () => {
+  it('answers with one line an item and nothing else', async () => {
     const { first, peer } = await exec(
       [
         step(
@@ -61,7 +61,7 @@ describe('the tracker of a task', () => {
     expect(tools).toContain('task_tracker')
   })
 
-  it('does the calls of one answer one after the other, in their order', async () => {
+  it('runs the calls of one answer one after the other, in their order', async () => {
     const { first } = await exec(
       [
         step(
@@ -108,13 +108,13 @@ describe('the tracker of a task', () => {
       'VT_TASK_INDEX',
       /There is no tracker yet/,
     ],
-  ])('refuses %s by name', async (_, input, code, says) => {
+  ])('refuses %s and names the fault', async (_, input, code, says) => {
     const { first } = await exec([step(call('task_tracker', input)), done], [], { settings: off })
     expect(first.outputs[0]).toMatch(new RegExp(`^ERROR ${code}: `))
     expect(first.outputs[0]).toMatch(says)
   })
 
-  it('is allowed in every mode, and is there for an agent alone', async () => {
+  it('allows the tracker in every mode, for an agent only', async () => {
     for (const mode of ['plan', 'ask']) {
       const { first } = await exec([step(track('create', { title: 't', items: ['a'] })), done], ['--mode', mode], {
         settings: off,
@@ -126,7 +126,7 @@ describe('the tracker of a task', () => {
     expect(JSON.parse(out)).toMatchObject({ ok: false, error: { code: 'VT_AGENT_NONE' } })
   })
 
-  it('is a file that people edit; what they complete counts, a line that says nothing is named and the list before it holds', async () => {
+  it('accepts edits of its file by people, and names an invalid line and keeps the list before it', async () => {
     const { at, run } = await exec(
       [
         step(track('create', { title: 't', items: ['a', { description: 'b', verify: ['true', 'test 1'] }] })),
@@ -158,7 +158,7 @@ describe('the tracker of a task', () => {
     expect(readFileSync(file, 'utf8')).toContain('- [x] a\n- [ ] b\n  verify:\n')
   })
 
-  it('keeps no secret of the model in its file', async () => {
+  it('redacts secrets of the model in its file', async () => {
     const token = `ghp_${'Ab0'.repeat(12)}`
     const { at } = await exec([step(track('create', { title: 't', items: [`use ${token}`] })), done], [], {
       settings: off,
@@ -168,7 +168,7 @@ describe('the tracker of a task', () => {
     )
   })
 
-  it('of another session is put aside, whoever brought it', async () => {
+  it('archives the tracker file of another session or of a repository', async () => {
     const { at, run } = await exec(
       [
         step(track('create', { title: 'first', items: ['a'] })),

@@ -29,8 +29,8 @@ async function engine(answering: Answering, search: object = { min_interval_secs
   }
 }
 
-describe('a page of results', () => {
-  it('is read in its order: unwrapped, without advertisements, twins and other schemes', async () => {
+describe('web_search: DuckDuckGo results', () => {
+  it('reads a page of results in order, unwrapped, without advertisements, duplicates and other schemes', async () => {
     await using duck = await engine(recorded('results'))
     const { output } = await duck.find({ query: ' tapable hooks ' })
     expect(output).toEqual({
@@ -55,7 +55,7 @@ describe('a page of results', () => {
     })
   })
 
-  it('is asked for by the form, without a key or a cookie', async () => {
+  it('sends the search as a form without a key or a cookie', async () => {
     await using duck = await engine(recorded('results'))
     await duck.find({ query: 'a & b=c' })
     const [{ method, path, body, headers }] = duck.server.seen as [any]
@@ -65,7 +65,7 @@ describe('a page of results', () => {
     expect(headers).not.toHaveProperty('authorization')
   })
 
-  it('is cut at max_results and rendered as a list between marks', async () => {
+  it('cuts the results at max_results and renders them as a list between marks', async () => {
     await using duck = await engine(recorded('results'))
     const { output, text } = await duck.find({ query: 'tapable', max_results: 2 })
     expect(output.count).toBe(2)
@@ -74,19 +74,19 @@ describe('a page of results', () => {
     )
   })
 
-  it('may say that there are none, which is no failure', async () => {
+  it('returns an empty list for a page that reports no results', async () => {
     await using duck = await engine(recorded('none'))
     expect(await duck.find({ query: 'qzxv' })).toMatchObject({ ok: true, output: { count: 0, results: [] } })
   })
 
-  it('that is none of these is a failure, never an empty list', async () => {
+  it('fails on a page that is not a page of results, instead of an empty list', async () => {
     for (const body of ['<html><body>Hello</body></html>', '', '<div class="results"></div>', '{"results":[]}']) {
       await using duck = await engine(page(body))
       expect((await duck.find({ query: 'x' })).error, body).toMatchObject({ code: 'VT_WEB_PARSE', retryable: false })
     }
   })
 
-  it('of hostile markup is read in linear time', async () => {
+  it('reads hostile markup in linear time', async () => {
     const began = Date.now()
     for (const part of [
       '<div class="result ',
@@ -103,7 +103,7 @@ describe('a page of results', () => {
   })
 })
 
-describe('an engine that takes us for a robot', () => {
+describe('web_search: refusal by the engine', () => {
   it.each([
     ['by its page', recorded('challenge')],
     [
@@ -112,7 +112,7 @@ describe('an engine that takes us for a robot', () => {
     ],
     ['by status 403', ((_, response) => response.writeHead(403).end()) as Answering],
     ['by status 429', ((_, response) => response.writeHead(429).end()) as Answering],
-  ])('%s is recognised', async (_, answering) => {
+  ])('recognises a refusal %s', async (_, answering) => {
     await using duck = await engine(answering)
     const { error } = await duck.find({ query: 'x' })
     expect(error).toMatchObject({ code: 'VT_WEB_REFUSED', retryable: true })
@@ -120,7 +120,7 @@ describe('an engine that takes us for a robot', () => {
   })
 })
 
-it('results that speak of robots are results', async () => {
+it('returns results that mention robots as results', async () => {
   const html = readFileSync(new URL('../fixtures/duckduckgo/results.html', import.meta.url), 'utf8').replace(
     'Cheap hooks.',
     'See https://duckduckgo.com/anomaly.js and id="challenge-form".',
@@ -129,8 +129,8 @@ it('results that speak of robots are results', async () => {
   expect((await duck.find({ query: 'x' })).output.count).toBe(3)
 })
 
-describe('a session', () => {
-  it('has a number of searches, which parallel calls cannot exceed', async () => {
+describe('web_search: session limits', () => {
+  it('limits the number of searches in a session, also for parallel calls', async () => {
     await using duck = await engine(recorded('results'), { min_interval_secs: 0, max_calls_per_session: 3 })
     const results = await Promise.all(Array.from({ length: 8 }, (_, i) => duck.find({ query: `q${i}` })))
     expect(results.filter(({ ok }) => ok).length).toBe(3)
@@ -139,7 +139,7 @@ describe('a session', () => {
     expect((await duck.find({ query: 'q' }, 'another')).output.requests_left).toBe(2)
   })
 
-  it('waits between two searches and is told how long', async () => {
+  it('waits between two searches and reports the wait', async () => {
     await using duck = await engine(recorded('results'), { min_interval_secs: 3 })
     await duck.find({ query: 'a' })
     const { error } = await duck.find({ query: 'b' })
@@ -149,7 +149,7 @@ describe('a session', () => {
     expect(duck.server.seen.length).toBe(1)
   })
 
-  it('remembers an answer and spends no search on it; another session does not see it', async () => {
+  it('returns a remembered answer without a search, and not to another session', async () => {
     await using duck = await engine(recorded('results'), { min_interval_secs: 0 })
     await duck.find({ query: 'Tapable  Hooks' })
     expect((await duck.find({ query: 'tapable hooks' })).output).toMatchObject({
@@ -165,7 +165,7 @@ describe('a session', () => {
     expect(duck.server.seen.length).toBe(3)
   })
 
-  it('gets a search back that reached nobody', async () => {
+  it('refunds a search that reached no server', async () => {
     await using duck = await engine(recorded('results'))
     await duck.server[Symbol.asyncDispose]()
     expect((await duck.find({ query: 'a' })).error).toMatchObject({ code: 'VT_WEB_NETWORK', retryable: true })
@@ -174,7 +174,7 @@ describe('a session', () => {
     expect(again.seen.length).toBe(1)
   })
 
-  it('pays for an answer that could not be read', async () => {
+  it('charges for an answer that could not be read', async () => {
     let first = true
     await using duck = await engine((...all) =>
       first ? ((first = false), page('?')(...all)) : recorded('results')(...all),
@@ -184,8 +184,8 @@ describe('a session', () => {
   })
 })
 
-describe('the guard', () => {
-  it('holds for the engine too', async () => {
+describe('web_search: address guard', () => {
+  it('applies the address guard to the search engine too', async () => {
     await using server = await serve(recorded('results'))
     await using booted = await bootKernel({
       config: { plugins: { settings: { 'builtin:web_search': { options: { endpoint: server.url } } } } },
@@ -194,7 +194,7 @@ describe('the guard', () => {
     expect(server.seen).toEqual([])
   })
 
-  it('lets no settings of a workspace choose another engine', async () => {
+  it('ignores an engine that the settings of a workspace choose', async () => {
     await using server = await serve(recorded('results'))
     const settings = `web: { private_hosts: ["*"] }\nplugins: { settings: { "builtin:web_search": { options: { endpoint: "${server.url}" } } } }\n`
     await using booted = await bootKernel({

@@ -10,7 +10,7 @@ const IMPORT = 1
 const MENTION = 1
 /** A test uses the front door of the package: it can reach everything that the kernel imports. */
 const FRONT_DOOR = 3
-/** What the package exports, by the names under which tests import it. */
+/** Exports of the package, by the names under which tests import them. */
 const DOORS = {
   vtcode: 'core/index.ts',
   'vtcode/agent': 'plugins/agent/index.ts',

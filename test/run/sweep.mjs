@@ -1,12 +1,12 @@
-// Ends what the run of a process `pid` of vitest left behind: processes whose environment or folder is in the folder of the run, and its folders.
+// Ends the leftovers of the run of a vitest process `pid`: processes whose environment or folder is in the folder of the run, and its folders.
 import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync, statfsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Where Linux keeps files in memory. */
+/** The folder where Linux keeps files in memory. */
 const MEMORY_FOLDER = '/dev/shm'
-/** What `statfs` calls the type of a file system in memory (linux/magic.h: TMPFS_MAGIC). */
+/** The number with which `statfs` marks a file system in memory (linux/magic.h: TMPFS_MAGIC). */
 const TMPFS = 0x01021994
 /** A whole run leaves less at any time, also where a test writes files of 100 MB. */
 const ENOUGH_BYTES = 4 * 1024 ** 3
@@ -34,7 +34,7 @@ export async function sweepRun(pid) {
     try {
       process.kill(one, 'SIGKILL')
     } catch {
-      // It has ended meanwhile.
+      // The process has ended meanwhile.
     }
   }
   for (const one of [folder, diskFolderOfRun(pid)]) await rm(one, { recursive: true, force: true, maxRetries: 12 })
@@ -54,7 +54,7 @@ function findProcesses(folder) {
       // One without a command line has given up its memory: it is about to end.
       return isOfRun && command !== '' ? [{ pid: Number(name), command }] : []
     } catch {
-      // It has ended, or belongs to somebody else.
+      // The process has ended, or belongs to another user.
       return []
     }
   })

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { nap } from '../support/exec.js'
 import { folderOfRun, sweepRun } from './sweep.mjs'
 
-it('sweepRun ends the processes of a run by their folder or their environment, and removes the folder', async () => {
+it('ends the processes of a run by their folder or their environment, and removes the folder', async () => {
   // No process has this number: it is above the highest that Linux gives.
   const run = 4_194_305
   const folder = folderOfRun(run)

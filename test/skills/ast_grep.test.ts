@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { folder, readPage } from '../support/pages.js'
 
-// What the guidance of the tools sends to this skill, line by line, and the headings that answer it.
+// Topics that the guidance of the tools sends to this skill, line by line, and the headings that answer them.
 const topics: [line: string, file: string, headings: string[]][] = [
   [
     'rule authoring, sg new, rewrite and apply work, interactive work, sgconfig.yml',
@@ -197,15 +197,15 @@ const topics: [line: string, file: string, headings: string[]][] = [
   ['scope, type, control flow: another tool', 'SKILL.md', ['When not to use it']],
 ]
 
-describe('the ast-grep skill', () => {
+describe('skill ast-grep', () => {
   const skill = join(folder, 'ast-grep')
 
-  it.each(topics)('answers what is sent to it: %s', (_, file, headings) => {
+  it.each(topics)('answers questions on the page they are sent to: %s', (_, file, headings) => {
     const known = readPage(join(skill, file)).sections.map(({ heading }) => heading)
     for (const heading of headings) expect(known, file).toContain(heading)
   })
 
-  it('leads from its first page to every reference', () => {
+  it('links from its first page to every reference', () => {
     const page = readPage(join(skill, 'SKILL.md'))
     for (const [, file] of topics) {
       expect(existsSync(join(skill, file))).toBe(true)

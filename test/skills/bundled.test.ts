@@ -7,8 +7,8 @@ import { folder } from '../support/pages.js'
 
 const names = readdirSync(folder)
 
-describe('the bundled skills', () => {
-  it('are those that were promised', () => {
+describe('bundled skills', () => {
+  it('bundles exactly the promised skills', () => {
     expect(names).toEqual([
       'ast-grep',
       'code-review',
@@ -20,13 +20,13 @@ describe('the bundled skills', () => {
       'terminal-driver',
     ])
   })
-  it('are valid by the open format', async () => {
+  it('validates each bundled skill by the open format', async () => {
     await using made = await tempWorkspace()
     expect(await vtcode(made, ['skills', 'validate', ...names.map((name) => join(folder, name))])).toMatchObject({
       code: 0,
     })
   })
-  it.each(names)('%s is short, says when it is to be used, and keeps references one level deep', (name) => {
+  it.each(names)('keeps %s short, with its use in the description and references one level deep', (name) => {
     const text = readFileSync(join(folder, name, 'SKILL.md'), 'utf8')
     expect(text.split('\n').length).toBeLessThan(500)
     expect(text).toMatch(/^description:[\s\S]*?\bUse\b[\s\S]*?^---$/m)

@@ -17,8 +17,8 @@ import { bootKernel, published } from 'vtcode/test'
 import { runShellLine } from '../support/shell_line.js'
 import { commandsOf, looksLike, pages, type Block, type Section } from '../support/pages.js'
 
-// Every example of the bundled skills is run as it stands: blocks with a file name are written, `console` blocks are run by bash with the
-// output compared, `call` blocks are given to the program. With VTCODE_UPDATE=1 the outputs in the pages are written anew.
+// Every example of the bundled skills is run unchanged: blocks with a file name are written, `console` blocks are run by bash with the
+// output compared, `call` blocks are given to the program. With VTCODE_UPDATE=1 the outputs in the pages are written again.
 const update = process.env['VTCODE_UPDATE'] === '1'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const require = createRequire(import.meta.url)
@@ -105,7 +105,7 @@ for (const page of pages()) {
     const skip = needsEngine && !astGrep && !process.env['CI']
     for (const section of [preamble, ...sections]) {
       if (!section.blocks.some(({ kind }) => kind === 'console')) continue
-      const title = `runs as shown: ${section.heading || 'the beginning'}`
+      const title = `runs as shown: ${section.heading || 'the introduction'}`
       it.skipIf(skip)(skip ? `${title} (SKIPPED: needs ast-grep)` : title, async () => {
         for (const [block, text] of await runSection(
           section === preamble ? { heading: '', blocks: [] } : preamble,
@@ -115,7 +115,7 @@ for (const page of pages()) {
       })
     }
     if (update)
-      it('is written anew', () => {
+      it('rewrites the page', () => {
         const lines = page.text.split('\n')
         for (const [block, text] of [...seen].sort(([a], [b]) => b.line - a.line)) {
           lines.splice(block.line, block.text.split('\n').length - 1, ...text.replace(/\n$/, '').split('\n'))
@@ -143,14 +143,14 @@ for (const page of pages()) {
         }
       })
 
-    it('says of every block whether it was run', () => {
+    it('states for every block whether it was run', () => {
       const unmarked = page.sections.flatMap(({ blocks }) =>
         blocks.filter(({ kind }) => kind === 'unmarked').map(({ line }) => `${page.name}:${line}`),
       )
       expect(unmarked).toEqual([])
     })
 
-    it('names only files that are there', () => {
+    it('names only existing files', () => {
       const named = [...page.text.matchAll(/\]\(((?!https?:|#)[^)#\s]+)/g)].map((match) => match[1]!)
       expect(named.filter((path) => !existsSync(join(dirname(page.file), path)))).toEqual([])
     })

@@ -12,11 +12,11 @@ export const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'ut
 export const name = `@ast-grep/cli-${process.platform}-${process.arch}${process.platform === 'linux' ? '-gnu' : ''}`
 export const { version } = lock[`node_modules/${name}`]
 
-/** This program as it stands where npm left the optional dependency out, and the registry that it asks. */
+/** This program where npm left the optional dependency out, and the registry that the program asks. */
 export interface Bare extends AsyncDisposable {
   readonly bin: string
   readonly registry: TestServer
-  /** What the registry answers next. */
+  /** The next answer of the registry. */
   answer: { status: number; body: Buffer; headers?: Record<string, string> }
   /** The real package, from npm's cache where npm has it. */
   readonly real: Buffer
@@ -25,7 +25,7 @@ export interface Bare extends AsyncDisposable {
   search(env?: Record<string, string>): Promise<any>
 }
 
-/** It works in a place with a file `a.py` that says `log(1)`. */
+/** Builds the program in a workspace with a file `a.py` that contains `log(1)`. */
 export async function bareProgram(place: TempWorkspace): Promise<Bare> {
   const [packed] = JSON.parse(
     execFileSync(

@@ -10,7 +10,7 @@ export const startBrowser = (): Promise<Browser> =>
 
 /** Serious faults that axe-core finds on a page; with `colors` only those of its colors, which are all that a color scheme changes. */
 export async function seriousFaults(page: Page, { colors = false } = {}): Promise<string[]> {
-  // The page lets no other script run; the rules are evaluated beside it.
+  // The page lets no other script run; the rules are evaluated outside of it.
   if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe)
   const rules = colors ? 'runOnly: ["color-contrast", "link-in-text-block"], ' : ''
   const found = (await page.evaluate(`axe.run(document, { ${rules}resultTypes: ["violations"] })`)) as {

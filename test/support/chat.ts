@@ -4,7 +4,7 @@ import { drawn, type Shape } from './screen.js'
 
 export interface ChatShape extends Shape {
   files?: Record<string, string>
-  /** Settings beside those of the model. */
+  /** Settings in addition to those of the model. */
   extra?: Parameters<typeof home>[2]
   /** Starts the program as a process: for what a process does at its start, by signals and at its end. */
   process?: boolean

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { chai } from 'vitest'
 
-/** The codes that assertions of this test file held of something: named by the test, and found in what it looked at. */
+/** Codes that the assertions of this test file named and found in the value under test. */
 export const seen = new Set<string>()
 
 const codesIn = (value: unknown): Set<string> => {
@@ -38,7 +38,7 @@ export function noteCodes(): void {
           },
       )
     }
-    // What is thrown is matched inside, so a match is a find.
+    // Thrown values are matched inside the assertion, so a match is a find.
     for (const name of ['toThrow', 'toThrowError']) {
       overwriteMethod(
         Assertion.prototype,

@@ -14,7 +14,7 @@ export function knownCodes(): string[] {
   return [...new Set([...Object.keys(codes), ...declared])]
 }
 
-/** What the test files of a run left: which ran, and the codes that they saw. */
+/** Notes of the test files of a run: which ran, and the codes that they saw. */
 export function seenIn(folder: string): { files: Set<string>; codes: Set<string> } {
   const all = readdirSync(folder).map(
     (name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as { file: string; codes: string[] },

@@ -428,5 +428,5 @@ const bodies = of<Wrap>(
   (text: string) => `python3 - <<'E'\nimport os\nE\n${text}`,
   (text: string) => `bash <<'E'\nset -e\nnpm test\nE\n${text}`,
 )
-/** A line that every mode permits where a rule allows `unified_exec/run`, beside a rule that denies `rm`. */
+/** A line that every mode permits where one rule allows `unified_exec/run` and another denies `rm`. */
 export const harmless = fc.tuple(simple, bodies, bodies).map(([text, inner, outer]) => outer(inner(text)))

@@ -16,11 +16,11 @@ export const report = (summary: string, more: object = {}): Answer => ({
 })
 export const toolNames = ({ tools = [] }: any): string[] => tools.map(({ function: { name } }: any) => name)
 
-/** Whose request it is: the first word of what an agent was told, else the conversation's. */
+/** Returns the owner of a request: the first word of an agent's task, else the conversation. */
 const whose = ({ messages }: any): string =>
   /^(?:[^]*\n\n)?([A-Z]+\d?) /.exec(messages.find(({ role }: any) => role === 'user')?.content ?? '')?.[1] ?? 'parent'
 
-/** A server that answers a conversation by one script, and its agents by their own, by the first word that each is told; then by `rest`. */
+/** A server that answers a conversation by one script, and its agents by their own, by the first word of their task; then by `rest`. */
 export async function speakers(
   scripts: Record<string, Answer[]>,
   rest: Answer = { content: 'Nothing more.' },
@@ -55,9 +55,9 @@ interface Where {
   model?: object
   limits?: AgentOptions['limits']
   options?: AgentOptions
-  /** Who answers what is asked: yes, or by the request. */
+  /** Answers of the person: yes, or a decision by the request. */
   approve?: true | ((request: Approval) => boolean)
-  /** Settings beside these. */
+  /** Further settings. */
   config?: object
   mode?: 'ask' | 'auto'
 }
@@ -119,12 +119,12 @@ export async function delegation(
     children: (): any[] => [
       ...new Map(facts().flatMap(({ kind, child }) => (kind === 'child' ? [[child.id, child] as const] : []))).values(),
     ],
-    /** What the calls of the conversation came to, as its model read it. */
+    /** Answers to the calls of the conversation, as its model read them. */
     answers: (): string[] =>
       facts().flatMap(({ kind, message }) =>
         kind === 'message' && message.role === 'tool' ? message.parts.map(({ text }: any) => text as string) : [],
       ),
-    /** How many ran at once at most. */
+    /** The highest number that ran at once. */
     most(): number {
       const running = new Set<string>()
       return Math.max(

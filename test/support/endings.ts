@@ -6,13 +6,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { call, home, logOf, startPeer, vtcode, type Answer, type Home, type Peer } from './peer.js'
 
 export type Face = 'exec' | 'ask' | 'chat'
-/** What a face tells of an ending: its exit code, and what it prints, without counts, times and ids. */
+/** The ending as a surface shows it: its exit code and its output, without counts, times and ids. */
 export interface Told {
   code: number | null
   out: string
   err: string
 }
-/** What the log tells of it: the outcome, the code that stopped it, how its turns ended, and what was not applied. */
+/** The ending as the log records it: the outcome, the code that stopped it, how its turns ended, and what was not applied. */
 export interface Logged {
   outcome: string
   stop?: string
@@ -32,7 +32,7 @@ export interface Scene {
   server?: 'dead' | 'silent' | 'prose'
   flags?: string[]
   node?: string[]
-  /** What is done to the program once something is so; without `beside` the program is a process that can be killed. */
+  /** An action on the program once a condition holds; without `beside` the program is a process that can be killed. */
   once?: {
     when: (place: Home, peer: Peer) => boolean
     then: (child: Child, place: Home) => Promise<unknown> | unknown
@@ -40,13 +40,13 @@ export interface Scene {
   }
   /** Other words of a chat than `go`. */
   lines?: string[]
-  /** What comes after the first process: the words of another one. */
+  /** The words of a second process, which runs after the first. */
   then?: string[]
   /** The words of the task. */
   task?: string
 }
 
-/** Plays a scene at a face, from a workspace and a model server of its own, to its end. */
+/** Plays a scene on a surface, from a workspace and a model server of its own, to its end. */
 export async function play(
   face: Face,
   scene: Scene,

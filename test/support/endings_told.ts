@@ -1,6 +1,6 @@
 import type { Face, Logged, Told } from './endings.js'
 
-/** What an ending tells: how often the model was asked and what the log holds, as `exec` has it; then what each face prints, and its exit code. */
+/** Expected endings: how often the model was asked and what the log holds, as `exec` has it; then the output of each surface, and its exit code. */
 export interface Ending extends Partial<Record<Face, Omit<Told, 'err'> & { err?: string[] }>> {
   asked?: number
   log?: Logged

@@ -8,7 +8,7 @@ import { bootKernel, type Boot, type Booted } from 'vtcode/test'
 /** The number, or the rows, of a long round where one is asked for, else of a short one. */
 export const rounds = <T = number>(short: T, long: T): T => (process.env.VTCODE_SOAK ? long : short)
 
-/** A kernel whose commands run as they are; the sandbox has tests of its own. */
+/** A kernel whose commands run without a sandbox, which has tests of its own. */
 export const bootExec = ({ config, ...how }: Boot = {}): Promise<Booted> =>
   bootKernel({ ...how, config: { sandbox: { mode: 'off' }, ...config } })
 
@@ -70,7 +70,7 @@ export function processesIn(folder: string): number[] {
     .map(Number)
 }
 
-/** A sleep that nobody else has, to be looked for afterwards. */
+/** Returns a unique `sleep` command, which a test can find afterwards. */
 export const nap = (): string => `sleep 6${String(Math.random()).slice(2, 12)}`
 
 /** Waits until `check` holds, at most `ms`. */
@@ -80,7 +80,7 @@ export async function eventually(check: () => boolean | Promise<boolean>, ms = 6
   return check()
 }
 
-/** Whether this machine has a program; in CI a missing one fails the test that needs it instead of skipping it. */
+/** Returns true if this machine has a program; in CI a missing one fails the test that needs it instead of skipping it. */
 export function lacks(...programs: string[]): boolean {
   if (process.env['CI']) return false
   const missing = programs.filter((name) => spawnSync('sh', ['-c', `command -v ${name}`]).status !== 0)

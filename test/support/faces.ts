@@ -15,7 +15,7 @@ export interface Answer {
   text?: string
   error?: { code: string; message: string; hint?: string; details?: object }
 }
-/** One way to call tools from outside, in mode auto and with nobody who could be asked. */
+/** One surface that calls tools, in mode auto and without a person to ask. */
 export interface Face extends AsyncDisposable {
   call(tool: string, input: unknown): Promise<Answer>
 }
@@ -60,7 +60,7 @@ export const faces: Record<string, (place: Place) => Promise<Face>> = {
             cwd: root,
             ...(env && { env }),
           })
-      // What is no call at all is a usage error, told to people.
+      // An input that is no call is a usage error, printed for people.
       return stdout ? (JSON.parse(stdout) as Answer) : { ok: false, error: { code: `EXIT_${code}`, message: stderr } }
     }
     return { call, [Symbol.asyncDispose]: async () => {} }
@@ -104,11 +104,11 @@ export const faces: Record<string, (place: Place) => Promise<Face>> = {
   },
 }
 
-/** Whether a face is asked every row of a table: the library always, and over pipes in the long form. Each other face calls the same kernel. */
+/** Returns true if a surface runs every row of a table: the library always, and over pipes in the long form. Each other surface calls the same kernel. */
 export const takesEveryRow = (face: string): boolean =>
   face === 'the library' || (process.env.VTCODE_SOAK !== undefined && face === 'MCP over stdio')
 
-/** Returns the rows of a long table that a face is asked: all, or each `every`th. */
+/** Returns the rows of a long table for a surface: all, or each `every`th. */
 export const rowsOf = <T>(face: string, rows: readonly T[], every: number): T[] =>
   rows.filter((_, at) => takesEveryRow(face) || at % every === 0)
 

@@ -1,6 +1,6 @@
 import type { Format } from './peer.js'
 
-/** What one answer holds, to be said on a wire byte by byte; what is a list comes in so many pieces. */
+/** The parts of one answer, written to a wire byte by byte; a list comes in so many pieces. */
 export interface Said {
   /** With a note that only its own server can read, where the wire has such notes. */
   reasoning?: string | string[]

@@ -1,6 +1,6 @@
-/** What ends with the running test, last first. */
+/** Resources that end with the running test, last first. */
 const ofTest: AsyncDisposable[] = []
-/** What ends with the test file, last first. */
+/** Resources that end with the test file, last first. */
 const ofFile: AsyncDisposable[] = []
 
 /** Ends `one` with the running test. */

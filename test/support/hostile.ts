@@ -266,7 +266,7 @@ export const spellings: string[] = [
   'git logout',
 ]
 export const commands = (): HostileCall[] => [
-  // Harmless ones run: what is refused beside them is not refused for want of a shell.
+  // Harmless commands run: the others are not refused for want of a shell.
   ...calls(
     7,
     'unified_exec',
@@ -415,7 +415,7 @@ export function addresses(port: number): HostileCall[] {
   ]
 }
 
-/** Long runs of one thing, in texts that are read in search of another: a reader that begins anew at each of them takes minutes, and everybody waits. */
+/** Long runs of one character, in texts that are searched for another: a reader that starts again at each takes minutes and blocks everything. */
 export function runs(): HostileCall[] {
   const long = ['\n', ' ', '\t', '\r\n', ' \n', '<', '@', '`', '{', '$(', '/', '\\'].map((one) =>
     one.repeat(200_000 / one.length),
@@ -444,7 +444,7 @@ export function runs(): HostileCall[] {
   ])
 }
 
-/** Names that are no tools, that a manifest would like to have, or of a plugin that came with the workspace and that nobody agreed to. */
+/** Names that are no tools, that a manifest would like to have, or of an untrusted plugin of the workspace. */
 export const names = (): HostileCall[] => [
   ...calls(9, 'brought', /^(?:VT_PLUGIN_UNTRUSTED|RPC_-326\d\d)$/, [{}]),
   ...[

@@ -5,7 +5,7 @@ import { rounds } from './exec.js'
 import type { Answer } from './faces.js'
 import type { HostileTree } from './paths.js'
 
-/** Calls of one row of the list of hostile cases, and what has to be true of each answer and of the tree behind it. */
+/** Calls of one row of the list of hostile cases, and conditions on each answer and on the tree afterwards. */
 export interface RowCalls {
   row: number
   tool: string

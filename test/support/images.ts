@@ -9,7 +9,7 @@ const chunk = (type: string, body: Buffer): Buffer => {
   return whole
 }
 
-/** A PNG of this size, one colour; `said` is what its header says instead. */
+/** A PNG of this size, one colour; `said` replaces the size in its header. */
 export function png(
   width: number,
   height = width,

@@ -11,9 +11,9 @@ const ajv = new Ajv2020({ strict: false })
 const schemaOf = (name: string) =>
   JSON.parse(readFileSync(new URL(`../../manifests/schema/${name}.1.json`, import.meta.url), 'utf8'))
 const isMemory = ajv.compile(schemaOf('session_memory_envelope'))
-/** What readers go by: they ignore what they do not know. */
+/** The check of readers, which ignore unknown fields. */
 export const isEvent: Check = ajv.compile(schemaOf('thread_event'))
-/** What writers are held to: nothing but what is specified. */
+/** The check of writers, which may write only specified fields. */
 export const isOurEvent: Check = ajv.compile(strict(schemaOf('thread_event')))
 
 function strict({ $id: _, ...schema }: any): object {
@@ -25,14 +25,14 @@ function strict({ $id: _, ...schema }: any): object {
   }
 }
 
-/** What is remembered of a session has the published shape. */
+/** Checks that the memory of a session has the published shape. */
 export function checkMemory(text: string): any {
   const memory = JSON.parse(text)
   assert.ok(isMemory(memory), ajv.errorsText(isMemory.errors))
   return memory
 }
 
-/** What holds of every log of events: numbering, pairs, order and sums. */
+/** Checks every log of events: numbering, pairs, order and sums. */
 export function checkLog(events: any[]): void {
   events.forEach((event, index) => assert.equal(event.seq, index + 1, `seq of event ${index + 1}`))
   const open = new Map<string, any>()

@@ -1,6 +1,6 @@
 // Ends the program with SIGKILL right after the n-th write to the journal: `node --import`, n in KILL_AFTER. With KILL_AT=step every step
 // counts that leaves something in .vtcode or in the workspace: writes to logs, and files that get their name. STEPS names a file that
-// is told how many there were.
+// gets their number.
 import fs, { readlinkSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 

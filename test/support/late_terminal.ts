@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events'
 import headless from '@xterm/headless'
 import { vi } from 'vitest'
 
-/** A terminal in memory that draws when it is told to, as one on a busy machine; its clock is that of the test. */
+/** A terminal in memory that draws on request, like one on a busy machine; its clock is that of the test. */
 export function lateTerminal({ columns, rows }: { columns: number; rows: number }) {
   const stdin = Object.assign(new EventEmitter(), {
     isTTY: true,
@@ -34,7 +34,7 @@ export function lateTerminal({ columns, rows }: { columns: number; rows: number 
     stdin: stdin as unknown as NodeJS.ReadStream,
     output: output as unknown as NodeJS.WriteStream,
     screen,
-    /** What is written and not drawn yet. */
+    /** Output that is written and not drawn yet. */
     waiting: () => waiting,
     /** Draws so many of the frames that wait. */
     drawFrames: (most: number) => draw((waiting.match(/[^]*?\u001b\[\?2026l|[^]+/g) ?? []).slice(0, most).join('')),
@@ -42,7 +42,7 @@ export function lateTerminal({ columns, rows }: { columns: number; rows: number 
     drawPart: (most: number) => draw(waiting.slice(0, most)),
     /** The window has another size. */
     resizeWindow: (columns: number, rows: number) => screen.resize(columns, rows),
-    /** The program may know it, and is told so. */
+    /** Gives the program a new size before `tell` reports it. */
     know: (columns: number, rows: number) => Object.assign(size, { columns, rows }),
     tell: () => output.emit('resize'),
     type: (text: string) => stdin.emit('data', Buffer.from(text)),

@@ -1,4 +1,4 @@
-// Many commands in a process of its own, whose memory is nobody else's: `node --expose-gc leaks.mjs BATCHES CANCELLED`.
+// Runs many commands in a separate process, so that its memory is its own: `node --expose-gc leaks.mjs BATCHES CANCELLED`.
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -17,7 +17,7 @@ async function batch() {
   return results.filter(({ ok, output }) => !ok || output.exit_code !== 0).length
 }
 
-/** What a leak would show in: descriptors, the dead that nobody collected, bytes. */
+/** Signs of a leak: descriptors, zombies, bytes. */
 function state() {
   const { stdout } = spawnSync('ps', ['-o', 'stat=', '--ppid', String(process.pid)], { encoding: 'utf8' })
   globalThis.gc()
@@ -41,7 +41,7 @@ async function abortSome(count) {
   return aborted
 }
 
-/** Runs `count` batches. What an aborted call started is ended after its answer, and pipes that nobody asks for are let go of after two seconds: this takes three. */
+/** Runs `count` batches. An aborted call ends its processes after its answer, and unused pipes close after two seconds: this takes three. */
 async function runBatches(count) {
   const over = pause(3000)
   let failed = 0

@@ -15,7 +15,7 @@ export interface Step {
   command: string
   /** An ellipsis stands for whatever is of no interest there. */
   shown: string
-  /** It runs at a terminal, where somebody types what the page shows behind a question. */
+  /** True for a block at a terminal, where a person types the text that follows a question on the page. */
   terminal: boolean
   /** The system that the page speaks of there, if it is another one than this. */
   platform?: string
@@ -23,9 +23,9 @@ export interface Step {
 /** A page as a reader follows it, from its first block to its last. */
 export interface Story {
   steps: Step[]
-  /** What the model of the page answers, one after the other. */
+  /** Answers of the page's model, one after the other. */
   script: Answer[]
-  /** What nobody runs, and what would fit any output. */
+  /** Blocks that are not run, and outputs that would match anything. */
   faults: string[]
 }
 
@@ -62,8 +62,8 @@ export function followPages(names: readonly string[]): void {
 }
 
 /**
- * Reads a page. Beside its blocks it may hold comments, which a reader does not see: `<!-- model: […] -->` is what the model answers next (a text, or
- * calls as `{ tool: input }`), `<!-- file: path` writes the lines that follow up to `-->`, `<!-- platform: darwin -->` tells the programs of the next block that they run there. What stands in a block `console terminal` runs at a terminal.
+ * Reads a page. In addition to its blocks, hidden comments may hold instructions: `<!-- model: […] -->` is the next answer of the model (a text, or
+ * calls as `{ tool: input }`), `<!-- file: path` writes the lines that follow up to `-->`, `<!-- platform: darwin -->` makes the programs of the next block act as on that system. A block `console terminal` runs at a terminal.
  */
 export function storyOf(file: string): Story {
   const { text, sections } = readPage(file)
@@ -109,13 +109,13 @@ function answerOf(said: unknown): Answer {
   return { toolCalls: Object.entries(said as Record<string, unknown>).map(([tool, input]) => call(tool, input)) }
 }
 
-/** Whether something was printed as a page shows it. */
+/** Returns a pattern for the output that a page shows. */
 export function asShown(shown: string): RegExp {
   const parts = shown.split('…').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
   return new RegExp(`^${parts.join('[\\s\\S]*')}$`)
 }
 
-/** At a terminal; each question is answered as the page shows it, and what is typed is shown as it is there. */
+/** Runs at a terminal: answers each question as the page shows, and echoes the typed text. */
 async function typed(command: string, shown: string, at: Home): Promise<string> {
   const answers = [...shown.matchAll(/\[y\/N[^\]]*\] (\w+)$/gm)].map(([, answer]) => answer!)
   const { terminal, end } = await typing(at, ['-c', command], { program: '/bin/sh', env: { NO_COLOR: '1' } })
@@ -146,7 +146,7 @@ export async function startReader({ script }: Story): Promise<Reader> {
   writeFileSync(join(path, 'vtcode'), `#!/bin/sh\nexec '${process.execPath}' '${bin}' "$@"\n`, { mode: 0o755 })
   mkdirSync(join(place.root, 'node_modules'))
   symlinkSync(project, join(place.root, 'node_modules/vtcode'))
-  // What a reader of the page on the library has installed beside it.
+  // Packages that a reader of the library's page has installed.
   for (const name of ['ai', '@modelcontextprotocol'])
     symlinkSync(join(project, 'node_modules', name), join(place.root, 'node_modules', name))
   const env = {

@@ -30,7 +30,7 @@ export async function serveMcp(made: TempWorkspace, flags: string[] = [], global
   return { child, url, port: Number(url.port), token, authorization: `Bearer ${token}`, stderr: () => stderr }
 }
 
-/** What a server was asked, and how it answers in JSON. */
+/** Requests to a server, and its answers in JSON. */
 export interface Asked {
   id: number
   method: string

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream'
 import headless from '@xterm/headless'
 import { expect } from 'vitest'
 
-/** A terminal in memory: streams for a session, and what stands on the screen and above it. */
+/** A terminal in memory: streams for a session, and the content of the screen and of its history. */
 export function memoryTerminal({ columns = 60, rows = 20 } = {}) {
   const stdin = Object.assign(new PassThrough(), {
     isTTY: true,
@@ -20,7 +20,7 @@ export function memoryTerminal({ columns = 60, rows = 20 } = {}) {
     Array.from({ length: screen.buffer.active.length }, (_, at) =>
       screen.buffer.active.getLine(at)!.translateToString(true).trimEnd(),
     )
-  /** The same with its colors, as the numbers that set them. */
+  /** Returns the screen with its colors, as the numbers that set them. */
   const styled = () =>
     Array.from({ length: screen.buffer.active.length }, (_, at) => styledRow(screen.buffer.active.getLine(at)!))
       .join('\n')
@@ -34,9 +34,9 @@ export function memoryTerminal({ columns = 60, rows = 20 } = {}) {
     text,
     styled,
     type: (data: string) => void stdin.write(data),
-    /** When all is drawn that was written. */
+    /** Waits until all output is drawn. */
     drawn: () => new Promise<void>((resolve) => screen.write('', resolve)),
-    /** As a terminal does that has drawn all it got. */
+    /** Acts as a terminal that has drawn all its input. */
     async resize(columns: number, rows: number) {
       await new Promise<void>((resolve) => screen.write('', resolve))
       screen.resize(columns, rows)

@@ -12,7 +12,7 @@ export interface Block {
   /** Of the opening fence, 1-based. */
   line: number
 }
-/** What stands under one heading of the second level; `''` is what stands before the first. */
+/** The part of a page under one heading of the second level; `''` is the part before the first. */
 export interface Section {
   heading: string
   blocks: Block[]

@@ -98,7 +98,7 @@ export interface Home extends TempWorkspace {
 export const markIn = ({ home }: Home, session: string, text: string): string =>
   sealOf(join(home, '.vtcode'), '').userMark('session', session, text)
 
-/** A workspace beside a home whose settings name the peer. */
+/** A workspace and a home whose settings name the peer. */
 export async function home(
   peer: { url: string },
   files: Files = {},

@@ -1,10 +1,10 @@
 import { call, type Answer } from './peer.js'
 
-/** Who asks the model server: a planner, an evaluator, whoever plans again, or the agent. */
+/** The part of an agent that asks the model server: planner, evaluator, replanner or builder. */
 export type Role = 'plan' | 'evaluate' | 'replan' | 'build'
 export const textOf = (body: any): string => JSON.stringify(body)
 export function roleOf(body: any): Role {
-  // What the server keeps of a very large request is not its body.
+  // The server keeps a very large request in another form than its body.
   const [first] = body.messages ?? []
   const system = typeof first?.content === 'string' ? first.content : (JSON.stringify(first?.content) ?? '')
   if (system.startsWith('You plan a task')) return 'plan'

@@ -4,7 +4,7 @@ import { runProcess, runProgram, type ProgramRun as Ran } from './program_run.js
 
 export { bin } from './program_run.js'
 
-/** What tells our programs that they run on another system: they take the ways that they take there. */
+/** The variable that makes our programs act as on another system. */
 export const as = (platform: string): Record<string, string> =>
   platform === process.platform
     ? {}

@@ -88,7 +88,7 @@ export async function runProgram(argv: readonly string[], options: RunOptions): 
   }
 }
 
-/** These change Node itself, or choose programs once per process; `--no-warnings` changes no answer. */
+/** Options that change Node itself, or choose programs once per process, need a process; `--no-warnings` changes no answer. */
 const needsProcess = ({ NODE_OPTIONS = '--no-warnings', ...env }: Record<string, string>): boolean =>
   NODE_OPTIONS !== '--no-warnings' || 'NODE_EXTRA_CA_CERTS' in env || 'NODE_V8_COVERAGE' in env
 

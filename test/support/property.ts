@@ -3,7 +3,7 @@ import fc from 'fast-check'
 // FC_RUNS=1000 is ten times as many of every property as usual, for when time is not short.
 const share = Number(process.env['FC_RUNS'] ?? 100) / 100
 
-/** How often a property is tried that is usually tried so often. */
+/** Returns how often to try a property, scaled from the usual number. */
 export const runs = (usual: number): number => Math.ceil(usual * share)
 
 fc.configureGlobal({ numRuns: runs(100) })

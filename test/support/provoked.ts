@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { knownCodes, seenIn } from './codes.js'
 
-/** Ends a whole run with a failure when a code was seen by no test: a code that nobody provokes is a promise that nobody tried. */
+/** Fails a whole run if no test saw one of the codes: an unseen code is untested. */
 export default function setup(project: TestProject): () => Promise<void> {
   return async () => {
     const { files, codes } = seenIn(join(project.getProvidedContext().run, 'seen'))

@@ -13,7 +13,7 @@ export interface RawLine {
   error?: { code: number; message: string }
 }
 
-/** An MCP server on stdio, spoken to line by line: nothing stands between a test and what is sent, and calls take the short way unless they say more. */
+/** An MCP server on stdio, driven line by line without a client library; calls use the short form unless they need more. */
 export function rawMcp(home: TempWorkspace, words: string[], root = home.root) {
   const env = surroundings(home)
   const server = spawn(process.execPath, [bin, ...words], { cwd: root, env, stdio: ['pipe', 'pipe', 'ignore'] })

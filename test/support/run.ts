@@ -87,7 +87,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Puts the program beside the rooms in build/: a room that starts it, such as the schedule, looks there. */
+/** Puts the program next to the rooms in build/: a room that starts it, such as the schedule, looks there. */
 function provideProgram(): void {
   const file = fileURLToPath(new URL('../../build/core/bin.cjs', import.meta.url))
   if (existsSync(file)) return

@@ -15,7 +15,7 @@ export interface Shape {
   env?: Record<string, string>
   columns?: number
   rows?: number
-  /** Whether the terminal answers queries. */
+  /** True if the terminal answers queries. */
   answers?: boolean
   /** Runs `vtcode` in the process of the test, on streams that say that they are a terminal: for tests whose subject is no process. */
   inside?: boolean
@@ -79,7 +79,7 @@ function startInside(place: Place, words: string[], { env = {}, columns = 80, ro
   }
 }
 
-/** A person at a terminal that is drawn: `vtcode` with these words, or another program, and what stands on the screen and above it. */
+/** A person at a drawn terminal: `vtcode` with these words, or another program, and the content of the screen and of its history. */
 export async function drawn(place: Place, words: string[], shape: Shape = {}) {
   const { columns = 80, rows = 24, answers = true } = shape
   const child = shape.inside ? startInside(place, words, shape) : await startChild(place, words, shape)
@@ -110,13 +110,13 @@ export async function drawn(place: Place, words: string[], shape: Shape = {}) {
     screen,
     pid: child.pid,
     kill: (signal: string) => process.kill(child.pid, signal),
-    /** What the program wrote. */
+    /** The whole output of the program. */
     raw: () => raw,
     chunks,
     lines,
     text,
     type: (data: string) => child.write(data),
-    /** As when a window is closed: nobody reads any more. */
+    /** Closes the window: the output has no reader any more. */
     close: () => child.destroy(),
     resize(columns: number, rows: number): void {
       child.resize(columns, rows)
@@ -132,14 +132,14 @@ export async function drawn(place: Place, words: string[], shape: Shape = {}) {
     gone: (unwanted: string | RegExp) => expect.poll(text).not.toMatch(unwanted),
     end: async () => {
       const code = await ended
-      // What was written last is drawn last.
+      // The last bytes are drawn last.
       await new Promise<void>((resolve) => screen.write(held, resolve))
       return code
     },
   }
 }
 
-/** What no session may write, and what a frame may not do: erase the history, go home, or write outside of a synchronized frame. */
+/** Sequences that no session may write, and that a frame may not use: erase the history, go home, or write outside of a synchronized frame. */
 export function faultsOf(raw: string): string[] {
   // eslint-disable-next-line no-control-regex
   const forbidden = [...raw.matchAll(/\u001b\[(?:2J|3J|H|1;1H)/g)].map(([found]) => JSON.stringify(found))

@@ -8,7 +8,7 @@ export function sealedIn({ root, home }: Pick<TempWorkspace, 'root' | 'home'>) {
   const { seal } = workspace
   workspace.close()
   return {
-    /** The name of a text that a session put aside; `index` stands for what chance makes of it. */
+    /** Returns the name of a spool file of a session; `index` replaces the random part. */
     text(owner: string, index: number): string {
       const name = `${owner && `${owner}-`}demo-${index.toString(16).padStart(8, '0')}`
       return `${name}${seal.nameMark('spool', name).slice(0, 8)}.txt`

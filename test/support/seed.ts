@@ -9,7 +9,7 @@ export type Check = (place: Booted) => unknown
 /** A line of a seed, a sentence of it, what asks the program for it; where it does something else on purpose, the topic of that row of docs/departures.md. */
 export type Row = readonly [line: string, sentence: string, check: Check, departure?: string]
 
-/** Has the checks ask a workspace of their own, which is made when the first one needs it; what it stands on `ends` with it. */
+/** Runs the checks on a workspace of their own, which is made when the first check needs it; its base `ends` with it. */
 export function apart(boot: Boot | (() => Promise<Boot & { ends?: AsyncDisposable }>)): (check: Check) => Check {
   let made: Promise<Booted> | undefined
   const make = async (): Promise<Booted> => {
@@ -26,7 +26,7 @@ export function follow(seed: string, rows: readonly Row[], boot: Boot = {}): voi
   const nowhere = {} as Booted
   describe(`seed ${seed}`, () => {
     for (const [line, sentence, check, departure] of rows)
-      it(`line ${line}: ${sentence}${departure === undefined ? '' : `, a departure: ${departure}`}`, () =>
+      it(`answers seed line ${line}: ${sentence}${departure === undefined ? '' : `, a departure: ${departure}`}`, () =>
         shared(check)(nowhere) as Promise<void>)
   })
 }
@@ -45,7 +45,7 @@ export async function outer(files: Files, inner: string): Promise<Booted> {
   return { ...place, kernel, call: kernel.call }
 }
 
-/** What `toMatchObject` takes, in which a regular expression stands for texts that it finds something in. */
+/** A value for `toMatchObject`, in which a regular expression matches texts. */
 export function like(expected: unknown): any {
   if (expected instanceof RegExp) return expect.stringMatching(expected)
   if (Array.isArray(expected)) return expected.map(like)

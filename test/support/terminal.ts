@@ -12,7 +12,7 @@ export async function typing(
   words: string[],
   { program = process.execPath, env = {} }: { program?: string; env?: Record<string, string> } = {},
 ) {
-  // Its types declare the name that stands behind this one.
+  // The package's types declare the name that this one resolves to.
   const pty = 'node-pty'
   const { spawn } = (await import(pty)) as typeof import('@lydell/node-pty')
   const argv = program === process.execPath ? [bin, ...words] : words

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { toText } from '../../../core/text/index.js'
-import { drained } from '../../lib/base/index.js'
+import { waitForDrain } from '../../lib/base/index.js'
 import { jsonLines } from '../../lib/process/index.js'
 
 /** The messages between program and plugin: one JSON document a line, on a pipe of their own. */
@@ -44,7 +44,7 @@ export function frames(pipe: Duplex, take: (frame: Frame) => void, broken: (reas
       if (line.length > MAX_FRAME) throw new Error('it is larger than any message may be')
       if (pipe.writable) pipe.write(`${line}\n`)
     },
-    room: () => (pipe.writableLength <= MAX_QUEUED ? undefined : drained(pipe)),
+    room: () => (pipe.writableLength <= MAX_QUEUED ? undefined : waitForDrain(pipe)),
   }
 }
 

@@ -1,5 +1,5 @@
 import { problem, type Contribution, type Launch, type AdapterContext } from '../../../core/index.js'
-import { confined, programSight, sandbox, packagesAround, steered } from '../../lib/sandbox/index.js'
+import { confineLaunch, listProgramPaths, findSandbox, findPackageRoot, prepareConfinement } from '../../lib/sandbox/index.js'
 
 /**
  * The launch of a plugin's process under the sandbox settings: inside bubblewrap it sees the workspace, its own files and its data; its
@@ -12,7 +12,7 @@ export async function sandboxedLaunch(
 ): Promise<Launch> {
   const { plugins: use, ...limits } = adapterContext.settings.sandbox
   if (use === 'off') return launch
-  const found = await sandbox(adapterContext.workspace)
+  const found = await findSandbox(adapterContext.workspace)
   if ('missing' in found) {
     if (use === 'auto') return launch
     throw problem('VT_PLUGIN_IMPORT', {
@@ -31,9 +31,9 @@ export async function sandboxedLaunch(
     cwd: launch.cwd,
     settings,
   }
-  return confined(
+  return confineLaunch(
     found.tools,
     launch,
-    await steered({ ...where, shown: [...programSight(), packagesAround(contribution.root)] }),
+    await prepareConfinement({ ...where, shown: [...listProgramPaths(), findPackageRoot(contribution.root)] }),
   )
 }

@@ -2,7 +2,7 @@ import type { Client, Tool } from '@modelcontextprotocol/client'
 import { isObject } from '../../../core/shapes/index.js'
 import { deadline } from '../../../core/system/index.js'
 import { shortLine } from '../../../core/text/index.js'
-import { unlessAborted } from '../../lib/base/index.js'
+import { raceAbort } from '../../lib/base/index.js'
 import type { KeptPrompt, ServerOffers } from '../../lib/state/index.js'
 import { MAX_TOOLS, type Intake } from '../mcp_transport/intake.js'
 import { Pipe } from '../mcp_transport/pipe.js'
@@ -28,7 +28,7 @@ export async function offersWithin(
     () => exceeded.abort(new Silence('its list of tools is larger than 32 MiB')),
   )
   try {
-    const offers = await unlessAborted(exceeded.signal, unlessAborted(limit.signal, listed))
+    const offers = await raceAbort(exceeded.signal, raceAbort(limit.signal, listed))
     if (offers.tools.length > MAX_TOOLS)
       throw new Silence(`it offers ${offers.tools.length} tools, and ${MAX_TOOLS} is the most that are taken`)
     return offers

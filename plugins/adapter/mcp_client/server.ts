@@ -10,7 +10,7 @@ import {
   type Contribution,
   type AdapterContext,
 } from '../../../core/index.js'
-import { unlessAborted } from '../../lib/base/index.js'
+import { raceAbort } from '../../lib/base/index.js'
 import type { KeptServer, KeptTool } from '../../lib/state/index.js'
 import { Forms } from './ask.js'
 import { addressOf, isRemote, launchOf, startFailure, type Definition } from './definition.js'
@@ -212,7 +212,7 @@ export class Server implements Seated {
     const began = performance.now()
     using limit = deadline(Math.max(0, patience.left_ms), this.#ending.signal)
     try {
-      return await unlessAborted(limit.signal, work(limit))
+      return await raceAbort(limit.signal, work(limit))
     } catch (error) {
       throw limit.expired ? new Silence(`it did not finish the handshake within ${patience.seconds} s`) : error
     } finally {

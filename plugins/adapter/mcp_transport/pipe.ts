@@ -3,7 +3,7 @@ import type { Writable } from 'node:stream'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import { makeFolder, signalGroup, start } from '../../../core/system/index.js'
 import type { Launch } from '../../../core/index.js'
-import { drained } from '../../lib/base/index.js'
+import { waitForDrain } from '../../lib/base/index.js'
 import { jsonLines, settles, tail } from '../../lib/process/index.js'
 import { MAX_ANSWER, type Intake } from './intake.js'
 
@@ -101,7 +101,7 @@ export class Pipe implements Transport {
   async #untilRead(stdin: Writable): Promise<void> {
     const { stdout } = this.#child!
     stdout?.pause()
-    await drained(stdin)
+    await waitForDrain(stdin)
     this.#read = undefined
     stdout?.resume()
   }

@@ -1,7 +1,7 @@
 import { definedOnly } from '../../../core/shapes/index.js'
 import { shortLine, toText } from '../../../core/text/index.js'
 import type { JsonObject } from '../../../core/index.js'
-import { eventOf, type Dialect } from '../../lib/hooks/index.js'
+import { parseEventName, type Dialect } from '../../lib/hooks/index.js'
 import { isObject } from './objects.js'
 import type { Package } from './package.js'
 import { holdsSecret, wordedValue, type Names } from './values.js'
@@ -39,7 +39,7 @@ export function addHooks(found: Package, sources: readonly HookDocument[], manne
     const events = isObject(document?.['hooks']) ? document['hooks'] : (document ?? {})
     for (const [event, groups] of Object.entries(events)) {
       if (!Array.isArray(groups)) continue
-      const known = eventOf(event)
+      const known = parseEventName(event)
       for (const group of groups) {
         if (!isObject(group) || !Array.isArray(group['hooks'])) {
           found.invalid(`${file}: a group of ${event} holds no list of hooks and is left out.`, file)

@@ -2,7 +2,7 @@ import type * as OAuth from 'oauth4webapi'
 import { deadline } from '../../../core/system/index.js'
 import { redactText } from '../../../core/text/index.js'
 import { TokenStore } from '../../lib/state/index.js'
-import { oneLine } from '../../lib/terminal/index.js'
+import { toOneLine } from '../../lib/terminal/index.js'
 import { AgentError, messageOf, readLimited, type AgentProviders } from '../base/index.js'
 import type { Auth, Credential } from './types.js'
 
@@ -141,7 +141,7 @@ async function runDeviceFlow(login: SignIn, signal: AbortSignal): Promise<Token>
   const response = await deviceAuthorizationRequest(server, client, key, readScope(auth), options)
   const answer = await processDeviceAuthorizationResponse(server, client, response)
   const { device_code, user_code, verification_uri, expires_in, interval = 5 } = answer
-  process.stderr.write(`vtcode: sign in to ${provider}: type ${oneLine(user_code)} at ${oneLine(verification_uri)}\n`)
+  process.stderr.write(`vtcode: sign in to ${provider}: type ${toOneLine(user_code)} at ${toOneLine(verification_uri)}\n`)
   const until = clock.now() + Math.min(expires_in, CODE_LIFETIME.longest) * 1000
   let wait_ms = Math.max(1, interval) * 1000
   while (clock.now() < until) {
@@ -181,7 +181,7 @@ async function send(login: SignIn, url: string, request: RequestInit): Promise<R
 function explain(login: SignIn, error: unknown): AgentError {
   if (error instanceof AgentError) return error
   const { error: code, error_description: text = '' } = error as Partial<OAuth.ResponseBodyError>
-  const answer = oneLine(`${text} (${code})`.trim()).slice(0, 300)
+  const answer = toOneLine(`${text} (${code})`.trim()).slice(0, 300)
   return refuse(login, code === undefined ? messageOf(error) : `the server says ${answer}`)
 }
 

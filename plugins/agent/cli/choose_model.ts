@@ -1,6 +1,6 @@
 import type { Io, Kernel } from '../../../core/contract/index.js'
 import { difference, settingsDraft, settingsFile, writeDraft } from '../../lib/own_files/index.js'
-import { interactive, oneLine, pickOne, say } from '../../lib/terminal/index.js'
+import { isInteractive, toOneLine, pickOne, say } from '../../lib/terminal/index.js'
 import { agentSettings, messageOf } from '../base/index.js'
 import { modelChoices, type Model } from '../providers/index.js'
 
@@ -11,7 +11,7 @@ import { modelChoices, type Model } from '../providers/index.js'
 export async function pickedModel(kernel: Kernel, io: Io): Promise<string | undefined> {
   // What vtcode started chooses nothing for the user.
   if (io.env['VTCODE'] === '1') return undefined
-  if ((io.env['VTCODE_MODEL'] ?? agentSettings(kernel).agent.model) !== undefined || !interactive(io)) return undefined
+  if ((io.env['VTCODE_MODEL'] ?? agentSettings(kernel).agent.model) !== undefined || !isInteractive(io)) return undefined
   const choices = modelChoices(kernel, io.env)
   if (new Set(choices.map(({ entry }) => entry.name)).size < 2) return undefined
   const id = await pickOne(
@@ -41,7 +41,7 @@ async function keepModel(id: string, { inspection: { home } }: Kernel, io: Io): 
     say(
       io,
       'warning',
-      `${oneLine(file)} is not changed: ${messageOf(error)}. To keep the choice, say it there: agent: { model: ${id} }`,
+      `${toOneLine(file)} is not changed: ${messageOf(error)}. To keep the choice, say it there: agent: { model: ${id} }`,
     )
   }
 }

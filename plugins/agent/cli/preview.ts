@@ -1,7 +1,7 @@
 import { definedOnly } from '../../../core/shapes/index.js'
 import type { Io, Kernel } from '../../../core/contract/index.js'
 import { openWorkspace } from '../../../core/workspace/index.js'
-import { documentText, printable } from '../../lib/terminal/index.js'
+import { formatDocument, printable } from '../../lib/terminal/index.js'
 import { printFailure } from './print_failure.js'
 import { modelId } from './session_flags.js'
 import type { Flags } from './work.js'
@@ -56,7 +56,7 @@ export async function preview(kernel: Kernel, task: string, flags: Flags, io: Io
     const limits = { ...settings.tools, ...settings.automation.full_auto, ...settings.harness }
     if (flags.json)
       io.stdout.write(
-        documentText({
+        formatDocument({
           model: id,
           format,
           facts,

@@ -1,5 +1,5 @@
 import type { Io, Kernel } from '../../../core/contract/index.js'
-import { columns, documentText, printable } from '../../lib/terminal/index.js'
+import { formatColumns, formatDocument, printable } from '../../lib/terminal/index.js'
 import {
   chooseComponents,
   componentChoices,
@@ -22,8 +22,8 @@ export async function printComponents(
     const rows = componentNames.map((component) => ({ component, ...choices[component] }))
     io.stdout.write(
       json
-        ? documentText({ context: runContext, providers: rows })
-        : printable(columns(rows.map(({ component, name, by }) => [component, name, by]))),
+        ? formatDocument({ context: runContext, providers: rows })
+        : printable(formatColumns(rows.map(({ component, name, by }) => [component, name, by]))),
     )
     await chooseComponents({ kernel, env: io.env, io }, runContext)
     return 0

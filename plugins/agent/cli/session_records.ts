@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 import { finished } from 'node:stream/promises'
 import type { Io } from '../../../core/contract/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import { drained } from '../../lib/base/index.js'
+import { waitForDrain } from '../../lib/base/index.js'
 import { callsFolder } from '../../lib/state/index.js'
 import { say } from '../../lib/terminal/index.js'
 import { AgentError } from '../base/index.js'
@@ -124,7 +124,7 @@ export function tellFaults(io: Io, { damaged, torn, newer }: LogFaults): void {
 /** Writes pieces to stdout, as fast as that takes them. */
 export async function printPieces(io: Io, pieces: AsyncIterable<string>): Promise<void> {
   for await (const piece of pieces) {
-    if (piece !== '' && !io.stdout.write(piece)) await drained(io.stdout)
+    if (piece !== '' && !io.stdout.write(piece)) await waitForDrain(io.stdout)
   }
 }
 

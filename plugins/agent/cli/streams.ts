@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { fstatSync } from 'node:fs'
 import { block } from '../../../core/text/index.js'
 import type { Io } from '../../../core/contract/index.js'
-import { documentText, say } from '../../lib/terminal/index.js'
+import { formatDocument, say } from '../../lib/terminal/index.js'
 import { alarm, type EventSink } from '../base/index.js'
 
 /** Writes and waits for a slow reader, but not for one that is gone. */
@@ -14,14 +14,14 @@ async function writeAndWait(stream: NodeJS.WritableStream, text: string, signal:
 export const jsonEventSink =
   ({ stdout, signal }: Io): EventSink =>
   (event) =>
-    writeAndWait(stdout, documentText(event), signal)
+    writeAndWait(stdout, formatDocument(event), signal)
 
 /** What is read, each as one line of JSON; returns what it comes to. Who reads these lines slowly does not hold up the run. */
 export async function printLines<T>(read: AsyncGenerator<unknown, T, void>, { stdout, signal }: Io): Promise<T> {
   for (;;) {
     const { done, value } = await read.next()
     if (done) return value
-    await writeAndWait(stdout, documentText(value), signal)
+    await writeAndWait(stdout, formatDocument(value), signal)
   }
 }
 

@@ -1,10 +1,10 @@
-import { columns, oneLine } from '../../lib/terminal/index.js'
+import { formatColumns, toOneLine } from '../../lib/terminal/index.js'
 import { endingOf, itemLines } from '../finish/index.js'
 import type { Agent } from '../index.js'
 
 /** The steps of the task as lines for a terminal. */
 export const tasksText = ({ tracker }: Pick<Agent, 'tracker'>): string =>
-  tracker ? `${[tracker.title, ...itemLines(tracker)].map(oneLine).join('\n')}\n` : 'There are no steps.\n'
+  tracker ? `${[tracker.title, ...itemLines(tracker)].map(toOneLine).join('\n')}\n` : 'There are no steps.\n'
 
 /** The goal as lines for a terminal, with how far the run is with it. */
 export function goalText({ goal, goalProgress }: Pick<Agent, 'goal' | 'goalProgress'>): string {
@@ -13,7 +13,7 @@ export function goalText({ goal, goalProgress }: Pick<Agent, 'goal' | 'goalProgr
   const cost = cost_usd === null ? '' : `, ${cost_usd.toFixed(4)} USD`
   const proofs = verification?.commands.map((one) => `${one.command}  ${endingOf(one)}`) ?? []
   const proved = verification ? [`last verification: ${verification.result}`, ...proofs] : ['nothing was verified yet']
-  return `${[`Goal: ${goal}`, `${turns} ${turns === 1 ? 'turn' : 'turns'}${cost}`, ...proved].map(oneLine).join('\n')}\n`
+  return `${[`Goal: ${goal}`, `${turns} ${turns === 1 ? 'turn' : 'turns'}${cost}`, ...proved].map(toOneLine).join('\n')}\n`
 }
 
 type Children = Pick<Agent, 'children'>
@@ -29,13 +29,13 @@ export function childrenText({ children }: Children): string {
       agent,
       error ? `${status} (${error.code})` : status,
       cost_usd === null ? '?' : `$${cost_usd.toFixed(4)}`,
-      oneLine(words).slice(0, 200),
+      toOneLine(words).slice(0, 200),
     ]
   })
-  return columns(rows)
+  return formatColumns(rows)
     .trimEnd()
     .split('\n')
-    .map((line, at) => `${line}\n    ${oneLine(children[at]!.transcript_path)}\n`)
+    .map((line, at) => `${line}\n    ${toOneLine(children[at]!.transcript_path)}\n`)
     .join('')
 }
 
@@ -48,7 +48,7 @@ export function atWork({ children }: Children): string[] {
   const counted = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`
   const waits = queued.length === 0 ? '' : `, ${counted(queued.length, 'waits', 'wait')} for a place`
   const rows = running.map(({ id, agent, label, about, cost_usd }) =>
-    `  ${id} ${agent}${cost_usd ? ` $${cost_usd.toFixed(4)}` : ''}: ${oneLine(label || about)}`.slice(0, 200),
+    `  ${id} ${agent}${cost_usd ? ` $${cost_usd.toFixed(4)}` : ''}: ${toOneLine(label || about)}`.slice(0, 200),
   )
   const more = rows.length > shownAtWork ? [`  … ${rows.length - shownAtWork} more`] : []
   return [

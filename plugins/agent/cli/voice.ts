@@ -1,5 +1,5 @@
 import type { Io } from '../../../core/contract/index.js'
-import { growingTerminalText, paint } from '../../lib/terminal/index.js'
+import { createTerminalStream, createPaint } from '../../lib/terminal/index.js'
 import type { AgentOptions } from '../index.js'
 import type { ThreadEvent } from '../base/index.js'
 
@@ -12,7 +12,7 @@ export class Voice {
   /** How much of each text stands on the terminal, until it is complete. */
   private readonly shown = new Map<string, number>()
   private current: string | undefined
-  private fit = growingTerminalText()
+  private fit = createTerminalStream()
   private line_open = false
 
   constructor(private readonly io: Io) {}
@@ -36,7 +36,7 @@ export class Voice {
     if (at < text.length && this.current !== id) this.endText()
     this.write(this.fit(text.slice(at), true))
     if (status === 'cancelled' || status === 'discarded')
-      this.write(paint(this.io.stdout, this.io.env).dim(` … (${marks[status]})`))
+      this.write(createPaint(this.io.stdout, this.io.env).dim(` … (${marks[status]})`))
     this.endText()
     this.last = text
     return true
@@ -46,7 +46,7 @@ export class Voice {
     this.write(this.fit('', true))
     if (this.line_open) this.write('\n')
     this.current = undefined
-    this.fit = growingTerminalText()
+    this.fit = createTerminalStream()
   }
 
   private write(text: string): void {

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { definedOnly } from '../../../core/shapes/index.js'
 import type { Io, Kernel } from '../../../core/contract/index.js'
-import { fitTerminal, oneLine, say } from '../../lib/terminal/index.js'
+import { formatForStdout, toOneLine, say } from '../../lib/terminal/index.js'
 import { alarm, type EventSink, type RunOutcome } from '../base/index.js'
 import { countItem, type RunChanges } from '../events/index.js'
 import type { Agent, AgentOptions } from '../index.js'
@@ -101,11 +101,11 @@ async function setGoal(agent: Agent, { goal, verify }: Flags, io: Io): Promise<v
   if (goal === undefined) return
   const before = agent.goal
   await agent.setGoal(goal, verify)
-  if (before !== undefined) say(io, 'info', `This takes the place of the goal: ${oneLine(before)}`)
+  if (before !== undefined) say(io, 'info', `This takes the place of the goal: ${toOneLine(before)}`)
 }
 
 function printOutcome({ text, error, exit_code }: RunOutcome, notApplied: string, summary: string, io: Io): void {
-  if (text !== '' && text !== error?.message) io.stdout.write(`${fitTerminal(io, text)}\n`)
+  if (text !== '' && text !== error?.message) io.stdout.write(`${formatForStdout(io, text)}\n`)
   io.stderr.write(notApplied)
   if (!io.quiet) io.stderr.write(`${summary}\n`)
   else if (exit_code !== 0) say(io, 'error', summary)

@@ -1,7 +1,7 @@
 import { ok, type Result } from '../../../core/shapes/index.js'
 import type { Io, Kernel } from '../../../core/contract/index.js'
 import { valueLimit, valueText } from '../../lib/base/index.js'
-import { approver, asker, interactive, say } from '../../lib/terminal/index.js'
+import { createApprover, createAsker, isInteractive, say } from '../../lib/terminal/index.js'
 import {
   clock,
   random,
@@ -29,7 +29,7 @@ type Makers<C extends Component> = Readonly<Record<string, (context: ComponentCo
 export const builtinComponents: { readonly [C in Component]: Makers<C> } = {
   approval: {
     prompt: ({ io, kernel }) =>
-      io && interactive(io) ? { approve: approver(io), ask: asker(io) } : defers(kernel) ? { deferred: true } : {},
+      io && isInteractive(io) ? { approve: createApprover(io), ask: createAsker(io) } : defers(kernel) ? { deferred: true } : {},
     file: () => ({ deferred: true }),
     // Without anybody to ask, the kernel refuses what policies ask about and says why.
     deny_ask: () => ({}),

@@ -145,8 +145,8 @@ async function checkAgreement({ approval, sandbox: confinement }: Choices, { wor
       'Set agent.providers.sandbox: strict, or choose another approval.',
     )
   }
-  const { sandbox } = await import('../../lib/sandbox/index.js')
-  const found = await sandbox(workspace)
+  const { findSandbox } = await import('../../lib/sandbox/index.js')
+  const found = await findSandbox(workspace)
   if ('missing' in found)
     throw wrong(
       `The approval approve_all (${approval.by}) needs a sandbox, and ${found.missing}.`,

@@ -1,7 +1,7 @@
 import { inside } from '../../../core/system/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import { askGit, leadsOut, misplaced, repositoryAt, type Repository } from '../../lib/git/index.js'
-import { oneLine } from '../../lib/terminal/index.js'
+import { askGit, findOutsideReference, findMisplacement, findRepository, type Repository } from '../../lib/git/index.js'
+import { toOneLine } from '../../lib/terminal/index.js'
 
 const mostCommits = 5
 // A log runs nothing that the repository brings: no signature is checked, no missing object fetched, no diff made. A status would run filters.
@@ -20,15 +20,15 @@ const log = [
 /** Branch and latest commits of the repository that the workspace lies in, as lines for the prompt; nothing where there is none. */
 export async function repository(workspace: Workspace): Promise<string[]> {
   const { root } = workspace
-  const found = await repositoryAt(root, root)
+  const found = await findRepository(root, root)
   if (!found) return []
   const commits = 'repository' in found ? await latest(found.repository, root) : []
   const head = await workspace.text('.git/HEAD', { max_bytes: 1024 }).catch(() => '')
   const branch = /^HEAD -> ([^,]+)/.exec(commits[0]?.[0] ?? '')?.[1] ?? /^ref: refs\/heads\/(.+)$/m.exec(head)?.[1]
   return [
-    ...(branch ? [`Git branch: ${oneLine(branch).slice(0, 200)}`] : []),
+    ...(branch ? [`Git branch: ${toOneLine(branch).slice(0, 200)}`] : []),
     ...(commits.length > 0
-      ? ['Latest commits:', ...commits.map(([, text]) => `  ${oneLine(text!).slice(0, 120)}`)]
+      ? ['Latest commits:', ...commits.map(([, text]) => `  ${toOneLine(text!).slice(0, 120)}`)]
       : []),
   ]
 }
@@ -36,7 +36,7 @@ export async function repository(workspace: Workspace): Promise<string[]> {
 /** Names and text of each commit; none where git would tell of a repository of somebody else. */
 async function latest(repository: Repository, root: string): Promise<string[][]> {
   const bounds = inside(root, repository.top) ? root : repository.top
-  if ((misplaced(repository, bounds) ?? leadsOut(repository, bounds)) !== undefined) return []
+  if ((findMisplacement(repository, bounds) ?? findOutsideReference(repository, bounds)) !== undefined) return []
   const answer = await askGit(log, root, root)
   return 'output' in answer
     ? answer.output

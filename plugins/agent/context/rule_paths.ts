@@ -1,4 +1,4 @@
-import { glob } from '../../lib/globs/index.js'
+import { compileGlob } from '../../lib/globs/index.js'
 
 // A repository writes them, and each call looks at all of them.
 const mostPatterns = { count: 50, length: 256 }
@@ -6,7 +6,7 @@ const mostPatterns = { count: 50, length: 256 }
 /** What paths a pattern is about; one that stands for too many is about none. */
 export function matcher(pattern: string): (path: string) => boolean {
   try {
-    return glob(pattern, true)
+    return compileGlob(pattern, true)
   } catch {
     return () => false
   }

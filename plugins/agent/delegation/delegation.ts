@@ -1,6 +1,6 @@
 import { fail, type Result, type ToolInfo } from '../../../core/shapes/index.js'
 import { deadline, Semaphore } from '../../../core/system/index.js'
-import { unlessAborted } from '../../lib/base/index.js'
+import { raceAbort } from '../../lib/base/index.js'
 import type { MergedFile } from '../../lib/worktrees/index.js'
 import type { ChildReport, ChildStatus, Msg } from '../base/index.js'
 import { answered, askingFor, chargeOf, faultOf, itemOf, noneLeft, partEnd, tooDeep, unknownPart } from './child.js'
@@ -77,7 +77,7 @@ export class Delegation {
       const { child, live } = begun
       const { id, agent, background } = child
       if (background) return { child, text: `${id} (${agent}) works beside you.` }
-      await unlessAborted(signal, live.ended).catch((error: unknown) =>
+      await raceAbort(signal, live.ended).catch((error: unknown) =>
         this.stop(id, 'The call was cancelled.').then(() => Promise.reject(error as Error)),
       )
       return this.ending(id)
@@ -114,7 +114,7 @@ export class Delegation {
       using limit = deadline(timeout_secs * 1000, signal)
       const all: Promise<unknown> =
         running.length === 0 ? Promise.resolve() : mode === 'all' ? Promise.all(running) : Promise.race(running)
-      const timed_out = await unlessAborted(limit.signal, all).then(
+      const timed_out = await raceAbort(limit.signal, all).then(
         () => false,
         () => limit.expired,
       )
@@ -209,7 +209,7 @@ export class Delegation {
     const untold = () => this.thread.state.children.some(({ child, told }) => hasEnded(child) && !told)
     const { queue: inputs } = this.thread
     while (!untold() && this.busy && !signal.aborted && inputs.pending.length === 0) {
-      await unlessAborted(
+      await raceAbort(
         signal,
         Promise.race([inputs.added(), ...[...this.live.values()].map(({ ended }) => ended)]),
       ).catch(() => {})
@@ -305,7 +305,7 @@ export class Delegation {
   private async runInTurn(id: string, signal: AbortSignal): Promise<void> {
     const gate = (this.gate ??= new Semaphore(this.limits.max_concurrent))
     const entered = gate.enter() ?? Promise.resolve()
-    const isStopped = await unlessAborted(signal, entered).then(
+    const isStopped = await raceAbort(signal, entered).then(
       () => false,
       () => true,
     )

@@ -48,6 +48,6 @@ async function partHook(
     matched: agent,
     extra: { agent_id: thread_id, agent_type: agent, ...atEnd },
   })
-  for (const { code, message } of answer.remarks) await thread.remark(code, message)
+  for (const { code, message } of answer.notices) await thread.remark(code, message)
   return answer
 }

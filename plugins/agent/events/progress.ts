@@ -1,11 +1,11 @@
 import type { JsonObject } from '../../../core/shapes/index.js'
 import type { Io } from '../../../core/contract/index.js'
-import { oneLine, paint } from '../../lib/terminal/index.js'
+import { toOneLine, createPaint } from '../../lib/terminal/index.js'
 import { outcomeTable, type EventSink, type RunOutcome, type ThreadEvent, type ThreadItem } from '../base/index.js'
 
 /** Prints a line for each call on stderr, after the name of an agent that works on a part. */
 export function progress(io: Io, agent?: string): EventSink {
-  const { dim, red } = paint(io.stderr, io.env)
+  const { dim, red } = createPaint(io.stderr, io.env)
   const before = agent === undefined ? '' : `${dim(`${agent}:`)} `
   const outputs = new Map<string, Output>()
   const commands = new Map<string, Command>()
@@ -17,8 +17,8 @@ export function progress(io: Io, agent?: string): EventSink {
     const { item } = event
     if (item.type === 'tool_output') outputs.set(item.call_id, item)
     if (item.type === 'command_execution') commands.set(item.call_id, item)
-    if (item.type === 'error') print(dim(`· ${oneLine(item.message)}`))
-    if (item.type === 'harness' && item.message) print(dim(`· ${item.event}: ${oneLine(item.message)}`))
+    if (item.type === 'error') print(dim(`· ${toOneLine(item.message)}`))
+    if (item.type === 'harness' && item.message) print(dim(`· ${item.event}: ${toOneLine(item.message)}`))
     if (item.type !== 'tool_invocation') return
     const output = outputs.get(item.call_id)
     const command = commands.get(item.call_id)
@@ -48,7 +48,7 @@ export function partLine(event: ThreadEvent): { text: string; bad: boolean } | u
   if ((event.type !== 'item.started' && event.type !== 'item.completed') || event.item.type !== 'subagent')
     return undefined
   const { agent_name, status, summary = '' } = event.item
-  const words = summary === '' ? '' : `: ${oneLine(summary)}`
+  const words = summary === '' ? '' : `: ${toOneLine(summary)}`
   if (event.type === 'item.started') return { text: `◇ ${agent_name} begins${words}`, bad: false }
   if (status === 'completed') return { text: `◆ ${agent_name} is done${words}`, bad: false }
   return {
@@ -61,7 +61,7 @@ export function partLine(event: ThreadEvent): { text: string; bad: boolean } | u
 export function briefly(input: unknown): string {
   const { action, ...rest } = (input ?? {}) as JsonObject
   const first = Object.values(rest).find((value) => typeof value === 'string') as string | undefined
-  return oneLine([action, first].filter((word) => typeof word === 'string').join(' ')).slice(0, 100)
+  return toOneLine([action, first].filter((word) => typeof word === 'string').join(' ')).slice(0, 100)
 }
 
 /** The last line of a run: how it ended, and why where it failed. */
@@ -89,7 +89,7 @@ export function reasonOf({
 /** The changes that a run was asked for and did not make, a line each. */
 export const notAppliedLines = ({ not_applied = [] }: Pick<RunOutcome, 'not_applied'>): string =>
   not_applied
-    .map(({ tool, target, code }) => `Not applied: ${oneLine([tool, target].filter(Boolean).join(' '))} (${code})\n`)
+    .map(({ tool, target, code }) => `Not applied: ${toOneLine([tool, target].filter(Boolean).join(' '))} (${code})\n`)
     .join('')
 
 /** What a run did, for its last line. */

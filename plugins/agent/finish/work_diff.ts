@@ -1,5 +1,5 @@
 import { shortLine } from '../../../core/text/index.js'
-import { diffTexts, linesChanged } from '../../lib/files/index.js'
+import { diffTexts, countChangedLines } from '../../lib/files/index.js'
 import { planRewind, type Conversation } from '../session/index.js'
 
 const room = { lines: 4000, bytes: 60 * 1024 }
@@ -23,7 +23,7 @@ export async function workDiff(
     const after =
       operation.over === 'nothing' ? Buffer.alloc(0) : await workspace.read(path).catch(() => Buffer.alloc(0))
     const binary = before.includes(0) || after.includes(0)
-    const lines = binary ? undefined : linesChanged(before, after)
+    const lines = binary ? undefined : countChangedLines(before, after)
     counts.push(
       `${shortLine(path, 400)}: ${lines ? `+${lines.added} -${lines.removed} lines` : `${before.length} bytes before, ${after.length} now`}`,
     )

@@ -1,4 +1,4 @@
-import { fire, notify, transcriptFile, type EventInput, type Occasion, type HookAnswer } from '../../lib/hooks/index.js'
+import { fire, notify, transcriptFile, type EventInput, type LifecycleEvent, type HookAnswer } from '../../lib/hooks/index.js'
 import { uuidOf, type CompactTrigger, type Fact, type Msg } from '../base/index.js'
 import type { Conversation, ConversationHooks } from '../session/index.js'
 import { transcriptLine } from './transcript_line.js'
@@ -6,7 +6,7 @@ import { transcriptLine } from './transcript_line.js'
 /** How a thread begins: with nothing, as itself, with what another one was about, or with a part of the work of another one, whose hooks hear of it. */
 export type StartReason = 'startup' | 'resume' | 'fork' | 'part'
 /** What a session has that a person began. */
-const ofSessions: readonly Occasion[] = ['SessionStart', 'SessionEnd', 'UserPromptSubmit', 'Stop']
+const ofSessions: readonly LifecycleEvent[] = ['SessionStart', 'SessionEnd', 'UserPromptSubmit', 'Stop']
 const mostStops = 8
 
 /** Fires the lifecycle hooks of the user and adds what they say to the conversation. */
@@ -97,12 +97,12 @@ export class LifecycleHooks implements ConversationHooks {
     notify(this.thread.kernel, this.thread.session_id, 'permission_prompt', message)
   }
 
-  private async fire(event: Occasion, circumstances: Omit<EventInput, 'session'>): Promise<HookAnswer> {
+  private async fire(event: LifecycleEvent, circumstances: Omit<EventInput, 'session'>): Promise<HookAnswer> {
     const { kernel, session_id, mode } = this.thread
-    if (this.source === 'part' && ofSessions.includes(event)) return { context: [], remarks: [] }
+    if (this.source === 'part' && ofSessions.includes(event)) return { context: [], notices: [] }
     const outcome = await fire(kernel, event, { session: session_id, mode, ...circumstances })
     this.notes.push(...outcome.context)
-    for (const { code, message } of outcome.remarks) await this.thread.remark(code, message)
+    for (const { code, message } of outcome.notices) await this.thread.remark(code, message)
     return outcome
   }
 }

@@ -1,5 +1,5 @@
 import type { Workspace } from '../../../core/workspace/index.js'
-import { latestOf, type Undoable } from '../../lib/files/index.js'
+import { findLatestChange, type Undoable } from '../../lib/files/index.js'
 import type { FileChange } from '../base/index.js'
 
 type Bytes = () => Promise<Buffer>
@@ -14,21 +14,21 @@ export async function counted(
   changes: readonly FileChange[],
 ): Promise<FileChange[]> {
   if (changes.every(({ added_lines }) => added_lines !== undefined)) return [...changes]
-  const last = await latestOf(workspace, session)
+  const last = await findLatestChange(workspace, session)
   // Most runs begin without a change, and what compares is no part of their start.
-  const { linesChanged, mostCompared } = await import('../../lib/files/index.js')
-  const sides = last ? sidesOf(workspace, last, mostCompared + 1) : new Map<string, [Bytes, Bytes]>()
+  const { countChangedLines, MAX_COMPARED_BYTES } = await import('../../lib/files/index.js')
+  const sides = last ? sidesOf(workspace, last, MAX_COMPARED_BYTES + 1) : new Map<string, [Bytes, Bytes]>()
   return Promise.all(
     changes.map(async (change) => ({
       ...change,
-      ...(await lines(sides.get(change.path) ?? sides.get(placeOf(workspace, change.path)), linesChanged)),
+      ...(await lines(sides.get(change.path) ?? sides.get(placeOf(workspace, change.path)), countChangedLines)),
     })),
   )
 }
 
 async function lines(
   sides: [Bytes, Bytes] | undefined,
-  linesChanged: typeof import('../../lib/files/index.js').linesChanged,
+  linesChanged: typeof import('../../lib/files/index.js').countChangedLines,
 ): Promise<Pick<FileChange, 'added_lines' | 'removed_lines'>> {
   if (!sides) return {}
   const both = await Promise.all(sides.map((read) => read())).catch(() => undefined)

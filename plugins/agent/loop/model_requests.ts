@@ -1,4 +1,4 @@
-import { unlessAborted } from '../../lib/base/index.js'
+import { raceAbort } from '../../lib/base/index.js'
 import { AgentError } from '../base/index.js'
 import { budgetOf, type PaidConversation } from '../ledger/index.js'
 import {
@@ -45,7 +45,7 @@ export class ModelRequests {
     signal: AbortSignal,
   ): Promise<ModelAnswer> {
     const { thread } = this
-    if (this.release) await unlessAborted(signal, this.opened)
+    if (this.release) await raceAbort(signal, this.opened)
     for (;;) {
       const request = await this.withImages(await thread.context.request())
       await this.noticeLimits()

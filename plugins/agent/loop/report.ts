@@ -124,8 +124,8 @@ async function executorOf(
     input['sandbox_permissions'] === 'require_escalated',
   )
   if (use !== 'auto') return use === 'off' ? 'local' : 'sandbox'
-  const { sandbox } = await import('../../lib/sandbox/index.js')
-  return 'missing' in (await sandbox(kernel.workspace)) ? 'local' : 'sandbox'
+  const { findSandbox } = await import('../../lib/sandbox/index.js')
+  return 'missing' in (await findSandbox(kernel.workspace)) ? 'local' : 'sandbox'
 }
 
 export function outcomeOf(result: Result, stopped: boolean, decision: HumanInput['decision']): CallOutcome {

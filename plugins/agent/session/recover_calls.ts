@@ -2,7 +2,7 @@ import { fail, ok, type Effect, type Result } from '../../../core/shapes/index.j
 import { sha256 } from '../../../core/system/index.js'
 import { redactText } from '../../../core/text/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import { undoable, type Step } from '../../lib/files/index.js'
+import { listUndoable, type Step } from '../../lib/files/index.js'
 import { spooled } from '../../lib/state/index.js'
 import {
   isQuiet,
@@ -50,7 +50,7 @@ export async function recoverCall(
       changed,
     }
   }
-  const steps = (await undoable(workspace)).flatMap(({ checkpoint }) =>
+  const steps = (await listUndoable(workspace)).flatMap(({ checkpoint }) =>
     checkpoint.session === session_id && checkpoint.time >= since ? checkpoint.steps : [],
   )
   const done = await Promise.all(steps.map((step) => isMade(workspace, step)))

@@ -1,5 +1,5 @@
 import type { OpenWorkspace, Workspace } from '../../../core/workspace/index.js'
-import { undoable, type Step } from '../../lib/files/index.js'
+import { listUndoable, type Step } from '../../lib/files/index.js'
 import { AgentError, type Fact, type JournalRecord, type RevertScope } from '../base/index.js'
 import { recordsOf } from './fork.js'
 import { lineOf, readOwnJournal } from './journal.js'
@@ -143,7 +143,7 @@ export async function finishRevert(
   if (last?.kind !== 'revert' || last.scope === 'conversation') return undefined
   const id = idOf(last.turn)
   // What was noted and not done would look like a change of somebody else.
-  for (const { folder, checkpoint } of await undoable(workspace)) {
+  for (const { folder, checkpoint } of await listUndoable(workspace)) {
     if (checkpoint.session === session_id && checkpoint.id === id && !(await allMade(workspace, checkpoint.steps)))
       await workspace.remove(folder, { recursive: true })
   }

@@ -1,11 +1,11 @@
 import type { OpenWorkspace, Operation, Version, Workspace } from '../../../core/workspace/index.js'
 import { contentHash } from '../../lib/base/index.js'
 import {
-  missingParents,
-  recorded,
+  findMissingParents,
+  recordChange,
   refuseForeign,
-  undoable,
-  versionAt,
+  listUndoable,
+  readVersion,
   type Step,
   type Undoable,
 } from '../../lib/files/index.js'
@@ -33,7 +33,7 @@ export async function planRewind(
   since: string,
   only: readonly string[],
 ): Promise<Rewind> {
-  const steps = (await undoable(workspace)).filter(
+  const steps = (await listUndoable(workspace)).filter(
     ({ checkpoint }) => checkpoint.session === session && checkpoint.time >= since,
   )
   const past = new Past(workspace)
@@ -70,7 +70,7 @@ export async function carryOut(
   if (operations.length === 0) return
   const workspace = whole.asNamed(operations.map(({ path }) => path))
   const steps = await Promise.all(operations.map((operation) => stepOf(workspace, operation)))
-  await recorded({ slot: 'revert', id }, { workspace, session: { id: session } }, steps, () =>
+  await recordChange({ slot: 'revert', id }, { workspace, session: { id: session } }, steps, () =>
     workspace.transact(operations),
   )
   for (const folder of [...made].reverse()) await workspace.remove(folder).catch(() => {})
@@ -82,14 +82,14 @@ async function stepOf(workspace: Workspace, { op, path, ...rest }: Operation): P
     over === 'nothing' ? undefined : { sha256: over.sha256, mode: over.stat.mode & 0o7777, bytes: over.stat.bytes }
   if (op === 'remove') return { op, path, before: before! }
   const { bytes } = rest as { bytes: Uint8Array }
-  return { op, path, ...(before && { before }), after: contentHash(bytes), made: await missingParents(path, workspace) }
+  return { op, path, ...(before && { before }), after: contentHash(bytes), made: await findMissingParents(path, workspace) }
 }
 
 async function back(workspace: Workspace, path: string, was: Was): Promise<Operation | undefined> {
   const there = await workspace.stat(path)
   if (there && there.kind !== 'file')
     throw new Error(`a ${there.kind} stands in its place: take that away and revert again`)
-  const over: Version | undefined = await versionAt(workspace, path)
+  const over: Version | undefined = await readVersion(workspace, path)
   if (was === 'nothing') return over && { op: 'remove', path, over }
   const source = 'kept' in was ? was.kept : was.now
   const mode = 'kept' in was ? was.mode : (await workspace.stat(source))!.mode & 0o7777
@@ -159,7 +159,7 @@ class Past {
     const there = await this.workspace.stat(path)
     // What is no file is not written over in any case, and says so by itself.
     if (there && there.kind !== 'file') return
-    if ((await versionAt(this.workspace, path))?.sha256 !== hash) this.conflicts.add(path)
+    if ((await readVersion(this.workspace, path))?.sha256 !== hash) this.conflicts.add(path)
   }
 
   /** The files at and below a path, relative to it; '' is the path itself. What is no file cannot be brought back. */

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { ok, problem, type Context, type Handler, type JsonObject, type Next } from '../../../core/index.js'
 import { nextCall } from '../../lib/base/index.js'
-import { loadedIn, pathOf } from '../../lib/skills/index.js'
+import { getLoadedSkills, pathOf } from '../../lib/skills/index.js'
 
 interface Input {
   pat: string
@@ -85,7 +85,7 @@ function ofSkill(path: string, { host, session, workspace }: Context): string {
     problem('VT_INPUT_INVALID', { problem: `'${path.trim()}' ${what}` }, extra)
   if (/[*?[{]/.test(file!)) throw refuse('holds a pattern; a URL names one file.')
   const skill = host.skills().find(name)
-  if (!skill || !loadedIn(session).has(skill.id)) {
+  if (!skill || !getLoadedSkills(session).has(skill.id)) {
     const next = nextCall('skill', { name })
     throw refuse('is of a skill that is not loaded.', { hint: 'Load it with {slot:load_skill}.', next })
   }

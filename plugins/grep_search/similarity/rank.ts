@@ -1,7 +1,7 @@
 import { encodeName, type Context } from '../../../core/index.js'
-import { byPath, slotRefusal } from '../../lib/base/index.js'
+import { comparePaths, createSlotError } from '../../lib/base/index.js'
 import { lines } from '../../lib/process/index.js'
-import { existing, largestSearched, ripgrep, tellable, withWalk, type WalkOptions } from '../../lib/search/index.js'
+import { filterExisting, MAX_SEARCHED_BYTES, runRipgrep, formatComplaints, withWalk, type WalkOptions } from '../../lib/search/index.js'
 
 const seconds = 30
 
@@ -38,7 +38,7 @@ export async function rankFiles(
   })
   const patterns = names.flatMap((name) => ['-e', name])
   const asked = await withWalk(context.workspace, directory, discovery, (flags) =>
-    ripgrep(
+    runRipgrep(
       directory,
       [
         ...flags,
@@ -51,7 +51,7 @@ export async function rankFiles(
         '--fixed-strings',
         '--word-regexp',
         '--max-filesize',
-        String(largestSearched),
+        String(MAX_SEARCHED_BYTES),
         ...patterns,
         '--',
         './',
@@ -61,9 +61,9 @@ export async function rankFiles(
     ),
   )
   if (!asked)
-    throw slotRefusal('VT_SEARCH_ENGINE_MISSING', 'ripgrep is not installed here, or did not come to its end.')
-  const there = new Set(await existing(context, [...found.keys()]))
+    throw createSlotError('VT_SEARCH_ENGINE_MISSING', 'ripgrep is not installed here, or did not come to its end.')
+  const there = new Set(await filterExisting(context, [...found.keys()]))
   const files = [...found].filter(([file]) => there.has(file)).map(([file, held]) => ({ file, lines: held }))
-  files.sort((a, b) => b.lines.size - a.lines.size || byPath(a.file, b.file))
-  return { files, incomplete: asked.timed_out, complaints: await tellable(context, path, asked.complaints) }
+  files.sort((a, b) => b.lines.size - a.lines.size || comparePaths(a.file, b.file))
+  return { files, incomplete: asked.timed_out, complaints: await formatComplaints(context, path, asked.complaints) }
 }

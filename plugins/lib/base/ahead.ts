@@ -1,5 +1,5 @@
 /** What `work` makes of each item, in their order; up to `most` are under way while one is used. Whoever stops early waits for none of them. */
-export async function* ahead<T, R>(
+export async function* mapConcurrently<T, R>(
   items: AsyncIterable<T>,
   most: number,
   work: (item: T) => Promise<R>,

@@ -1,5 +1,5 @@
 /** Resolves when a stream takes more, or is closed and never will. Nothing listens on it then: one that is waited for often keeps no listeners. */
-export function drained(stream: NodeJS.WritableStream): Promise<void> {
+export function waitForDrain(stream: NodeJS.WritableStream): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       stream.off('drain', done).off('close', done)

@@ -11,14 +11,14 @@ export interface TextForm {
 }
 
 /** Bytes that decide about the form of a file. */
-export const headBytes = 8192
+export const HEAD_BYTES = 8192
 
 /** Recognises the form of a file by its first `headBytes` bytes. */
-export function recognise(head: Buffer): TextForm {
+export function detectTextForm(head: Buffer): TextForm {
   if (head[0] === 0xff && head[1] === 0xfe) return { encoding: 'utf-16le', bom: 2, binary: false }
   if (head[0] === 0xfe && head[1] === 0xff) return { encoding: 'utf-16be', bom: 2, binary: false }
   const bom = head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf ? 3 : 0
-  return { encoding: 'utf-8', bom, binary: head.subarray(0, headBytes).includes(0) }
+  return { encoding: 'utf-8', bom, binary: head.subarray(0, HEAD_BYTES).includes(0) }
 }
 
 /** Bytes without their mark as text; `lossy` if some were no text and became U+FFFD. */

@@ -17,10 +17,10 @@ export function cut(text: string, limit: number): CutText {
 export function excerpt(line: Buffer, at: number, limit: number, more: { front: boolean; back: boolean }): CutText {
   if (line.length <= limit && !more.front && !more.back) return { text: line.toString(), cut: false }
   // Bytes from the middle of a line may begin or end within a code point.
-  const from = more.front ? boundary(line, 3) : 0
-  const points = Array.from(line.toString('utf8', from, more.back ? boundary(line, line.length - 1) : line.length))
+  const from = more.front ? findCodePointStart(line, 3) : 0
+  const points = Array.from(line.toString('utf8', from, more.back ? findCodePointStart(line, line.length - 1) : line.length))
   if (!more.front && !more.back && points.length <= limit) return { text: points.join(''), cut: false }
-  const here = codePoints(line.subarray(from, at))
+  const here = countCodePoints(line.subarray(from, at))
   const lead = Math.floor(limit / 5)
   const start = !more.front && here <= limit - lead ? 0 : Math.max(0, here - lead)
   const front = more.front || start > 0 ? '…' : ''
@@ -31,7 +31,7 @@ export function excerpt(line: Buffer, at: number, limit: number, more: { front: 
 }
 
 /** How many code points UTF-8 bytes hold. */
-export function codePoints(bytes: Buffer): number {
+export function countCodePoints(bytes: Buffer): number {
   if (isAscii(bytes)) return bytes.length
   let count = 0
   for (let at = 0; at < bytes.length; at++) if ((bytes[at]! & 0xc0) !== 0x80) count++
@@ -39,7 +39,7 @@ export function codePoints(bytes: Buffer): number {
 }
 
 /** The nearest start of a code point at or before `at`. */
-function boundary(bytes: Buffer, at: number): number {
+function findCodePointStart(bytes: Buffer, at: number): number {
   let start = at
   while (start > 0 && start < bytes.length && (bytes[start]! & 0xc0) === 0x80) start--
   return start

@@ -9,4 +9,4 @@ export function contentHash(bytes: Uint8Array): string {
   return hash
 }
 /** How outputs name a content. */
-export const short = (hash: string): string => hash.slice(0, 16)
+export const shortenHash = (hash: string): string => hash.slice(0, 16)

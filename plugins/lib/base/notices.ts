@@ -2,32 +2,32 @@ import { fail, VtError, type JsonObject, type Next, type Notice } from '../../..
 import { visibleLine } from '../../../core/text/index.js'
 
 /** One serialised output may have this many bytes. */
-export const largestOutput = 2 * 1024 * 1024
+export const MAX_OUTPUT_BYTES = 2 * 1024 * 1024
 
 /** A failure to throw, with a code of the slot; the manifest of the slot has its hint. */
-export const slotRefusal = (
+export const createSlotError = (
   code: string,
   message: string,
   extra: { hint?: string; retryable?: boolean; details?: JsonObject; next?: Next } = {},
 ): VtError => new VtError(fail(code, message, extra).error)
 
 /** Items whose size is taken at once. */
-const measured = 64
+const MEASURE_BATCH = 64
 
 /** As many items from the start as fit into `bytes` of JSON. */
-export function fitting<T>(items: T[], bytes = largestOutput): T[] {
+export function takeFitting<T>(items: T[], bytes = MAX_OUTPUT_BYTES): T[] {
   let left = bytes
-  for (let at = 0; at < items.length; at += measured) {
-    const some = items.slice(at, at + measured)
+  for (let at = 0; at < items.length; at += MEASURE_BATCH) {
+    const some = items.slice(at, at + MEASURE_BATCH)
     // Of brackets and commas there is one more than of items.
     const size = Buffer.byteLength(JSON.stringify(some)) - 1
-    if (size > left) return [...items.slice(0, at), ...whileFitting(some, left)]
+    if (size > left) return [...items.slice(0, at), ...takeWhileFitting(some, left)]
     left -= size
   }
   return items
 }
 
-function whileFitting<T>(items: T[], bytes: number): T[] {
+function takeWhileFitting<T>(items: T[], bytes: number): T[] {
   let left = bytes
   const end = items.findIndex((item) => (left -= Buffer.byteLength(JSON.stringify(item)) + 1) < 0)
   return end < 0 ? items : items.slice(0, end)
@@ -36,7 +36,7 @@ function whileFitting<T>(items: T[], bytes: number): T[] {
 export const notice = (code: string, message: string): Notice => ({ code, message })
 
 /** `1 match`, `2 matches`. */
-export const pluralized = (number: number, one: string, many = `${one}s`): string =>
+export const pluralize = (number: number, one: string, many = `${one}s`): string =>
   `${number} ${number === 1 ? one : many}`
 
 /** The first names, and how many more there are. */
@@ -46,7 +46,7 @@ export function some(names: string[], limit = 20): string {
 }
 
 /** What happened besides, as notices. */
-export function remarks(found: {
+export function listSearchNotices(found: {
   incomplete: boolean
   complaints: string[]
   skipped?: string[]
@@ -76,12 +76,12 @@ export function remarks(found: {
     all.push(
       notice(
         'VT_SEARCH_PARTIAL',
-        `${pluralized(gone, 'file')} changed or vanished during the search and ${gone === 1 ? 'is' : 'are'} left out.`,
+        `${pluralize(gone, 'file')} changed or vanished during the search and ${gone === 1 ? 'is' : 'are'} left out.`,
       ),
     )
   if (skipped.length > 0)
     all.push(
-      notice('VT_SEARCH_SKIPPED', `${pluralized(skipped.length, 'file')} over 256 MiB not opened: ${some(skipped)}`),
+      notice('VT_SEARCH_SKIPPED', `${pluralize(skipped.length, 'file')} over 256 MiB not opened: ${some(skipped)}`),
     )
   return all
 }

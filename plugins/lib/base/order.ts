@@ -1,5 +1,5 @@
 /** Paths in the order of every answer: segment by segment, each in code-unit order. */
-export function byPath(a: string, b: string): number {
+export function comparePaths(a: string, b: string): number {
   const shorter = Math.min(a.length, b.length)
   for (let at = 0; at < shorter; at++) {
     const [one, other] = [a.charCodeAt(at), b.charCodeAt(at)]
@@ -12,13 +12,13 @@ export function byPath(a: string, b: string): number {
 const separator = 47
 
 /** The first items in the order of their paths, `wanted` of them or a few more: to find those costs less than to sort all. */
-export function firstInPathOrder<T>(items: readonly T[], pathOf: (item: T) => string, wanted: number): T[] {
-  if (items.length <= 4 * wanted) return inPathOrder(items, pathOf)
-  const compare = (a: T, b: T) => byPath(pathOf(a), pathOf(b))
+export function takeFirstByPath<T>(items: readonly T[], pathOf: (item: T) => string, wanted: number): T[] {
+  if (items.length <= 4 * wanted) return sortByPath(items, pathOf)
+  const compare = (a: T, b: T) => comparePaths(pathOf(a), pathOf(b))
   let first: T[] = []
   let last: string | undefined
   for (const item of items) {
-    if (last !== undefined && byPath(pathOf(item), last) > 0) continue
+    if (last !== undefined && comparePaths(pathOf(item), last) > 0) continue
     first.push(item)
     if (first.length < 2 * wanted) continue
     first = first.sort(compare).slice(0, wanted)
@@ -34,7 +34,7 @@ interface Entry<T> {
 }
 
 /** Items with paths that differ, in the order of their paths. Sorting the names of each folder is twice as fast as comparing whole paths. */
-export function inPathOrder<T>(items: Iterable<T>, pathOf: (item: T) => string): T[] {
+export function sortByPath<T>(items: Iterable<T>, pathOf: (item: T) => string): T[] {
   const root: Entry<T>[] = []
   const folders = new Map([['', root]])
   let here = ''
@@ -44,8 +44,8 @@ export function inPathOrder<T>(items: Iterable<T>, pathOf: (item: T) => string):
     const cut = path.lastIndexOf('/')
     // An engine tells most files of a folder in a row.
     if (Math.max(cut, 0) !== here.length || !path.startsWith(here)) {
-      here = parentOf(path, cut)
-      folder = folderAt(here)
+      here = cutParent(path, cut)
+      folder = openFolder(here)
     }
     folder.push({ name: path.slice(cut + 1), inside: undefined, item })
   }
@@ -53,13 +53,13 @@ export function inPathOrder<T>(items: Iterable<T>, pathOf: (item: T) => string):
   collect(root)
   return sorted
 
-  function folderAt(path: string): Entry<T>[] {
+  function openFolder(path: string): Entry<T>[] {
     const known = folders.get(path)
     if (known) return known
     const inside: Entry<T>[] = []
     folders.set(path, inside)
     const cut = path.lastIndexOf('/')
-    folderAt(parentOf(path, cut)).push({ name: path.slice(cut + 1), inside, item: undefined })
+    openFolder(cutParent(path, cut)).push({ name: path.slice(cut + 1), inside, item: undefined })
     return inside
   }
 
@@ -72,4 +72,4 @@ export function inPathOrder<T>(items: Iterable<T>, pathOf: (item: T) => string):
   }
 }
 
-const parentOf = (path: string, cut: number): string => (cut < 0 ? '' : path.slice(0, cut))
+const cutParent = (path: string, cut: number): string => (cut < 0 ? '' : path.slice(0, cut))

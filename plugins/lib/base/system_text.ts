@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 
 /** What a file of the system says, such as one below `/proc`; nothing where it cannot be read, or is gone. */
-export function systemText(file: string): string {
+export function readSystemFile(file: string): string {
   try {
     return readFileSync(file, 'latin1')
   } catch {

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { isProcessRunning } from '../../../core/system/index.js'
 
 /** Where process ids mean what they mean here: containers and machines may share a temporary folder. */
-const realm = (): string => createHash('sha256').update(`${hostname()} ${namespace()}`).digest('hex').slice(0, 8)
-const namespace = (): string => {
+const readRealm = (): string => createHash('sha256').update(`${hostname()} ${readPidNamespace()}`).digest('hex').slice(0, 8)
+const readPidNamespace = (): string => {
   try {
     return readlinkSync('/proc/self/ns/pid')
   } catch {
@@ -17,9 +17,9 @@ const namespace = (): string => {
 const swept = new Set<string>()
 
 /** A fresh folder that only this user can enter, `vtcode-<purpose>-…`. Who makes it removes it. Throws what the system says. */
-export function tempFolder(purpose: string): string {
+export function createTempFolder(purpose: string): string {
   const place = tmpdir()
-  const here = realm()
+  const here = readRealm()
   if (!swept.has(place)) sweep(place, here)
   swept.add(place)
   return mkdtempSync(join(place, `vtcode-${purpose}-${process.pid}-${here}-`))
@@ -27,7 +27,7 @@ export function tempFolder(purpose: string): string {
 
 /** Removes the folders of this user whose process is gone. Contract: does not throw. */
 function sweep(place: string, here: string): void {
-  for (const name of namesIn(place)) {
+  for (const name of listNames(place)) {
     const [, pid, realm] = /^vtcode-[a-z]+-(\d+)-([0-9a-f]{8})-\w{6}$/.exec(name) ?? []
     if (realm !== here || isProcessRunning(Number(pid))) continue
     try {
@@ -40,7 +40,7 @@ function sweep(place: string, here: string): void {
   }
 }
 
-function namesIn(place: string): string[] {
+function listNames(place: string): string[] {
   try {
     return readdirSync(place)
   } catch {

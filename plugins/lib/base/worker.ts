@@ -1,5 +1,5 @@
 import type { Worker } from 'node:worker_threads'
-import { unlessAborted } from './unless_aborted.js'
+import { raceAbort } from './unless_aborted.js'
 import type { JobAnswer } from './worker_jobs.js'
 
 export interface WorkerLimits {
@@ -14,7 +14,7 @@ export interface WorkerLimits {
 export type Work<Job, Answer> = (job: Job, signal: AbortSignal, seconds?: number) => Promise<Answer>
 
 /** Why a job was not done; the words of the job itself where it failed. */
-export class ThreadProblem extends Error {
+export class WorkerError extends Error {
   constructor(
     readonly why: 'slow' | 'heavy' | 'ended' | 'failed',
     message: string = why,
@@ -29,31 +29,31 @@ interface Thread {
   readonly ready: Promise<void>
 }
 
-const idleMs = 30_000
-const watchMs = 10
+const IDLE_MS = 30_000
+const WATCH_MS = 10
 
 /**
  * A thread that does the jobs of one script, one at a time, because it has one limit of memory. It stays for a while, because a warm one works in a
  * fraction of the time, and never keeps the program alive. A job that is too much ends it; the next job gets a new one.
  */
-export function thread<Job, Answer>(script: string, limits: WorkerLimits): Work<Job, Answer> {
-  const jobs = new Jobs<Job, Answer>(script, limits)
-  let line: Promise<void> = Promise.resolve()
+export function createWorker<Job, Answer>(script: string, limits: WorkerLimits): Work<Job, Answer> {
+  const jobs = new JobRunner<Job, Answer>(script, limits)
+  let queue: Promise<void> = Promise.resolve()
   return async (job, signal, seconds = limits.seconds ?? 10) => {
-    const before = line
-    let leave!: () => void
-    line = new Promise((done) => (leave = done))
+    const before = queue
+    let release!: () => void
+    queue = new Promise((done) => (release = done))
     try {
-      await unlessAborted(signal, before)
+      await raceAbort(signal, before)
       return await jobs.do(job, signal, seconds)
     } finally {
       // Who gave up while waiting does not let the next one pass those before.
-      void before.then(leave)
+      void before.then(release)
     }
   }
 }
 
-class Jobs<Job, Answer> {
+class JobRunner<Job, Answer> {
   private current: Thread | undefined
   private idle: NodeJS.Timeout | undefined
   private count = 0
@@ -66,7 +66,7 @@ class Jobs<Job, Answer> {
   /** Contract: one at a time. */
   async do(job: Job, signal: AbortSignal, seconds: number): Promise<Answer> {
     const thread = (this.current ??= this.start())
-    await unlessAborted(signal, thread.ready)
+    await raceAbort(signal, thread.ready)
     clearTimeout(this.idle)
     thread.worker.ref()
     return new Promise<Answer>((resolve, reject) => this.run(thread, job, signal, seconds, resolve, reject))
@@ -89,26 +89,26 @@ class Jobs<Job, Answer> {
       end()
       reject(error)
     }
-    const timer = setTimeout(() => kill(new ThreadProblem('slow')), seconds * 1000)
+    const timer = setTimeout(() => kill(new WorkerError('slow')), seconds * 1000)
     const watch = setInterval(() => {
-      if (process.memoryUsage.rss() - before > growth_mb * 2 ** 20) kill(new ThreadProblem('heavy'))
-    }, watchMs)
+      if (process.memoryUsage.rss() - before > growth_mb * 2 ** 20) kill(new WorkerError('heavy'))
+    }, WATCH_MS)
     const abort = () => kill(signal.reason as Error)
-    const died = () => kill(new ThreadProblem('ended'))
+    const onExit = () => kill(new WorkerError('ended'))
     const answer = (done: JobAnswer<Answer>) => {
       if (done.id !== id) return
       end()
       if ('answer' in done) resolve(done.answer)
-      else reject(new ThreadProblem('failed', done.failed))
+      else reject(new WorkerError('failed', done.failed))
     }
     const end = () => {
       clearTimeout(timer)
       clearInterval(watch)
-      worker.off('message', answer).off('error', died).off('exit', died)
+      worker.off('message', answer).off('error', onExit).off('exit', onExit)
       signal.removeEventListener('abort', abort)
-      this.rest(thread)
+      this.markIdle(thread)
     }
-    worker.on('message', answer).on('error', died).on('exit', died)
+    worker.on('message', answer).on('error', onExit).on('exit', onExit)
     signal.addEventListener('abort', abort, { once: true })
     worker.postMessage({ id, job })
   }
@@ -120,11 +120,11 @@ class Jobs<Job, Answer> {
     const { Worker } = process.getBuiltinModule('node:worker_threads')
     const worker = new Worker(this.script, { resourceLimits, stdout: true, stderr: true })
     const ready = new Promise<void>((resolve, reject) => {
-      const ended = () => reject(new ThreadProblem('ended'))
+      const rejectEnded = () => reject(new WorkerError('ended'))
       worker
-        .once('message', () => (this.rest(thread), resolve()))
-        .once('error', ended)
-        .once('exit', ended)
+        .once('message', () => (this.markIdle(thread), resolve()))
+        .once('error', rejectEnded)
+        .once('exit', rejectEnded)
     })
     const thread = { worker, ready }
     // Between two jobs nobody listens, and its end is no error of the program.
@@ -132,10 +132,10 @@ class Jobs<Job, Answer> {
     return thread
   }
 
-  private rest(thread: Thread): void {
+  private markIdle(thread: Thread): void {
     thread.worker.unref()
     clearTimeout(this.idle)
-    this.idle = setTimeout(() => this.discard(thread), idleMs).unref()
+    this.idle = setTimeout(() => this.discard(thread), IDLE_MS).unref()
   }
 
   private discard(thread: Thread): void {

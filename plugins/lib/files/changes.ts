@@ -26,7 +26,7 @@ export class Changes {
     let shift = 0
     for (const { start, end, by } of spans) {
       pieces.push(this.bytes.subarray(from, start), by)
-      this.note(start + shift, end + shift, by.length)
+      this.addRegion(start + shift, end + shift, by.length)
       shift += by.length - (end - start)
       from = end
     }
@@ -34,7 +34,7 @@ export class Changes {
     this.bytes = Buffer.concat(pieces)
   }
 
-  private note(start: number, end: number, length: number): void {
+  private addRegion(start: number, end: number, length: number): void {
     const before = this.regions.filter((region) => region.end < start)
     const touching = this.regions.filter((region) => region.end >= start && region.start <= end)
     const after = this.regions.filter((region) => region.start > end)
@@ -56,17 +56,17 @@ export class Changes {
 }
 
 /** The 1-based number of the line that the byte at `offset` belongs to. */
-export function lineAt(bytes: Buffer, offset: number): number {
+export function findLineNumber(bytes: Buffer, offset: number): number {
   let line = 1
   for (let at = bytes.indexOf(10); at !== -1 && at < offset; at = bytes.indexOf(10, at + 1)) line++
   return line
 }
 
 /** Numbers of the lines at offsets that only grow: each part of the text is counted once. */
-export function lineCounter(bytes: Buffer): (offset: number) => number {
+export function createLineCounter(bytes: Buffer): (offset: number) => number {
   let [line, from] = [1, 0]
   return (offset) => {
-    line += lineAt(bytes.subarray(from, offset), offset - from) - 1
+    line += findLineNumber(bytes.subarray(from, offset), offset - from) - 1
     from = offset
     return line
   }

@@ -1,9 +1,9 @@
 import { problem, VtError } from '../../../core/shapes/index.js'
 import type { Context } from '../../../core/contract/index.js'
 import type { EntryStat } from '../../../core/workspace/index.js'
-import type { Kept } from './history.js'
-import { missingPath } from './missing.js'
-import { largest, loadTarget, refuseOther, refuseStale, tooLargeToChange } from './target.js'
+import type { KeptFile } from './history.js'
+import { createMissingPathError } from './missing.js'
+import { MAX_CHANGED_BYTES, loadTarget, refuseStaleStat, refuseStale, createTooLargeError } from './target.js'
 
 /** An entry of the workspace that is about to be moved about, links as links. */
 export interface MovableEntry {
@@ -13,13 +13,13 @@ export interface MovableEntry {
   stat: EntryStat
   kind: 'file' | 'dir' | 'symlink'
   /** Of a file that is not too large to be read. */
-  content?: Kept
+  content?: KeptFile
 }
 
 const kinds = { file: 'file', directory: 'dir', link: 'symlink' } as const
 
 /** What lies at `path`, if anything, checked against what this session knows of it. Throws VT_FILE_STALE, VT_PATH_SPECIAL. */
-export async function entryAt(
+export async function findEntry(
   path: string,
   expected: string | undefined,
   context: Context,
@@ -29,10 +29,10 @@ export async function entryAt(
   const stat = await workspace.stat(path)
   if (!stat) return undefined
   if (stat.kind === 'other') throw problem('VT_PATH_SPECIAL', { path, kind: 'special file' })
-  const entry = { path, at: entryPlace(path, context), stat, kind: kinds[stat.kind] }
+  const entry = { path, at: resolveEntry(path, context), stat, kind: kinds[stat.kind] }
   if (stat.kind !== 'file') return entry
-  if (stat.bytes > largest && expected === undefined) {
-    refuseOther(path, stat, context)
+  if (stat.bytes > MAX_CHANGED_BYTES && expected === undefined) {
+    refuseStaleStat(path, stat, context)
     return entry
   }
   const target = await loadTarget(path, context)
@@ -41,27 +41,27 @@ export async function entryAt(
 }
 
 /** The place of an entry, a link itself and not what it leads to. */
-export const entryPlace = (path: string, { workspace }: Context): string => workspace.resolve(path, { follow: false })
+export const resolveEntry = (path: string, { workspace }: Context): string => workspace.resolve(path, { follow: false })
 
 /** The entry that must be there. Throws VT_PATH_NOT_FOUND with what is similar. */
-export async function requiredEntry(
+export async function requireEntry(
   path: string,
   expected: string | undefined,
   context: Context,
 ): Promise<MovableEntry> {
-  const entry = await entryAt(path, expected, context)
-  if (!entry) throw await missingPath(path, context)
+  const entry = await findEntry(path, expected, context)
+  if (!entry) throw await createMissingPathError(path, context)
   return entry
 }
 
 /** What is in the way of a new name: nothing, or a file that may be replaced. Throws VT_PATH_EXISTS, VT_INPUT_CONFLICT and the like. */
-export async function freeName(
+export async function requireFreeName(
   from: MovableEntry,
   to: string,
   overwrite: boolean,
   context: Context,
 ): Promise<MovableEntry | undefined> {
-  const place = entryPlace(to, context)
+  const place = resolveEntry(to, context)
   if (from.at === place || (from.kind === 'dir' && place.startsWith(`${from.at}/`))) {
     const fields = `path '${from.path}' and destination '${to}'`
     throw problem(
@@ -70,17 +70,17 @@ export async function freeName(
       { hint: 'Nothing can be put into itself; name another destination.' },
     )
   }
-  const there = await entryAt(to, undefined, context)
+  const there = await findEntry(to, undefined, context)
   if (!there) return undefined
   if (there.kind === 'dir')
-    throw taken(
+    throw createTakenError(
       to,
       `'${to}' is a directory: give the full new name, for example '${to}/${from.path.split('/').at(-1)}'.`,
     )
   if (from.kind === 'dir' || there.kind === 'symlink')
-    throw taken(to, 'Choose another name, or delete what is there first.')
-  if (!overwrite) throw taken(to, 'Choose another name, or give overwrite: true to replace the file.')
-  if (!there.content) throw tooLargeToChange(to, there.stat.bytes)
+    throw createTakenError(to, 'Choose another name, or delete what is there first.')
+  if (!overwrite) throw createTakenError(to, 'Choose another name, or give overwrite: true to replace the file.')
+  if (!there.content) throw createTooLargeError(to, there.stat.bytes)
   return there
 }
 
@@ -89,4 +89,4 @@ export function refuseRoot(path: string): void {
     throw problem('VT_INPUT_INVALID', { problem: "'.' is the workspace itself; name something inside it." })
 }
 
-const taken = (path: string, hint: string): VtError => problem('VT_PATH_EXISTS', { path }, { hint })
+const createTakenError = (path: string, hint: string): VtError => problem('VT_PATH_EXISTS', { path }, { hint })

@@ -6,25 +6,25 @@ import type { Workspace } from '../../../core/workspace/index.js'
 
 export const historyFolder = '.vtcode/history'
 /** What is larger is removed for good. */
-export const mostKept = { entries: 20_000, bytes: 256 * 1024 * 1024 }
+export const MAX_KEPT = { entries: 20_000, bytes: 256 * 1024 * 1024 }
 /** What history holds at most, by number, size and age; the oldest goes first. */
-const bounds = { checkpoints: 1000, bytes: 512 * 1024 * 1024, ageMs: 30 * 24 * 60 * 60 * 1000 }
+const HISTORY_LIMITS = { checkpoints: 1000, bytes: 512 * 1024 * 1024, ageMs: 30 * 24 * 60 * 60 * 1000 }
 
 /** A file as a step left or found it. */
-export interface Kept {
+export interface KeptFile {
   sha256: string
   mode: number
   bytes: number
 }
 export type Step =
   /** A file got new content; `before` is kept, absent if it is new. `made` are the directories made for it, outermost first. */
-  | { op: 'write'; path: string; before?: Kept; after: string; made: string[] }
+  | { op: 'write'; path: string; before?: KeptFile; after: string; made: string[] }
   /** A file was removed, and is kept. */
-  | { op: 'remove'; path: string; before: Kept }
+  | { op: 'remove'; path: string; before: KeptFile }
   /** A directory or a link was removed: it lies in the checkpoint as it was. */
   | { op: 'take'; path: string; bytes: number }
   /** An entry got another name; what had that name before is kept. */
-  | { op: 'rename'; from: string; to: string; before?: Kept; made: string[] }
+  | { op: 'rename'; from: string; to: string; before?: KeptFile; made: string[] }
   /** A directory or a link was copied there. */
   | { op: 'create'; path: string; entries: number; bytes: number; made: string[] }
 
@@ -41,31 +41,31 @@ export interface Author {
   slot: string
   id: string
 }
-interface Place {
+interface SessionScope {
   workspace: Workspace
   session: { id: string }
 }
 /** Where the checkpoints of a session lie. */
-export const historyOf = (session: string): string => `${historyFolder}/${session.replace(/[^\w.-]|^\.+/g, '_')}`
+export const toHistoryFolder = (session: string): string => `${historyFolder}/${session.replace(/[^\w.-]|^\.+/g, '_')}`
 
 /**
  * Runs `change` with what it replaces kept for undo. If it fails the checkpoint goes again. `folder` is where a step may move things.
  * What was kept already, because the change could not wait, is named by `kept`, the file for each step.
  */
-export async function recorded<T>(
+export async function recordChange<T>(
   { slot, id }: Author,
-  { workspace, session }: Place,
+  { workspace, session }: SessionScope,
   steps: Step[],
   change: (folder: string) => Promise<T>,
   kept?: string[],
 ): Promise<T> {
-  const bytes = steps.reduce((sum, step) => sum + bytesKept(step), 0)
+  const bytes = steps.reduce((sum, step) => sum + countKeptBytes(step), 0)
   const name = `${String(Date.now()).padStart(14, '0')}-${randomBytes(3).toString('hex')}-${bytes}`
-  const home = historyOf(session.id)
+  const home = toHistoryFolder(session.id)
   const folder = `${home}/${name}-${workspace.seal.nameMark('checkpoint', `${home}/${name}`)}`
   const record: Checkpoint = { id, slot, session: session.id, time: new Date().toISOString(), steps }
   try {
-    await ignored(workspace)
+    await writeIgnoreFile(workspace)
     for (const [index, step] of steps.entries()) {
       if ('before' in step && step.before)
         await workspace.keep(kept?.[index] ?? ('to' in step ? step.to : step.path), `${folder}/${index}`)
@@ -85,11 +85,11 @@ export async function recorded<T>(
   }
 }
 
-const bytesKept = (step: Step): number =>
+const countKeptBytes = (step: Step): number =>
   step.op === 'take' ? step.bytes : 'before' in step && step.before ? step.before.bytes : 0
 
 /** The directories that a file at `path` would need and that are not there, outermost first. */
-export async function missingParents(path: string, workspace: Workspace): Promise<string[]> {
+export async function findMissingParents(path: string, workspace: Workspace): Promise<string[]> {
   const missing: string[] = []
   for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) {
     const parent = path.slice(0, at)
@@ -111,13 +111,13 @@ export async function checkpoints(workspace: Workspace): Promise<CheckpointFolde
   const found: CheckpointFolder[] = []
   for (const session of await workspace.names(historyFolder).catch(() => [])) {
     if (session.kind === 'directory')
-      found.push(...(await checkpointsIn(workspace, `${historyFolder}/${session.name}`)))
+      found.push(...(await listSessionCheckpoints(workspace, `${historyFolder}/${session.name}`)))
   }
-  return found.sort(byAge)
+  return found.sort(compareAge)
 }
 
 /** Those of one session. */
-export async function checkpointsIn(workspace: Workspace, folder: string): Promise<CheckpointFolder[]> {
+export async function listSessionCheckpoints(workspace: Workspace, folder: string): Promise<CheckpointFolder[]> {
   const names = await workspace.names(folder).catch(() => [])
   const found = names.flatMap(({ name }): CheckpointFolder[] => {
     const [, own, time, bytes, mark] = /^((\d{14})-[0-9a-f]{6}-(\d+))-([0-9a-f]{12})$/.exec(name) ?? []
@@ -126,7 +126,7 @@ export async function checkpointsIn(workspace: Workspace, folder: string): Promi
       ? [{ path: `${folder}/${name}`, time: Number(time), bytes: Number(bytes) }]
       : []
   })
-  return found.sort(byAge)
+  return found.sort(compareAge)
 }
 
 /** What lies among the checkpoints and is none of ours is put aside, the folder of a session as a whole where none in it is. */
@@ -134,7 +134,7 @@ export async function dropForeign(workspace: Workspace): Promise<void> {
   for (const { name: session, kind } of await workspace.names(historyFolder).catch(() => [])) {
     if (kind !== 'directory') continue
     const home = `${historyFolder}/${session}`
-    const ours = new Set((await checkpointsIn(workspace, home)).map(({ path }) => path))
+    const ours = new Set((await listSessionCheckpoints(workspace, home)).map(({ path }) => path))
     const others = (await workspace.names(home).catch(() => [])).filter(
       ({ name }) => name !== 'copies' && !ours.has(`${home}/${name}`),
     )
@@ -144,14 +144,14 @@ export async function dropForeign(workspace: Workspace): Promise<void> {
 }
 
 /** The record of a checkpoint, if it is as it was written. */
-export async function checkpointAt(workspace: Workspace, folder: string): Promise<Checkpoint | undefined> {
+export async function readCheckpoint(workspace: Workspace, folder: string): Promise<Checkpoint | undefined> {
   const text = await workspace.text(`${folder}/record.json`).catch(() => '')
   return workspace.seal.read('checkpoint', folder, text) as Checkpoint | undefined
 }
 
-const byAge = (a: CheckpointFolder, b: CheckpointFolder): number => a.time - b.time || (a.path < b.path ? -1 : 1)
+const compareAge = (a: CheckpointFolder, b: CheckpointFolder): number => a.time - b.time || (a.path < b.path ? -1 : 1)
 
-async function ignored(workspace: Workspace): Promise<void> {
+async function writeIgnoreFile(workspace: Workspace): Promise<void> {
   if (await workspace.stat(`${historyFolder}/.gitignore`)) return
   await workspace.write(`${historyFolder}/.gitignore`, Buffer.from('*\n'), 'anything').catch(() => {})
 }
@@ -165,8 +165,8 @@ async function prune(workspace: Workspace): Promise<void> {
   let bytes = all.reduce((sum, checkpoint) => sum + checkpoint.bytes, 0)
   let count = all.length
   for (const checkpoint of all) {
-    const old = Date.now() - checkpoint.time > bounds.ageMs
-    if (!old && count <= bounds.checkpoints && bytes <= bounds.bytes) break
+    const old = Date.now() - checkpoint.time > HISTORY_LIMITS.ageMs
+    if (!old && count <= HISTORY_LIMITS.checkpoints && bytes <= HISTORY_LIMITS.bytes) break
     await workspace.remove(checkpoint.path, { recursive: true }).catch(() => {})
     bytes -= checkpoint.bytes
     count--

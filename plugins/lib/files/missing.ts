@@ -4,18 +4,18 @@ import type { Workspace } from '../../../core/workspace/index.js'
 import { nextCall } from '../base/index.js'
 
 /** Directories and names that the search for the same name looks at: what is not found quickly is not what was meant. */
-const most = { directories: 500, names: 20_000 }
-const passedOver = new Set(['.git', '.vtcode', 'node_modules'])
+const SEARCH_LIMITS = { directories: 500, names: 20_000 }
+const SKIPPED_FOLDERS = new Set(['.git', '.vtcode', 'node_modules'])
 
 /** The error for a path where nothing is: what may have been meant, the same name anywhere first, and the listing of the nearest folder. */
-export async function missingPath(path: string, { workspace }: Pick<Context, 'workspace'>): Promise<VtError> {
+export async function createMissingPathError(path: string, { workspace }: Pick<Context, 'workspace'>): Promise<VtError> {
   try {
     await (await workspace.open(path)).close()
   } catch (error) {
     if (!(error instanceof VtError) || error.code !== 'VT_PATH_NOT_FOUND') throw error
-    const beside = (error.problem.details?.['similar'] ?? []) as string[]
+    const siblings = (error.problem.details?.['similar'] ?? []) as string[]
     const name = path.slice(path.lastIndexOf('/') + 1)
-    const similar = [...new Set([...(await sameName(name, workspace)), ...beside])].slice(0, 3)
+    const similar = [...new Set([...(await findSameName(name, workspace)), ...siblings])].slice(0, 3)
     const named = similar.length > 0 ? `; similar: ${similar.join(', ')}` : ''
     const details = { path, ...(similar.length > 0 && { similar }) }
     return problem(
@@ -23,7 +23,7 @@ export async function missingPath(path: string, { workspace }: Pick<Context, 'wo
       { path, similar: named },
       {
         details,
-        next: await nearestListing(path, workspace),
+        next: await createNearestListCall(path, workspace),
         ...(similar.length > 0 && { hint: 'Use one of these, or see what is there.' }),
       },
     )
@@ -33,28 +33,28 @@ export async function missingPath(path: string, { workspace }: Pick<Context, 'wo
 }
 
 /** The call that shows a directory. */
-export const listing = (path: string): Next => nextCall('list', { path })
+export const createListCall = (path: string): Next => nextCall('list', { path })
 
-async function nearestListing(path: string, workspace: Workspace): Promise<Next> {
+async function createNearestListCall(path: string, workspace: Workspace): Promise<Next> {
   let parent = path
   do parent = parent.includes('/') ? parent.slice(0, parent.lastIndexOf('/')) : '.'
   while (parent !== '.' && (await workspace.stat(parent))?.kind !== 'directory')
-  return listing(parent)
+  return createListCall(parent)
 }
 
 /** At most three places where an entry has that name, those nearest to the root first. */
-async function sameName(wanted: string, workspace: Workspace): Promise<string[]> {
+async function findSameName(wanted: string, workspace: Workspace): Promise<string[]> {
   const found: string[] = []
   const folders = ['.']
   let seen = 0
-  for (let at = 0; at < folders.length && at < most.directories && seen < most.names; at++) {
+  for (let at = 0; at < folders.length && at < SEARCH_LIMITS.directories && seen < SEARCH_LIMITS.names; at++) {
     const folder = folders[at]!
     const entries = await workspace.names(folder).catch(() => [])
     seen += entries.length
     for (const { name, kind } of entries) {
       const path = folder === '.' ? name : `${folder}/${name}`
       if (name === wanted && found.push(path) === 3) return found
-      if (kind === 'directory' && !passedOver.has(name)) folders.push(path)
+      if (kind === 'directory' && !SKIPPED_FOLDERS.has(name)) folders.push(path)
     }
   }
   return found

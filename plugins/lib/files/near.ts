@@ -1,7 +1,7 @@
 import { foldTypography } from '../base/index.js'
 
 /** A place that almost holds the text that was looked for. Lines are 1-based, `end_line` inclusive. */
-export interface Near {
+export interface NearMatch {
   line_number: number
   end_line: number
   similarity: number
@@ -19,25 +19,25 @@ const steps: [name: string, forgive: (line: string) => string][] = [
   ['case', (line) => line.toLowerCase()],
 ]
 
-const most = 3
-const shownLines = 10
+const MAX_MATCHES = 3
+const MAX_SHOWN_LINES = 10
 /** Beyond this size only what differs harmlessly is looked for. */
-const searched = 1024 * 1024
+const MAX_SEARCHED_CHARS = 1024 * 1024
 
 /** The (at most three) pieces of `text` that come nearest to `wanted`, best first. */
-export function nearTo(text: string, wanted: string): Near[] {
+export function findNearMatches(text: string, wanted: string): NearMatch[] {
   const lines = text.split(/\r?\n/)
   const sought = wanted.replace(/\r?\n$/, '').split(/\r?\n/)
-  const found: Near[] = []
+  const found: NearMatch[] = []
   const add = (at: number, similarity: number, differs_in: string) => {
-    if (found.length < most && !found.some((near) => near.line_number === at + 1)) {
+    if (found.length < MAX_MATCHES && !found.some((near) => near.line_number === at + 1)) {
       const window = lines.slice(at, at + sought.length)
       found.push({
         line_number: at + 1,
         end_line: at + window.length,
         similarity,
         differs_in,
-        text: window.slice(0, shownLines).join('\n'),
+        text: window.slice(0, MAX_SHOWN_LINES).join('\n'),
       })
     }
   }
@@ -48,20 +48,20 @@ export function nearTo(text: string, wanted: string): Near[] {
     target = target.map(forgive)
     for (
       let at = folded.indexOf(target[0]!);
-      at !== -1 && found.length < most;
+      at !== -1 && found.length < MAX_MATCHES;
       at = folded.indexOf(target[0]!, at + 1)
     ) {
       if (target.every((line, offset) => folded[at + offset] === line))
         add(at, Math.round((1 - (index + 1) / 100) * 100) / 100, name)
     }
   }
-  if (found.length < most && text.length <= searched)
-    for (const [at, similarity] of alike(folded, target)) add(at, similarity, 'text')
+  if (found.length < MAX_MATCHES && text.length <= MAX_SEARCHED_CHARS)
+    for (const [at, similarity] of findSimilar(folded, target)) add(at, similarity, 'text')
   return found
 }
 
 /** Windows that share most of their lines (of a single line: of its words) with what was looked for. */
-function alike(lines: string[], target: string[]): [at: number, similarity: number][] {
+function findSimilar(lines: string[], target: string[]): [at: number, similarity: number][] {
   const size = target.length
   const found: [number, number][] = []
   if (size > 1) {
@@ -73,10 +73,10 @@ function alike(lines: string[], target: string[]): [at: number, similarity: numb
       if (at >= size - 1 && known.size > 0) found.push([at - size + 1, Math.min(1, shared / known.size)])
     }
   } else {
-    const known = pairs(target[0]!)
+    const known = toPairs(target[0]!)
     if (known.size === 0) return []
     for (const [at, line] of lines.entries()) {
-      const own = pairs(line)
+      const own = toPairs(line)
       let shared = 0
       for (const pair of own) if (known.has(pair)) shared++
       found.push([at, (2 * shared) / (known.size + own.size)])
@@ -85,9 +85,9 @@ function alike(lines: string[], target: string[]): [at: number, similarity: numb
   return found
     .filter(([, similarity]) => similarity >= 0.6)
     .sort((a, b) => b[1] - a[1] || a[0] - b[0])
-    .slice(0, most)
+    .slice(0, MAX_MATCHES)
     .map(([at, similarity]) => [at, Math.round(similarity * 100) / 100])
 }
 
-const pairs = (line: string): Set<string> =>
+const toPairs = (line: string): Set<string> =>
   new Set(Array.from({ length: Math.max(0, line.length - 1) }, (_, at) => line.slice(at, at + 2)))

@@ -2,7 +2,7 @@ import type { Session } from '../../../core/contract/index.js'
 import type { EntryStat } from '../../../core/workspace/index.js'
 
 /** What a session knows of a file since it last read or wrote it: its content where it saw all of it, else which version it was. */
-export interface Remembered {
+export interface SeenVersion {
   hash?: string
   stat?: EntryStat
   /** Kept for small files, to show what changed. */
@@ -10,39 +10,39 @@ export interface Remembered {
 }
 
 /** The files a session has seen, by the workspace-relative path that links lead to. */
-export function readsOf(session: Session): Reads {
+export function getReads(session: Session): Reads {
   return session.state('files/reads', () => new Reads())
 }
 
 /** Whether two looks at a file saw the same version of it, as far as the system can tell. */
-export const sameVersion = (a: EntryStat, b: EntryStat): boolean =>
+export const isSameVersion = (a: EntryStat, b: EntryStat): boolean =>
   a.ino === b.ino && a.dev === b.dev && a.bytes === b.bytes && a.mtime_ns === b.mtime_ns
 
-const keptBytes = 256 * 1024
-const keptTotal = 8 * 1024 * 1024
+const MAX_KEPT_BYTES = 256 * 1024
+const MAX_KEPT_TOTAL_BYTES = 8 * 1024 * 1024
 
 export class Reads {
-  private readonly files = new Map<string, Remembered>()
+  private readonly files = new Map<string, SeenVersion>()
   private total = 0
 
-  get(path: string): Remembered | undefined {
+  get(path: string): SeenVersion | undefined {
     return this.files.get(path)
   }
 
   /** Remembers how `path` was, and the bytes themselves while there is room. A part of the same version adds nothing. */
-  remember(path: string, version: Remembered): void {
+  remember(path: string, version: SeenVersion): void {
     const known = this.files.get(path)
-    if (version.hash === undefined && version.stat && known?.stat && sameVersion(known.stat, version.stat)) return
+    if (version.hash === undefined && version.stat && known?.stat && isSameVersion(known.stat, version.stat)) return
     this.forget(path)
     const { bytes, ...rest } = version
-    if (!bytes || bytes.length > keptBytes) {
+    if (!bytes || bytes.length > MAX_KEPT_BYTES) {
       this.files.set(path, rest)
       return
     }
     this.files.set(path, { ...rest, bytes: Buffer.from(bytes) })
     this.total += bytes.length
     for (const [oldest, { bytes: held, ...without }] of this.files) {
-      if (this.total <= keptTotal) break
+      if (this.total <= MAX_KEPT_TOTAL_BYTES) break
       if (!held) continue
       this.total -= held.length
       this.files.set(oldest, without)

@@ -1,9 +1,9 @@
 import { problem, VtError, type Next, type Notice } from '../../../core/shapes/index.js'
 import type { Context } from '../../../core/contract/index.js'
 import type { EntryStat, Version } from '../../../core/workspace/index.js'
-import { contentHash, nextCall, short } from '../base/index.js'
+import { contentHash, nextCall, shortenHash } from '../base/index.js'
 import { diffTexts } from './diff.js'
-import { readsOf, sameVersion } from './reads.js'
+import { getReads, isSameVersion } from './reads.js'
 
 /** A file that is about to be changed, as it is now. */
 export interface FileTarget {
@@ -14,7 +14,7 @@ export interface FileTarget {
 }
 
 /** Largest file whose content is changed. */
-export const largest = 64 * 1024 * 1024
+export const MAX_CHANGED_BYTES = 64 * 1024 * 1024
 
 /** The file at `path`, `undefined` if there is none. Throws VT_PATH_IS_DIRECTORY, VT_PATH_SPECIAL, VT_INPUT_TOO_LARGE and the like. */
 export async function loadTarget(path: string, { workspace }: Context): Promise<FileTarget | undefined> {
@@ -27,7 +27,7 @@ export async function loadTarget(path: string, { workspace }: Context): Promise<
   }
   await using opened = file
   const { stat } = opened
-  if (stat.bytes > largest) throw tooLargeToChange(opened.path, stat.bytes)
+  if (stat.bytes > MAX_CHANGED_BYTES) throw createTooLargeError(opened.path, stat.bytes)
   const bytes = await opened.read(0, stat.bytes)
   return { path: opened.path, resolved: opened.resolved, bytes, version: { stat, sha256: contentHash(bytes), bytes } }
 }
@@ -42,19 +42,19 @@ export function refuseStale(
   expected: string | undefined,
   { session }: Context,
 ): void {
-  const disk = target && short(target.version.sha256)
+  const disk = target && shortenHash(target.version.sha256)
   if (expected !== undefined) {
     if (target?.version.sha256.startsWith(expected.toLowerCase())) return
-    throw stale(path, { path, expected_hash: expected, disk_hash: disk ?? null })
+    throw createStaleError(path, { path, expected_hash: expected, disk_hash: disk ?? null })
   }
-  const lastRead = target && readsOf(session).get(target.resolved)
+  const lastRead = target && getReads(session).get(target.resolved)
   if (
     !lastRead ||
-    (lastRead.hash ? lastRead.hash === disk : !lastRead.stat || sameVersion(lastRead.stat, target.version.stat))
+    (lastRead.hash ? lastRead.hash === disk : !lastRead.stat || isSameVersion(lastRead.stat, target.version.stat))
   )
     return
   const diff = lastRead.bytes && diffTexts(path, lastRead.bytes, target.bytes, { lines: 40, bytes: 8192 })
-  throw stale(path, {
+  throw createStaleError(path, {
     path,
     ...(lastRead.hash && { read_hash: lastRead.hash }),
     disk_hash: disk,
@@ -63,15 +63,15 @@ export function refuseStale(
 }
 
 /** The same for a file whose content is not looked at. */
-export function refuseOther(path: string, stat: EntryStat, { session, workspace }: Context): void {
-  const lastRead = readsOf(session).get(workspace.resolve(path, { follow: false }))
-  if (lastRead?.stat && !sameVersion(lastRead.stat, stat)) throw stale(path, { path })
+export function refuseStaleStat(path: string, stat: EntryStat, { session, workspace }: Context): void {
+  const lastRead = getReads(session).get(workspace.resolve(path, { follow: false }))
+  if (lastRead?.stat && !isSameVersion(lastRead.stat, stat)) throw createStaleError(path, { path })
 }
 
-const stale = (path: string, details: Record<string, unknown>): VtError =>
-  problem('VT_FILE_STALE', { path }, { details, next: readOf(path) })
+const createStaleError = (path: string, details: Record<string, unknown>): VtError =>
+  problem('VT_FILE_STALE', { path }, { details, next: createReadCall(path) })
 
-export const readOf = (path: string, fields: Record<string, unknown> = {}): Next =>
+export const createReadCall = (path: string, fields: Record<string, unknown> = {}): Next =>
   nextCall('read', { path, ...fields })
 
 /** What of the old file the new one could not keep, as remarks. */
@@ -94,13 +94,13 @@ export function lossNotices(path: string, lost: readonly string[]): Notice[] {
 }
 
 /** The room for a diff in the answer of a single file. */
-export const diffRoom = { lines: 200, bytes: 16 * 1024 }
+export const DIFF_LIMITS = { lines: 200, bytes: 16 * 1024 }
 
-export const tooLargeToChange = (path: string, size: number): VtError =>
+export const createTooLargeError = (path: string, size: number): VtError =>
   new VtError({
     code: 'VT_INPUT_TOO_LARGE',
-    message: `'${path}' has ${size} bytes; files up to ${largest} are changed in place.`,
+    message: `'${path}' has ${size} bytes; files up to ${MAX_CHANGED_BYTES} are changed in place.`,
     hint: 'Read a part of it, and change the file with a program through {slot:unified_exec/run}.',
     retryable: false,
-    details: { size_bytes: size, limit_bytes: largest },
+    details: { size_bytes: size, limit_bytes: MAX_CHANGED_BYTES },
   })

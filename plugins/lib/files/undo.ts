@@ -3,12 +3,12 @@ import { plainly } from '../../../core/input/index.js'
 import type { OpenWorkspace, Operation, Version, Workspace } from '../../../core/workspace/index.js'
 import { contentHash } from '../base/index.js'
 import {
-  checkpointAt,
+  readCheckpoint,
   checkpoints,
-  checkpointsIn,
-  historyOf,
+  listSessionCheckpoints,
+  toHistoryFolder,
   type Checkpoint,
-  type Kept,
+  type KeptFile,
   type Step,
 } from './history.js'
 
@@ -19,19 +19,19 @@ export interface Undoable {
 }
 
 /** What can be undone, the latest first. */
-export async function undoable(workspace: Workspace): Promise<Undoable[]> {
+export async function listUndoable(workspace: Workspace): Promise<Undoable[]> {
   const found: Undoable[] = []
   for (const { path: folder } of (await checkpoints(workspace)).reverse()) {
-    const checkpoint = await checkpointAt(workspace, folder)
+    const checkpoint = await readCheckpoint(workspace, folder)
     if (checkpoint) found.push({ folder, checkpoint })
   }
   return found
 }
 
 /** The latest change of a session. */
-export async function latestOf(workspace: Workspace, session: string): Promise<Undoable | undefined> {
-  const { path: folder } = (await checkpointsIn(workspace, historyOf(session))).at(-1) ?? {}
-  const checkpoint = folder === undefined ? undefined : await checkpointAt(workspace, folder)
+export async function findLatestChange(workspace: Workspace, session: string): Promise<Undoable | undefined> {
+  const { path: folder } = (await listSessionCheckpoints(workspace, toHistoryFolder(session))).at(-1) ?? {}
+  const checkpoint = folder === undefined ? undefined : await readCheckpoint(workspace, folder)
   return checkpoint && { folder: folder!, checkpoint }
 }
 
@@ -64,8 +64,8 @@ async function putBack(workspace: Workspace, step: Step, kept: string): Promise<
       return putBackWritten(workspace, step, kept)
     case 'remove': {
       const { path, before } = step
-      const now = await versionAt(workspace, path)
-      return now?.sha256 === before.sha256 ? undefined : restored(workspace, path, kept, before)
+      const now = await readVersion(workspace, path)
+      return now?.sha256 === before.sha256 ? undefined : createRestore(workspace, path, kept, before)
     }
     case 'take':
       if (await workspace.stat(kept)) await workspace.rename(kept, step.path)
@@ -77,7 +77,7 @@ async function putBack(workspace: Workspace, step: Step, kept: string): Promise<
     case 'create': {
       if (!(await workspace.stat(step.path))) return undefined
       const { entries, bytes } = await workspace.measure(step.path)
-      if (entries !== step.entries || bytes !== step.bytes) throw changed(step.path)
+      if (entries !== step.entries || bytes !== step.bytes) throw createChangedError(step.path)
       await workspace.remove(step.path, { recursive: true })
       return undefined
     }
@@ -88,59 +88,59 @@ type PutBack = Promise<Operation | undefined>
 type StepOf<Op extends Step['op']> = Extract<Step, { op: Op }>
 
 async function putBackWritten(workspace: Workspace, { path, before, after }: StepOf<'write'>, kept: string): PutBack {
-  const now = await versionAt(workspace, path)
+  const now = await readVersion(workspace, path)
   // A change may be one of the mode alone.
   const hasMode = now === undefined || (now.stat.mode & 0o7777) === before?.mode
   if (now?.sha256 === before?.sha256 && hasMode) return undefined
-  if (now?.sha256 !== after) throw changed(path)
-  return before ? { ...(await restored(workspace, path, kept, before)), over: now } : { op: 'remove', path, over: now }
+  if (now?.sha256 !== after) throw createChangedError(path)
+  return before ? { ...(await createRestore(workspace, path, kept, before)), over: now } : { op: 'remove', path, over: now }
 }
 
 async function putBackRenamed(workspace: Workspace, { from, to, before }: StepOf<'rename'>, kept: string): PutBack {
   // After a move that was cut short the file has both names.
-  if (await sameEntry(workspace, from, to)) await workspace.remove(to)
+  if (await isSameEntry(workspace, from, to)) await workspace.remove(to)
   // Already back: the old name is taken, and the new one holds what it held, be it nothing.
   const back = (await workspace.stat(from)) !== undefined
-  const now = back ? await versionAt(workspace, to) : undefined
+  const now = back ? await readVersion(workspace, to) : undefined
   if (back && now?.sha256 === before?.sha256) return undefined
   if (!back || now) await workspace.rename(to, from)
-  return before && restored(workspace, to, kept, before)
+  return before && createRestore(workspace, to, kept, before)
 }
 
-async function sameEntry(workspace: Workspace, one: string, other: string): Promise<boolean> {
+async function isSameEntry(workspace: Workspace, one: string, other: string): Promise<boolean> {
   const [a, b] = [await workspace.stat(one), await workspace.stat(other)]
   return a !== undefined && a.ino === b?.ino && a.dev === b.dev
 }
 
 /** The write of what was kept of a file. */
-async function restored(workspace: Workspace, path: string, kept: string, { sha256: hash, mode }: Kept) {
+async function createRestore(workspace: Workspace, path: string, kept: string, { sha256: hash, mode }: KeptFile) {
   const bytes = await workspace.read(kept)
   if (contentHash(bytes) !== hash) throw problem('VT_FILE_IO', { path, reason: 'what was kept of it is damaged' })
   return { op: 'write' as const, path, bytes, over: 'nothing' as const, mode }
 }
 
 /** The version of a file that is there now, if anything is. Throws VT_FILE_STALE for what is no file. */
-export async function versionAt(workspace: Workspace, path: string): Promise<Version | undefined> {
+export async function readVersion(workspace: Workspace, path: string): Promise<Version | undefined> {
   const stat = await workspace.stat(path)
   if (!stat) return undefined
-  if (stat.kind !== 'file') throw changed(path)
+  if (stat.kind !== 'file') throw createChangedError(path)
   await using file = await workspace.openFile(path)
   const bytes = await file.read(0, file.stat.bytes)
   return { stat: file.stat, sha256: contentHash(bytes), bytes }
 }
 
-const changed = (path: string): VtError =>
+const createChangedError = (path: string): VtError =>
   problem('VT_FILE_STALE', { path }, { hint: 'It was changed since; undo that first, or restore the file by hand.' })
 
 /** A history may have come with a repository: what no tool may write is not restored from it. */
 export async function refuseForeign(workspace: Workspace, path: string): Promise<void> {
   const names = path.toLowerCase().split('/')
   const outside = names.includes('.git') || (names[0] === '.vtcode' && names[1] !== 'plans')
-  if (outside || (await resolvedParent(workspace, path))) throw problem('VT_PATH_OUTSIDE', { path })
+  if (outside || (await hasLinkedParent(workspace, path))) throw problem('VT_PATH_OUTSIDE', { path })
 }
 
 /** Whether a link leads to the folder of a path: no checkpoint of ours says so. */
-async function resolvedParent(workspace: Workspace, path: string): Promise<boolean> {
+async function hasLinkedParent(workspace: Workspace, path: string): Promise<boolean> {
   for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
     if ((await workspace.stat(path.slice(0, end)))?.kind === 'link') return true
   }
@@ -148,5 +148,5 @@ async function resolvedParent(workspace: Workspace, path: string): Promise<boole
 }
 
 /** An error in words for a person. */
-export const explained = (error: unknown): string =>
+export const explainError = (error: unknown): string =>
   error instanceof VtError ? `${error.message} ${plainly(error.problem.hint)}` : (error as Error).message

@@ -13,7 +13,7 @@ export interface TarEntry {
  * The entries of an uncompressed tar, in order. `take` sees each of them before its content is read and may throw to end it.
  * Throws where a header's checksum is wrong, where the archive ends too early, or where it is no tar.
  */
-export async function tarEntries(tar: Buffer, take: (entry: TarEntry) => void): Promise<void> {
+export async function readTarEntries(tar: Buffer, take: (entry: TarEntry) => void): Promise<void> {
   // node-tar would unpack it a second time, past the limits of whoever unpacked it once.
   if (tar.length >= 2 && tar.readUInt16BE(0) === 0x1f8b) throw new Error('it is compressed twice')
   const { Parser } = await import('tar')

@@ -1,4 +1,4 @@
-import { hardenedWith } from './hardened.js'
+import { hardenGitEnv } from './hardened.js'
 import { runGit } from './run.js'
 
 /** What git prints about a folder, hardened, with `set` of its settings; else its own words why not. The program is looked for outside of `workspace`. */
@@ -8,7 +8,7 @@ export async function askGit(
   workspace: string,
   set: Readonly<Record<string, string>> = {},
 ): Promise<{ output: string } | { refused: string }> {
-  const ended = await runGit(args, { folder, workspace, env: hardenedWith(set) }).catch(
+  const ended = await runGit(args, { folder, workspace, env: hardenGitEnv(set) }).catch(
     () => 'git cannot be started there',
   )
   if (typeof ended === 'string') return { refused: ended }

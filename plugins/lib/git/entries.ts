@@ -1,5 +1,5 @@
 import { lstatSync, readdirSync } from 'node:fs'
-import { tick_ns } from './file_state.js'
+import { TICK_NS } from './file_state.js'
 
 export interface FolderEntry {
   name: string
@@ -8,10 +8,10 @@ export interface FolderEntry {
 }
 
 const known = new Map<string, { changed: bigint; ino: bigint; entries: FolderEntry[] }>()
-const mostKnown = 5000
+const MAX_KNOWN = 5000
 
 /** What is in a folder, kept for as long as the folder was not changed; nothing where there is no folder. A link is none. */
-export function entriesOf(folder: string): readonly FolderEntry[] {
+export function listEntries(folder: string): readonly FolderEntry[] {
   try {
     const stat = lstatSync(folder, { bigint: true })
     if (!stat.isDirectory()) return []
@@ -22,8 +22,8 @@ export function entriesOf(folder: string): readonly FolderEntry[] {
       isFolder: entry.isDirectory(),
       isLink: entry.isSymbolicLink(),
     }))
-    if (known.size >= mostKnown) known.clear()
-    if (BigInt(Date.now()) * 1_000_000n - stat.ctimeNs > tick_ns)
+    if (known.size >= MAX_KNOWN) known.clear()
+    if (BigInt(Date.now()) * 1_000_000n - stat.ctimeNs > TICK_NS)
       known.set(folder, { changed: stat.ctimeNs, ino: stat.ino, entries })
     return entries
   } catch {

@@ -1,7 +1,7 @@
 import { statSync, type BigIntStats } from 'node:fs'
 
 /** Nanoseconds for which nothing is kept of what just changed: it may change once more within the same tick of its clock. */
-export const tick_ns = 100_000_000n
+export const TICK_NS = 100_000_000n
 
 export function bigStat(file: string): BigIntStats | undefined {
   try {

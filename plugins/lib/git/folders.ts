@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { realPathOf } from '../../../core/system/index.js'
-import { entriesOf } from './entries.js'
+import { listEntries } from './entries.js'
 import { bigStat } from './file_state.js'
 
 /** The places that steer one repository, or one worktree of it. */
@@ -19,58 +19,58 @@ export function isGitFolder(path: string, has: (path: string) => boolean = isThe
 }
 
 /** The git folder that `.git` in this folder is or names, whether anything is there or not. */
-export function gitFolderAt(folder: string): GitFolder | undefined {
+export function findGitFolder(folder: string): GitFolder | undefined {
   const path = join(folder, '.git')
   const stat = bigStat(path)
   if (!stat) return undefined
-  if (!stat.isFile()) return named(path)
-  const [, target] = /^gitdir: *([^\r\n\0]+)/.exec(smallText(path) ?? '') ?? []
-  return target === undefined ? undefined : named(resolve(folder, target))
+  if (!stat.isFile()) return resolveGitFolder(path)
+  const [, target] = /^gitdir: *([^\r\n\0]+)/.exec(readSmallFile(path) ?? '') ?? []
+  return target === undefined ? undefined : resolveGitFolder(resolve(folder, target))
 }
 
 /** A git folder with the one that it shares with others. */
-export function named(path: string): GitFolder {
+export function resolveGitFolder(path: string): GitFolder {
   const real = realPathOf(path)
-  const shared = (smallText(join(real, 'commondir')) ?? '').replace(/[\r\n]+$/, '')
+  const shared = (readSmallFile(join(real, 'commondir')) ?? '').replace(/[\r\n]+$/, '')
   return { path: real, common: shared === '' ? real : realPathOf(resolve(real, shared)) }
 }
 
 /** Git folders inside of one, at any depth: those of its worktrees and of its submodules, whose names may hold slashes. */
-export function foldersWithin(start: GitFolder): GitFolder[] {
+export function listInnerGitFolders(start: GitFolder): GitFolder[] {
   const found = new Map([[start.path, start]])
   for (const { path, common } of found.values()) {
     for (const folder of new Set([path, common])) {
       const inner = [
-        ...foldersIn(join(folder, 'worktrees')).map((name) => [join(folder, 'worktrees', name)]),
-        gitFoldersBelow(join(folder, 'modules'), 5),
+        ...listFolders(join(folder, 'worktrees')).map((name) => [join(folder, 'worktrees', name)]),
+        listGitFoldersBelow(join(folder, 'modules'), 5),
       ].flat()
-      for (const one of inner.filter((one) => isGitFolder(one)).map((one) => named(one)))
+      for (const one of inner.filter((one) => isGitFolder(one)).map((one) => resolveGitFolder(one)))
         if (!found.has(one.path)) found.set(one.path, one)
     }
   }
   return [...found.values()].slice(1)
 }
 
-const gitFoldersBelow = (folder: string, depth: number): string[] =>
+const listGitFoldersBelow = (folder: string, depth: number): string[] =>
   isGitFolder(folder)
     ? [folder]
     : depth === 0
       ? []
-      : foldersIn(folder).flatMap((name) => gitFoldersBelow(join(folder, name), depth - 1))
+      : listFolders(folder).flatMap((name) => listGitFoldersBelow(join(folder, name), depth - 1))
 
 /** The git folder that a place lies in: the nearest one upwards, down to `root`; none where a working tree comes first. `has` as for `isGitFolder`. */
-export function gitFolderAbove(path: string, root: string, has?: (path: string) => boolean): string | undefined {
+export function findGitFolderAbove(path: string, root: string, has?: (path: string) => boolean): string | undefined {
   for (let at = path; ; at = dirname(at)) {
     if (isGitFolder(at, has)) return at
     if (at.length <= root.length || (at !== path && isThere(join(at, '.git')))) return undefined
   }
 }
 
-const mostNames = 1000
-const foldersIn = (folder: string): string[] =>
-  entriesOf(folder)
+const MAX_NAMES = 1000
+const listFolders = (folder: string): string[] =>
+  listEntries(folder)
     .filter(({ isFolder }) => isFolder)
-    .slice(0, mostNames)
+    .slice(0, MAX_NAMES)
     .map(({ name }) => name)
 
 /** Whether a name is borne by anything, be it a link that leads nowhere. */
@@ -83,7 +83,7 @@ export function isThere(path: string): boolean {
 }
 
 /** All of a small regular file; `undefined` where there is none, or where it is something else or longer than `most` bytes. */
-export function smallText(path: string, most = 4096): string | undefined {
+export function readSmallFile(path: string, most = 4096): string | undefined {
   let fd: number | undefined
   try {
     fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)

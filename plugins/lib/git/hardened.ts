@@ -11,7 +11,7 @@ const settings = {
 }
 
 /** Settings as git takes them from its surroundings, by names that may hold anything. */
-const asVariables = (some: Readonly<Record<string, string>>): Record<string, string> => ({
+const toVariables = (some: Readonly<Record<string, string>>): Record<string, string> => ({
   GIT_CONFIG_COUNT: String(Object.keys(some).length),
   ...Object.fromEntries(
     Object.entries(some).flatMap(([key, value], index) => [
@@ -22,21 +22,21 @@ const asVariables = (some: Readonly<Record<string, string>>): Record<string, str
 })
 
 /** Git without what it starts by itself: no hooks, no watcher, no fetching of what a partial clone lacks, no repository that lies in a folder as plain files. */
-export const gitHardened: Readonly<Record<string, string>> = {
+export const hardenedGitEnv: Readonly<Record<string, string>> = {
   GIT_OPTIONAL_LOCKS: '0',
   GIT_NO_LAZY_FETCH: '1',
   GIT_TERMINAL_PROMPT: '0',
-  ...asVariables(settings),
+  ...toVariables(settings),
 }
 
 /** The same, with settings that have the last word. */
-export const hardenedWith = (further: Readonly<Record<string, string>>): Readonly<Record<string, string>> => ({
-  ...gitHardened,
-  ...asVariables({ ...settings, ...further }),
+export const hardenGitEnv = (further: Readonly<Record<string, string>>): Readonly<Record<string, string>> => ({
+  ...hardenedGitEnv,
+  ...toVariables({ ...settings, ...further }),
 })
 
 /** Settings by which the filters of a repository's own start nothing: each file is then taken as it lies there. */
-export function filtersOff(found: readonly { scope: string; key: string }[]): Record<string, string> {
+export function disableFilters(found: readonly { scope: string; key: string }[]): Record<string, string> {
   const own = found.filter(
     ({ scope, key }) =>
       ['local', 'worktree'].includes(scope) && /^filter\.[^]*\.(clean|smudge|process|required)$/.test(key),
@@ -48,8 +48,8 @@ export function filtersOff(found: readonly { scope: string; key: string }[]): Re
  * The same without the configuration of the user and the machine: an attribute that names a filter or a textconv finds none, unless the
  * repository's own configuration brings it.
  */
-export const gitAlone: Readonly<Record<string, string>> = {
-  ...gitHardened,
+export const isolatedGitEnv: Readonly<Record<string, string>> = {
+  ...hardenedGitEnv,
   GIT_CONFIG_NOSYSTEM: '1',
   GIT_CONFIG_GLOBAL: devNull,
 }

@@ -1,20 +1,20 @@
 export { askGit } from './ask.js'
-export { leadsOut, linksIn, misplaced } from './contents.js'
-export { entriesOf, type FolderEntry } from './entries.js'
-export { bigStat, tick_ns } from './file_state.js'
+export { findOutsideReference, listLinks, findMisplacement } from './contents.js'
+export { listEntries, type FolderEntry } from './entries.js'
+export { bigStat, TICK_NS } from './file_state.js'
 export {
-  foldersWithin,
-  gitFolderAbove,
-  gitFolderAt,
+  listInnerGitFolders,
+  findGitFolderAbove,
+  findGitFolder,
   isGitFolder,
   isThere,
-  named,
-  smallText,
+  resolveGitFolder,
+  readSmallFile,
   type GitFolder,
 } from './folders.js'
-export { filtersOff, gitAlone } from './hardened.js'
-export { indexFacts } from './index_entries.js'
-export { innerRepositories } from './inner.js'
-export { startsNothing } from './quiet_settings.js'
+export { disableFilters, isolatedGitEnv } from './hardened.js'
+export { readIndexFacts } from './index_entries.js'
+export { readInnerRepositories } from './inner.js'
+export { isHarmlessSetting } from './quiet_settings.js'
 export { runGit, type GitRun } from './run.js'
-export { repositoryAt, settingsAt, settingsInFile, type GitSetting, type Repository } from './repository.js'
+export { findRepository, readSettings, readSettingsFile, type GitSetting, type Repository } from './repository.js'

@@ -1,7 +1,7 @@
 import { closeSync, constants, openSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { askGit } from './ask.js'
-import { entriesOf } from './entries.js'
+import { listEntries } from './entries.js'
 import { fileState } from './file_state.js'
 import type { Repository } from './repository.js'
 
@@ -14,10 +14,10 @@ export interface IndexFacts {
 }
 
 const known = new Map<string, { facts: IndexFacts; state: string }>()
-const mostKnown = 500
+const MAX_KNOWN = 500
 
 /** The index as git lists it, kept for as long as its file stays the same. */
-export async function indexFacts(
+export async function readIndexFacts(
   { path, top }: Pick<Repository, 'path' | 'top'>,
   workspace: string,
 ): Promise<IndexFacts> {
@@ -25,20 +25,20 @@ export async function indexFacts(
   const state = fileState(file)
   if (state === '-') return { submodules: [] }
   // A split index takes its entries from a further file, and a later format is one that was not tried.
-  if (entriesOf(path).some(({ name }) => name.startsWith('sharedindex.')))
+  if (listEntries(path).some(({ name }) => name.startsWith('sharedindex.')))
     return { submodules: [], odd: 'the index of the repository is in several files' }
   const before = known.get(file)
   if (before?.state === state) return before.facts
   const facts =
-    formatOf(file) > 3
+    readIndexFormat(file) > 3
       ? { submodules: [], odd: 'the index of the repository has a format of its own' }
-      : await listed(top, workspace)
-  if (known.size >= mostKnown) known.clear()
+      : await listIndex(top, workspace)
+  if (known.size >= MAX_KNOWN) known.clear()
   if (fileState(file) === state) known.set(file, { facts, state })
   return facts
 }
 
-async function listed(top: string, workspace: string): Promise<IndexFacts> {
+async function listIndex(top: string, workspace: string): Promise<IndexFacts> {
   const submodules: string[] = []
   const answer = await askGit(['ls-files', '--stage', '--sparse', '-z'], top, workspace)
   if ('refused' in answer) return { submodules, odd: `git cannot read the index of the repository (${answer.refused})` }
@@ -57,7 +57,7 @@ const leavesTree = (name: string): boolean =>
   name.startsWith('/') || (name.includes('..') && name.split('/').includes('..'))
 
 /** What is no plain file has the format of none. */
-function formatOf(file: string): number {
+function readIndexFormat(file: string): number {
   if (!statSync(file).isFile()) return Infinity
   const bytes = Buffer.alloc(8)
   const fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)

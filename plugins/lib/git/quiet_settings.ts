@@ -1,9 +1,9 @@
-const oneOf = (words: string): RegExp => new RegExp(`^(${words.split(/\s+/).join('|')})$`)
+const toAlternatives = (words: string): RegExp => new RegExp(`^(${words.split(/\s+/).join('|')})$`)
 
 // What a repository may say without anything of it being started. All else (fsmonitor, hooksPath, textconv, filters, aliases,
 // included files, whatever git learns next) may be a program. Where the working tree lies is judged by itself.
-const quiet: Record<string, RegExp> = {
-  core: oneOf(`repositoryformatversion filemode bare worktree logallrefupdates ignorecase precomposeunicode symlinks autocrlf eol safecrlf quotepath abbrev
+const HARMLESS_SETTINGS: Record<string, RegExp> = {
+  core: toAlternatives(`repositoryformatversion filemode bare worktree logallrefupdates ignorecase precomposeunicode symlinks autocrlf eol safecrlf quotepath abbrev
     compression whitespace sharedrepository untrackedcache preloadindex longpaths protectntfs protecthfs`),
   remote: /^(url|pushurl|fetch|prune|tagopt|promisor|partialclonefilter|gh-resolved)$/,
   branch: /^(remote|merge|rebase|description|pushremote|vscode-merge-base|github-pr-owner-number|gk-[a-z-]+)$/,
@@ -25,11 +25,11 @@ const quiet: Record<string, RegExp> = {
 }
 
 /** Whether a setting is known to start nothing. */
-export function startsNothing(key: string, value: string): boolean {
+export function isHarmlessSetting(key: string, value: string): boolean {
   const [section, name] = [
     key.slice(0, key.indexOf('.')).toLowerCase(),
     key.slice(key.lastIndexOf('.') + 1).toLowerCase(),
   ]
   // `ext::` and its kin start programs, and so does an address that looks like a flag.
-  return Object.hasOwn(quiet, section) && quiet[section]!.test(name) && !/^(\w+::|-)/.test(value)
+  return Object.hasOwn(HARMLESS_SETTINGS, section) && HARMLESS_SETTINGS[section]!.test(name) && !/^(\w+::|-)/.test(value)
 }

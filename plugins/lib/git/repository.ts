@@ -2,8 +2,8 @@ import { homedir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
 import { realPathOf } from '../../../core/system/index.js'
 import { askGit } from './ask.js'
-import { bigStat, fileState, tick_ns } from './file_state.js'
-import { gitFolderAt, isGitFolder, isThere, named, type GitFolder } from './folders.js'
+import { bigStat, fileState, TICK_NS } from './file_state.js'
+import { findGitFolder, isGitFolder, isThere, resolveGitFolder, type GitFolder } from './folders.js'
 
 /** One line of a configuration, as git reads it. */
 export interface GitSetting {
@@ -26,31 +26,31 @@ export interface Repository extends GitFolder {
 export type FoundRepository = { repository: Repository } | { refused: string } | undefined
 
 /** An answer of git, kept as long as no file that it depends on changes. */
-interface Kept<T> {
+interface CachedAnswer<T> {
   value: T
   files: string[]
   state: string
 }
-const known = new Map<string, Kept<FoundRepository>>()
-const knownSettings = new Map<string, Kept<readonly GitSetting[]>>()
-const mostKnown = 500
-const listing = ['--list', '-z', '--show-scope', '--show-origin']
+const known = new Map<string, CachedAnswer<FoundRepository>>()
+const knownSettings = new Map<string, CachedAnswer<readonly GitSetting[]>>()
+const MAX_KNOWN = 500
+const LIST_ARGS = ['--list', '-z', '--show-scope', '--show-origin']
 
 /**
  * The repository that git finds from a folder, in git's own words; `undefined` where there is none. It is kept for as long as no file that
  * git named, and none by which git would find another repository, was touched.
  */
-export async function repositoryAt(folder: string, workspace: string): Promise<FoundRepository> {
-  const before = keptIn(known, folder)
+export async function findRepository(folder: string, workspace: string): Promise<FoundRepository> {
+  const before = findCached(known, folder)
   if (before) return before.value
-  const nearest = nearestTo(folder)
+  const nearest = findNearestFolder(folder)
   if (nearest === undefined) return undefined
-  const special = specialFile(nearest)
+  const special = findSpecialFile(nearest)
   if (special !== undefined) return { refused: `'${special}' is no plain file` }
   const began = BigInt(Date.now()) * 1_000_000n
   const [places, settings] = await Promise.all([
     askGit(['rev-parse', '--absolute-git-dir', '--git-common-dir', '--show-toplevel'], folder, workspace),
-    askGit(['config', ...listing], folder, workspace),
+    askGit(['config', ...LIST_ARGS], folder, workspace),
   ])
   if ('refused' in places) return places
   if ('refused' in settings) return settings
@@ -61,42 +61,42 @@ export async function repositoryAt(folder: string, workspace: string): Promise<F
     path,
     common: realPathOf(resolve(folder, common)),
     top,
-    settings: settingsIn(settings.output, top),
+    settings: parseSettings(settings.output, top),
   }
   const found = { repository }
-  keep(known, folder, found, filesOf(folder, repository), began)
+  cacheAnswer(known, folder, found, listDependencies(folder, repository), began)
   return found
 }
 
 /** Everything that is set for commands in a folder, be it in a repository or not. Kept like a repository. */
-export async function settingsAt(folder: string, workspace: string): Promise<readonly GitSetting[]> {
-  const found = await repositoryAt(folder, workspace)
+export async function readSettings(folder: string, workspace: string): Promise<readonly GitSetting[]> {
+  const found = await findRepository(folder, workspace)
   if (found) return 'refused' in found ? [] : found.repository.settings
   const key = `${folder}\0${homedir()}`
-  const before = keptIn(knownSettings, key)
+  const before = findCached(knownSettings, key)
   if (before) return before.value
   const began = BigInt(Date.now()) * 1_000_000n
-  const answer = await askGit(['config', ...listing], folder, workspace)
+  const answer = await askGit(['config', ...LIST_ARGS], folder, workspace)
   if ('refused' in answer) return []
-  const settings = settingsIn(answer.output, folder)
-  keep(knownSettings, key, settings, settingFiles(settings), began)
+  const settings = parseSettings(answer.output, folder)
+  cacheAnswer(knownSettings, key, settings, listSettingFiles(settings), began)
   return settings
 }
 
 /** What one configuration file says, as if it were a repository's own; `undefined` when git cannot read it. */
-export async function settingsInFile(file: string, workspace: string): Promise<readonly GitSetting[] | undefined> {
+export async function readSettingsFile(file: string, workspace: string): Promise<readonly GitSetting[] | undefined> {
   if (fileState(file) === '-') return []
-  const answer = await askGit(['config', '--file', file, ...listing], dirname(file), workspace)
+  const answer = await askGit(['config', '--file', file, ...LIST_ARGS], dirname(file), workspace)
   return 'refused' in answer
     ? undefined
-    : settingsIn(answer.output, dirname(file)).map((setting) => ({ ...setting, scope: 'local' }))
+    : parseSettings(answer.output, dirname(file)).map((setting) => ({ ...setting, scope: 'local' }))
 }
 
 const knownFiles = new Map<string, { settings: GitSetting[]; state: string }>()
-const mostKnownFiles = 5000
+const MAX_KNOWN_FILES = 5000
 
 /** The same of many files, which one git reads at once; each is kept for as long as it stays the same. What one includes stands there as that. */
-export async function keptSettings(
+export async function readSettingsBatch(
   files: readonly string[],
   workspace: string,
 ): Promise<Map<string, readonly GitSetting[]> | { refused: string }> {
@@ -106,33 +106,33 @@ export async function keptSettings(
   const read = new Map<string, GitSetting[]>(fresh.map((file) => [file, []]))
   if (fresh.length > 0) {
     const answer = await askGit(
-      [...fresh.flatMap((file) => ['-c', `include.path=${file}`]), 'config', ...listing],
+      [...fresh.flatMap((file) => ['-c', `include.path=${file}`]), 'config', ...LIST_ARGS],
       workspace,
       workspace,
     )
     if ('refused' in answer) return answer
-    for (const setting of settingsIn(answer.output, workspace))
+    for (const setting of parseSettings(answer.output, workspace))
       if (setting.scope === 'command' && setting.file !== undefined)
         read.get(setting.file)?.push({ ...setting, scope: 'local' })
   }
-  if (knownFiles.size + fresh.length > mostKnownFiles) knownFiles.clear()
+  if (knownFiles.size + fresh.length > MAX_KNOWN_FILES) knownFiles.clear()
   for (const [file, settings] of read) {
     const stat = bigStat(file)
-    if (stat && began - stat.ctimeNs > tick_ns && fileState(file) === states.get(file))
+    if (stat && began - stat.ctimeNs > TICK_NS && fileState(file) === states.get(file))
       knownFiles.set(file, { settings, state: states.get(file)! })
   }
   return new Map(files.map((file) => [file, read.get(file) ?? knownFiles.get(file)?.settings ?? []]))
 }
 
 /** The first folder, from here upwards, in which git may find anything. */
-function nearestTo(folder: string): string | undefined {
+function findNearestFolder(folder: string): string | undefined {
   if (isThere(join(folder, '.git')) || isGitFolder(folder)) return folder
-  return dirname(folder) === folder ? undefined : nearestTo(dirname(folder))
+  return dirname(folder) === folder ? undefined : findNearestFolder(dirname(folder))
 }
 
 /** What git would wait at when it opens it: a pipe or a device among the files that it reads first, by its name. */
-export function specialFile(folder: string): string | undefined {
-  const { path, common } = isGitFolder(folder) ? named(folder) : (gitFolderAt(folder) ?? named(join(folder, '.git')))
+export function findSpecialFile(folder: string): string | undefined {
+  const { path, common } = isGitFolder(folder) ? resolveGitFolder(folder) : (findGitFolder(folder) ?? resolveGitFolder(join(folder, '.git')))
   const files = [
     join(folder, '.git'),
     ...new Set(
@@ -149,7 +149,7 @@ const isSpecial = (stat: ReturnType<typeof bigStat>): boolean =>
   stat !== undefined && !stat.isFile() && !stat.isDirectory()
 
 /** Of each: scope, origin, and name with value. A name of a file stands on the working tree. */
-function settingsIn(output: string, top: string): GitSetting[] {
+function parseSettings(output: string, top: string): GitSetting[] {
   const parts = output.split('\0')
   const settings: GitSetting[] = []
   for (let at = 0; at + 2 < parts.length; at += 3) {
@@ -167,21 +167,21 @@ function settingsIn(output: string, top: string): GitSetting[] {
 }
 
 /** All that the answer hangs on: what git read, what it would read, and the way by which it found the repository. */
-function filesOf(folder: string, { path, common, top, settings }: Repository): string[] {
-  const way: string[] = []
+function listDependencies(folder: string, { path, common, top, settings }: Repository): string[] {
+  const dotGits: string[] = []
   for (let at = folder; ; at = dirname(at)) {
-    way.push(join(at, '.git'))
+    dotGits.push(join(at, '.git'))
     if (at === top || dirname(at) === at) break
   }
   const own = ['HEAD', 'commondir', 'config', 'config.worktree', 'gitdir'].flatMap((name) => [
     join(path, name),
     join(common, name),
   ])
-  return [...new Set([...way, ...own, ...settingFiles(settings)])]
+  return [...new Set([...dotGits, ...own, ...listSettingFiles(settings)])]
 }
 
 /** The files of settings outside of the repository, and those that git names. */
-function settingFiles(settings: readonly GitSetting[]): string[] {
+function listSettingFiles(settings: readonly GitSetting[]): string[] {
   const users = [
     join(homedir(), '.gitconfig'),
     join(process.env['XDG_CONFIG_HOME'] || join(homedir(), '.config'), 'git/config'),
@@ -191,30 +191,30 @@ function settingFiles(settings: readonly GitSetting[]): string[] {
       ...users,
       '/etc/gitconfig',
       ...settings.flatMap(({ file }) => file ?? []),
-      ...settings.flatMap(includedFile),
+      ...settings.flatMap(resolveInclude),
     ]),
   ]
 }
 
 /** The file that a setting includes; git names one without settings nowhere else. */
-function includedFile({ file, key, value }: GitSetting): string[] {
+function resolveInclude({ file, key, value }: GitSetting): string[] {
   if (key !== 'include.path' && !/^includeif\..*\.path$/s.test(key)) return []
   if (value.startsWith('~/')) return [join(homedir(), value.slice(2))]
   return [file === undefined ? value : resolve(dirname(file), value)]
 }
 
-function keptIn<T>(answers: Map<string, Kept<T>>, key: string): Kept<T> | undefined {
+function findCached<T>(answers: Map<string, CachedAnswer<T>>, key: string): CachedAnswer<T> | undefined {
   const before = answers.get(key)
-  return before && stateOf(before.files) === before.state ? before : undefined
+  return before && readStates(before.files) === before.state ? before : undefined
 }
 
-function keep<T>(answers: Map<string, Kept<T>>, key: string, value: T, files: string[], began: bigint): void {
+function cacheAnswer<T>(answers: Map<string, CachedAnswer<T>>, key: string, value: T, files: string[], began: bigint): void {
   const newest = files
     .map((file) => bigStat(file))
     .reduce((latest, stat) => (stat && !stat.isDirectory() && stat.ctimeNs > latest ? stat.ctimeNs : latest), 0n)
   answers.delete(key)
-  if (answers.size >= mostKnown) answers.clear()
-  if (began - newest > tick_ns) answers.set(key, { value, files, state: stateOf(files) })
+  if (answers.size >= MAX_KNOWN) answers.clear()
+  if (began - newest > TICK_NS) answers.set(key, { value, files, state: readStates(files) })
 }
 
-const stateOf = (files: string[]): string => files.map((file) => fileState(file)).join()
+const readStates = (files: string[]): string => files.map((file) => fileState(file)).join()

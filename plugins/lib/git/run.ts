@@ -1,6 +1,6 @@
 import { findProgram, searchPath } from '../../../core/system/index.js'
 import { runProgram } from '../process/index.js'
-import { gitHardened } from './hardened.js'
+import { hardenedGitEnv } from './hardened.js'
 
 /** How git is run. */
 export interface GitRun {
@@ -38,17 +38,17 @@ export async function runGit(
     chunks.push(chunk)
     return (bytes += chunk.length) > most ? false : undefined
   }
-  const hear = (chunk: Buffer): void => {
+  const addMessage = (chunk: Buffer): void => {
     if (message.length < 1000) message += chunk.toString()
   }
   const launch = {
     file,
     args: ['--no-pager', ...args],
     cwd: folder,
-    env: { ...gitHardened, ...env, LC_ALL: 'C' },
+    env: { ...hardenedGitEnv, ...env, LC_ALL: 'C' },
     ...(input && { input }),
   }
-  const ended = await runProgram(launch, { signal: signal ?? new AbortController().signal, seconds }, take, hear)
+  const ended = await runProgram(launch, { signal: signal ?? new AbortController().signal, seconds }, take, addMessage)
   if (!ended) return 'git cannot be started there'
   const { exit_code, stopped, timed_out } = ended
   const whole = !stopped && !timed_out && exit_code !== undefined

@@ -1,7 +1,7 @@
-import { glob } from './glob.js'
+import { compileGlob } from './glob.js'
 
 /** What is chosen of a tree. */
-export interface Chosen {
+export interface FileSelection {
   /** ripgrep's `-g`, relative to the walked directory. */
   globs?: string[]
   /** With or without the dot. */
@@ -9,21 +9,21 @@ export interface Chosen {
 }
 
 /** Whether globs choose files: then ripgrep lets them override ignore rules, and its answer has to be narrowed again. */
-export const choose = (globs: string[] = []): boolean => globs.some((glob) => !glob.startsWith('!'))
+export const hasPositiveGlob = (globs: string[] = []): boolean => globs.some((glob) => !glob.startsWith('!'))
 
 /** What globs and extensions leave: the last glob that matches decides. */
-export function globFilter(
+export function createGlobFilter(
   base: string,
-  { globs = [], file_extensions = [] }: Chosen,
+  { globs = [], file_extensions = [] }: FileSelection,
 ): (path: string, directory: boolean) => boolean {
   if (globs.length === 0 && file_extensions.length === 0) return () => true
   const tests = globs.map((text) => ({
     not: text.startsWith('!'),
     folders: text.endsWith('/'),
-    matches: glob(text.replace(/^!/, '').replace(/\/$/, ''), true),
+    matches: compileGlob(text.replace(/^!/, '').replace(/\/$/, ''), true),
   }))
   const endings = file_extensions.map((extension) => `.${extension.replace(/^\./, '')}`)
-  const chosen = choose(globs)
+  const chosen = hasPositiveGlob(globs)
   return (path, directory) => {
     const relative = base === '.' ? path : path.slice(base.length + 1)
     const last = tests.findLast(({ folders, matches }) => (directory || !folders) && matches(relative))

@@ -9,13 +9,13 @@ type Token =
   | { kind: 'class'; not: boolean; ranges: [string, string][] }
 type Segment = ((name: string) => boolean) | '**'
 
-const mostAlternatives = 1000
+const MAX_ALTERNATIVES = 1000
 
 /** Whether text means a pattern rather than itself. */
 export const isGlob = (text: string): boolean => /[*?[{]/.test(text)
 
 /** A test of `/`-separated relative paths. A glob without `/` is tested against the last name. Throws RangeError for one that expands too far. */
-export function glob(pattern: string, case_sensitive: boolean): (path: string) => boolean {
+export function compileGlob(pattern: string, case_sensitive: boolean): (path: string) => boolean {
   const fold = (text: string) => (case_sensitive ? text : text.toLowerCase())
   const bare = pattern.replace(/^\//, '')
   const byName = !pattern.includes('/')
@@ -25,7 +25,7 @@ export function glob(pattern: string, case_sensitive: boolean): (path: string) =
     const ends = star ? (name: string) => name.endsWith(plain) : (name: string) => name === plain
     return (path) => ends(fold(path.slice(path.lastIndexOf('/') + 1)))
   }
-  const alternatives = expand(fold(bare)).map(parse)
+  const alternatives = expandBraces(fold(bare)).map(parseSegments)
   // The last name alone decides where any folders may stand before it.
   const lasts = alternatives.map((segments) =>
     byName && segments.length === 1
@@ -49,7 +49,7 @@ export function glob(pattern: string, case_sensitive: boolean): (path: string) =
 }
 
 /** Returns what keeps a text from being a glob, in ripgrep's words; `undefined` for a glob. */
-export function globFault(pattern: string): string | undefined {
+export function findGlobFault(pattern: string): string | undefined {
   let open = 0
   for (let at = 0; at < pattern.length; at++) {
     const char = pattern[at]
@@ -59,7 +59,7 @@ export function globFault(pattern: string): string | undefined {
     else if (char === '[') {
       const close = pattern.indexOf(']', at + (/[!^]/.test(pattern[at + 1] ?? '') ? 3 : 2))
       if (close < 0) return "unclosed character class; missing ']'"
-      const read = classOf(Array.from(pattern.slice(at + 1, close)))
+      const read = parseClass(Array.from(pattern.slice(at + 1, close)))
       const wrong = read.kind === 'class' && read.ranges.find(([from, to]) => from > to)
       if (wrong) return `invalid range; '${wrong[0]}' > '${wrong[1]}'`
       at = close
@@ -69,17 +69,17 @@ export function globFault(pattern: string): string | undefined {
 }
 
 /** `{a,b}` as separate patterns. */
-function expand(pattern: string): string[] {
-  const group = outerGroup(pattern)
+function expandBraces(pattern: string): string[] {
+  const group = findOuterGroup(pattern)
   if (!group) return [pattern]
   const { start, end, options } = group
-  const all = options.flatMap((option) => expand(pattern.slice(0, start) + option + pattern.slice(end + 1)))
-  if (all.length > mostAlternatives) throw new RangeError(`expands to more than ${mostAlternatives} alternatives`)
+  const all = options.flatMap((option) => expandBraces(pattern.slice(0, start) + option + pattern.slice(end + 1)))
+  if (all.length > MAX_ALTERNATIVES) throw new RangeError(`expands to more than ${MAX_ALTERNATIVES} alternatives`)
   return all
 }
 
-function outerGroup(pattern: string): { start: number; end: number; options: string[] } | undefined {
-  const start = unescaped(pattern, '{', 0)
+function findOuterGroup(pattern: string): { start: number; end: number; options: string[] } | undefined {
+  const start = findUnescaped(pattern, '{', 0)
   if (start < 0) return undefined
   const options: string[] = []
   let depth = 0
@@ -96,7 +96,7 @@ function outerGroup(pattern: string): { start: number; end: number; options: str
   return undefined
 }
 
-function unescaped(text: string, wanted: string, from: number): number {
+function findUnescaped(text: string, wanted: string, from: number): number {
   for (let at = from; at < text.length; at++) {
     if (text[at] === '\\') at++
     else if (text[at] === wanted) return at
@@ -105,14 +105,14 @@ function unescaped(text: string, wanted: string, from: number): number {
 }
 
 /** `**` at the end means what is inside, not the folder itself. */
-const parse = (pattern: string): Segment[] =>
+const parseSegments = (pattern: string): Segment[] =>
   pattern
     .replace(/\/\*\*$/, '/**/*')
     .split('/')
-    .map((part) => (part === '**' ? part : testOf(tokens(part))))
+    .map((part) => (part === '**' ? part : compileName(tokenize(part))))
 
 /** A test of one name. Of most there is one star at most, with text around it. */
-function testOf(part: Token[]): (name: string) => boolean {
+function compileName(part: Token[]): (name: string) => boolean {
   const star = part.findIndex(({ kind }) => kind === 'star')
   const text = (some: Token[]) => some.map((token) => (token.kind === 'char' ? token.char : '')).join('')
   if (!part.every(({ kind }, at) => kind === 'char' || at === star)) return (name) => matchName(part, name)
@@ -121,7 +121,7 @@ function testOf(part: Token[]): (name: string) => boolean {
   return (name) => name.length >= begin.length + end.length && name.startsWith(begin) && name.endsWith(end)
 }
 
-function tokens(part: string): Token[] {
+function tokenize(part: string): Token[] {
   const found: Token[] = []
   const chars = Array.from(part)
   for (let at = 0; at < chars.length; at++) {
@@ -132,14 +132,14 @@ function tokens(part: string): Token[] {
     else if (char === '*') {
       if (found.at(-1)?.kind !== 'star') found.push({ kind: 'star' })
     } else if (close > 0) {
-      found.push(classOf(chars.slice(at + 1, close)))
+      found.push(parseClass(chars.slice(at + 1, close)))
       at = close
     } else found.push({ kind: 'char', char })
   }
   return found
 }
 
-function classOf(chars: string[]): Token {
+function parseClass(chars: string[]): Token {
   const not = chars[0] === '!' || chars[0] === '^'
   const body = not ? chars.slice(1) : chars
   const ranges: [string, string][] = []

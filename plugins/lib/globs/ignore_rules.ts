@@ -1,7 +1,7 @@
 import { basename, dirname, join } from 'node:path'
 import { readBytes } from '../../../core/documents/index.js'
-import { withoutEnd } from '../base/index.js'
-import { glob } from './glob.js'
+import { trimEndChars } from '../base/index.js'
+import { compileGlob } from './glob.js'
 
 /** What one file of rules says about a path relative to its folder and its last name: left out, kept against an earlier rule, or nothing. */
 export type Rules = (path: string, name: string, directory: boolean) => 'ignore' | 'keep' | undefined
@@ -10,7 +10,7 @@ export type Rules = (path: string, name: string, directory: boolean) => 'ignore'
 export const ruleFiles = ['.rgignore', '.ignore', '.gitignore', '.git/info/exclude', '.vtcodegitignore'] as const
 
 /** Bytes of a file of rules. */
-export const maxRules = 2_097_152
+export const MAX_RULE_BYTES = 2_097_152
 
 /** A file of rules and the folder that it speaks of, as the start of the paths in it: empty or with a final `/`. */
 interface Layer {
@@ -21,21 +21,21 @@ interface Layer {
 }
 
 /** All rules that count in one folder. */
-export class Ignoring {
+export class IgnoreRules {
   private constructor(private readonly layers: readonly Layer[]) {}
 
   /** What the folders above the workspace say: it may be part of a repository. */
-  static above(root: string): Ignoring {
+  static readAbove(root: string): IgnoreRules {
     const layers: Layer[] = []
     let below = ''
     for (let folder = root; dirname(folder) !== folder; folder = dirname(folder)) {
       below = `${basename(folder)}/${below}`
       for (const kind of ruleFiles.slice(0, -1)) {
-        const text = textOf(join(dirname(folder), kind))
-        if (text !== undefined) layers.push({ kind, below, rules: ignoreRules(text) })
+        const text = readRuleFile(join(dirname(folder), kind))
+        if (text !== undefined) layers.push({ kind, below, rules: parseIgnoreRules(text) })
       }
     }
-    return new Ignoring(layers.sort(byKind))
+    return new IgnoreRules(layers.sort(byKind))
   }
 
   /** With what the files of rules in `folder` say, `read` by their kinds. */
@@ -43,14 +43,14 @@ export class Ignoring {
     folder: string,
     kinds: readonly Layer['kind'][],
     read: (kind: string) => Promise<string | undefined>,
-  ): Promise<Ignoring> {
+  ): Promise<IgnoreRules> {
     const own: Layer[] = []
     for (const kind of kinds) {
       const text = await read(kind)
       if (text !== undefined)
-        own.push({ kind, below: folder === '.' ? 0 : folder.length + 1, rules: ignoreRules(text) })
+        own.push({ kind, below: folder === '.' ? 0 : folder.length + 1, rules: parseIgnoreRules(text) })
     }
-    return own.length === 0 ? this : new Ignoring([...own, ...this.layers].sort(byKind))
+    return own.length === 0 ? this : new IgnoreRules([...own, ...this.layers].sort(byKind))
   }
 
   verdict(path: string, name: string, directory: boolean): ReturnType<Rules> {
@@ -66,25 +66,25 @@ export class Ignoring {
 const byKind = (a: Layer, b: Layer): number => ruleFiles.indexOf(a.kind) - ruleFiles.indexOf(b.kind)
 
 /** A file outside the workspace may be anybody's: a pipe would hold us for ever, a device never end. */
-function textOf(path: string): string | undefined {
+function readRuleFile(path: string): string | undefined {
   try {
-    return readBytes(path, { limit: maxRules }).toString()
+    return readBytes(path, { limit: MAX_RULE_BYTES }).toString()
   } catch {
     return undefined
   }
 }
 
-export function ignoreRules(text: string): Rules {
+export function parseIgnoreRules(text: string): Rules {
   const rules = text
     .replace(/^\uFEFF/, '')
     .split(/\r?\n/)
-    .flatMap((line) => ruleOf(line) ?? [])
+    .flatMap((line) => parseRule(line) ?? [])
   return (path, name, directory) => {
     // One after the other, as there may be a hundred thousand.
     for (let at = rules.length - 1; at >= 0; at--) {
       const { by_name, begin, ending, only_directories, matches, verdict } = rules[at]!
-      const told = by_name ? name : path
-      if (told.startsWith(begin) && told.endsWith(ending) && (directory || !only_directories) && matches(told))
+      const subject = by_name ? name : path
+      if (subject.startsWith(begin) && subject.endsWith(ending) && (directory || !only_directories) && matches(subject))
         return verdict
     }
     return undefined
@@ -102,9 +102,9 @@ interface Rule {
   matches: (told: string) => boolean
 }
 
-function ruleOf(line: string): Rule | undefined {
+function parseRule(line: string): Rule | undefined {
   // A trailing space counts only when it is escaped.
-  const trimmed = withoutEnd(line, ' ')
+  const trimmed = trimEndChars(line, ' ')
   const text = trimmed.endsWith('\\') && trimmed.length < line.length ? `${trimmed} ` : trimmed
   if (text === '' || text.startsWith('#')) return undefined
   const verdict = text.startsWith('!') ? 'keep' : 'ignore'
@@ -117,22 +117,22 @@ function ruleOf(line: string): Rule | undefined {
     verdict,
     only_directories,
     by_name: !body.includes('/'),
-    ...plainEnds(body.replace(/^\//, '')),
-    matches: (told) => (known ??= globOrNone(body))(told),
+    ...findPlainEnds(body.replace(/^\//, '')),
+    matches: (told) => (known ??= compileGlobOrNone(body))(told),
   }
 }
 
 /** The text before the first special character of a glob, and of its last name that behind the last one. */
-function plainEnds(body: string): { begin: string; ending: string } {
+function findPlainEnds(body: string): { begin: string; ending: string } {
   const begin = body.slice(0, body.search(/[\\*?[\]{}]|$/))
   let end = body.length
   while (end > 0 && !'\\*?[]{}/'.includes(body[end - 1]!)) end--
   return { begin, ending: body.slice(end) }
 }
 
-function globOrNone(body: string): (path: string) => boolean {
+function compileGlobOrNone(body: string): (path: string) => boolean {
   try {
-    return glob(body, true)
+    return compileGlob(body, true)
   } catch {
     return () => false
   }

@@ -1,3 +1,3 @@
-export { choose, globFilter, type Chosen } from './filter.js'
-export { glob, globFault, isGlob } from './glob.js'
-export { Ignoring, ignoreRules, maxRules, ruleFiles } from './ignore_rules.js'
+export { hasPositiveGlob, createGlobFilter, type FileSelection } from './filter.js'
+export { compileGlob, findGlobFault, isGlob } from './glob.js'
+export { IgnoreRules, parseIgnoreRules, MAX_RULE_BYTES, ruleFiles } from './ignore_rules.js'

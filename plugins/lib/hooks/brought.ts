@@ -3,7 +3,7 @@ import { expandVariables, resolveValue, resolveValues, resolveWords, type ValueS
 import type { HookEnvironment, HookEntry, HookGroup, HookSettings } from './entries.js'
 
 /** A hook that can be run: every place for a value is filled. */
-export interface Ready {
+export interface ResolvedHook {
   command: string
   args?: string[]
   url: string
@@ -15,40 +15,40 @@ export interface Ready {
 }
 
 /** Looks up what a hook waits for, now that it is used. Throws VT_SECRET_MISSING, VT_SECRET_REFUSED, VT_CONFIG_ENV. */
-export async function ready(
+export async function resolveHook(
   { command = '', args, url = '', headers = {} }: HookEntry,
   { by, env, cwd, layer = 'user' }: HookGroup,
   { root, env: known, settings, signal }: HookEnvironment,
-): Promise<Ready> {
+): Promise<ResolvedHook> {
   const adapterContext: ValueScope['adapterContext'] = {
     settings,
     env: known,
     workspace: root,
     optionsOf: (one) => optionsOf(settings, one),
   }
-  const asking = (field: string): ValueScope => ({
+  const createScope = (field: string): ValueScope => ({
     contribution: by ?? { id: 'hooks', plugin: layer, layer, file: root, manifest: {} },
     adapterContext,
     field: `hooks.${field}`,
     signal,
   })
-  const words = await resolveWords(args ?? [], asking('args'))
+  const words = await resolveWords(args ?? [], createScope('args'))
   // In the settings `${NAME}` is a variable; a package has said what its texts mean.
-  const expanded = by ? words : words.map((word) => expandVariables(word, asking('args')))
+  const expanded = by ? words : words.map((word) => expandVariables(word, createScope('args')))
   if (by) makeFolder(by.data, 0o700)
   return {
-    command: (await resolveValue(command, asking('command'))) ?? '',
+    command: (await resolveValue(command, createScope('command'))) ?? '',
     ...(args && { args: expanded }),
     url,
-    headers: await resolveValues(headers, asking('headers')),
-    env: { ...(await resolveValues(env, asking('env'))), ...(by && pluginVariables(by.root, by.data)) },
+    headers: await resolveValues(headers, createScope('headers')),
+    env: { ...(await resolveValues(env, createScope('env'))), ...(by && pluginVariables(by.root, by.data)) },
     cwd: cwd ?? root,
     base: by?.root ?? root,
   }
 }
 
 /** Returns the blocks of the settings that hooks read. */
-export const hookBlocks = ({ web, secrets, plugins, trust }: HookSettings): HookSettings => ({
+export const pickHookSettings = ({ web, secrets, plugins, trust }: HookSettings): HookSettings => ({
   web,
   secrets,
   plugins,

@@ -1,8 +1,8 @@
 import type { Call, JsonObject } from '../../../core/shapes/index.js'
 import type { Context } from '../../../core/contract/index.js'
 import {
-  groupsFor,
-  matches,
+  listGroups,
+  hasMatch,
   type HookEnvironment,
   type HookBlock,
   type HookEntry,
@@ -10,31 +10,31 @@ import {
   type HookGroup,
 } from './entries.js'
 import { hookInput, runHook, type HookOutput } from './run.js'
-import { hookWordsFor, type HookWord } from './words.js'
+import { toHookCalls, type HookCall } from './words.js'
 
 /** A hook that wants to be told of a call, and in which words. */
 export interface ChosenHook {
   entry: HookEntry
   group: HookGroup
-  word: HookWord
+  word: HookCall
 }
-export interface Ran extends ChosenHook {
+export interface RanHook extends ChosenHook {
   output: HookOutput
 }
 
-export const hooksIn = ({ settings }: Pick<Context, 'settings'>): HookBlock | undefined => {
+export const readHookBlock = ({ settings }: Pick<Context, 'settings'>): HookBlock | undefined => {
   const block = settings.hooks as HookBlock | undefined
   return block && Object.keys(block).length > 0 ? block : undefined
 }
 
 /** The hooks that are for this call, identical ones once, in the order of the settings. */
-export async function hooksFor(event: HookEvent, call: Call, context: Context): Promise<ChosenHook[]> {
+export async function findHooks(event: HookEvent, call: Call, context: Context): Promise<ChosenHook[]> {
   const found = new Map<string, ChosenHook>()
-  for (const group of groupsFor(hooksIn(context), event)) {
-    for (const word of hookWordsFor(call, context.slot, group.dialect ?? 'unified', context.workspace.root)) {
-      if (!(await matches(group.matcher, word.names))) continue
+  for (const group of listGroups(readHookBlock(context), event)) {
+    for (const word of toHookCalls(call, context.slot, group.dialect ?? 'unified', context.workspace.root)) {
+      if (!(await hasMatch(group.matcher, word.names))) continue
       for (const entry of group.hooks ?? []) {
-        if (await concerned(entry, call, context))
+        if (await isConcerned(entry, call, context))
           found.set(JSON.stringify([group.by?.id, entry, word.tool_name, word.tool_input]), { entry, group, word })
       }
     }
@@ -43,22 +43,22 @@ export async function hooksFor(event: HookEvent, call: Call, context: Context): 
 }
 
 /** Whether the rule of the entry speaks about the call. A rule or a command that cannot be read does: a guard is not lost to a slip. */
-async function concerned({ if: text }: HookEntry, call: Call, context: Context): Promise<boolean> {
+async function isConcerned({ if: text }: HookEntry, call: Call, context: Context): Promise<boolean> {
   if (text === undefined) return true
-  const [{ factsOf, hit, parseRule }, { readCommand }] = await Promise.all([
+  const [{ collectFacts, findRule, parseRule }, { readCommand }] = await Promise.all([
     import('../rules/index.js'),
     import('../shell/index.js'),
   ])
   const rule = parseRule(text, 'ask', context.workspace)
   if (!rule) return true
-  const facts = factsOf(call, context)
+  const facts = collectFacts(call, context)
   if (
     rule.command &&
     rule.applies(facts) &&
     facts.commands().some((command) => readCommand(command).hidden !== undefined)
   )
     return true
-  return (await hit(facts, [rule])) !== undefined
+  return (await findRule(facts, [rule])) !== undefined
 }
 
 /** Runs hooks side by side with the event as their input; answers in their order. Those that are `async` are started and not waited for. */
@@ -68,7 +68,7 @@ export function runHooks(
   call: Call,
   context: Context,
   extra: JsonObject,
-): Promise<Ran[]> {
+): Promise<RanHook[]> {
   const environment: HookEnvironment = {
     root: context.workspace.root,
     home: context.host.home,

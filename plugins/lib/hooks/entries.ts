@@ -57,35 +57,35 @@ const events = [
 export type HookEvent = (typeof events)[number]
 
 /** Words of Gemini for events of ours. */
-const gemini: Partial<Record<HookEvent, string>> = {
+const GEMINI_EVENTS: Partial<Record<HookEvent, string>> = {
   PreToolUse: 'BeforeTool',
   PostToolUse: 'AfterTool',
   UserPromptSubmit: 'BeforeAgent',
   Stop: 'AfterAgent',
   PreCompact: 'PreCompress',
 }
-const known = Object.fromEntries(
-  Object.entries(gemini).map(([event, name]) => [name.toLowerCase(), event.toLowerCase()]),
+const EVENT_BY_GEMINI_NAME = Object.fromEntries(
+  Object.entries(GEMINI_EVENTS).map(([event, name]) => [name.toLowerCase(), event.toLowerCase()]),
 )
 
 // `PreToolUse` and `pre_tool_use` are one event.
-const folded = (event: string): string => {
+const foldEventName = (event: string): string => {
   const plain = event.replaceAll('_', '').toLowerCase()
-  return known[plain] ?? plain
+  return EVENT_BY_GEMINI_NAME[plain] ?? plain
 }
 
 /** The event that a name means; nothing for one that never happens here. */
-export const eventOf = (name: string): HookEvent | undefined => events.find((event) => folded(event) === folded(name))
+export const parseEventName = (name: string): HookEvent | undefined => events.find((event) => foldEventName(event) === foldEventName(name))
 
 /** The name that an event has for Gemini. */
-export const inGemini = (event: HookEvent): string => gemini[event] ?? event
+export const toGeminiEvent = (event: HookEvent): string => GEMINI_EVENTS[event] ?? event
 
 /** The groups for an event, in the order of the settings. */
-export const groupsFor = (block: HookBlock | undefined, event: HookEvent): HookGroup[] =>
-  Object.entries(block ?? {}).flatMap(([name, groups]) => (folded(name) === folded(event) ? [...groups] : []))
+export const listGroups = (block: HookBlock | undefined, event: HookEvent): HookGroup[] =>
+  Object.entries(block ?? {}).flatMap(([name, groups]) => (foldEventName(name) === foldEventName(event) ? [...groups] : []))
 
 /** A list of exact names, or a linear-time regular expression that may match anywhere. One that cannot be read matches everything: a guard is not lost to a slip. */
-export async function matches(matcher: string | undefined, names: readonly string[]): Promise<boolean> {
+export async function hasMatch(matcher: string | undefined, names: readonly string[]): Promise<boolean> {
   if (matcher === undefined || matcher === '' || matcher === '*') return true
   if (/^[\w\-,|\s/]+$/.test(matcher)) return matcher.split(/[,|]/).some((name) => names.includes(name.trim()))
   if (matcher.length > 512) return true

@@ -1,10 +1,10 @@
 import { toText } from '../../../core/text/index.js'
 import type { JsonObject, Mode } from '../../../core/shapes/index.js'
 import type { Kernel } from '../../../core/contract/index.js'
-import { hookBlocks } from './brought.js'
+import { pickHookSettings } from './brought.js'
 import {
-  groupsFor,
-  matches,
+  listGroups,
+  hasMatch,
   type HookEnvironment,
   type HookBlock,
   type HookEntry,
@@ -14,7 +14,7 @@ import {
 import { cutHookText, hookInput, runHook, specific, type HookOutput } from './run.js'
 
 /** Events that are no part of a call; surfaces and the agent fire them. */
-export type Occasion = Exclude<HookEvent, 'PreToolUse' | 'PermissionRequest' | 'PostToolUse' | 'PostToolUseFailure'>
+export type LifecycleEvent = Exclude<HookEvent, 'PreToolUse' | 'PermissionRequest' | 'PostToolUse' | 'PostToolUseFailure'>
 export interface EventInput {
   session: string
   /** What a matcher is held against: the source, the reason, the type, the trigger, the agent. */
@@ -32,11 +32,11 @@ export interface HookAnswer {
   /** For the model to know. */
   context: string[]
   /** For the user to know: messages of hooks, and which failed. */
-  remarks: { code: 'VT_HOOK_CONTEXT' | 'VT_HOOK_FAILED'; message: string }[]
+  notices: { code: 'VT_HOOK_CONTEXT' | 'VT_HOOK_FAILED'; message: string }[]
 }
 
-const blockable: readonly Occasion[] = ['UserPromptSubmit', 'Stop', 'SubagentStop', 'PreCompact']
-const informative: readonly Occasion[] = ['SessionStart', 'UserPromptSubmit', 'SubagentStart']
+const blockable: readonly LifecycleEvent[] = ['UserPromptSubmit', 'Stop', 'SubagentStop', 'PreCompact']
+const informative: readonly LifecycleEvent[] = ['SessionStart', 'UserPromptSubmit', 'SubagentStart']
 
 /**
  * Tells the hooks of the settings of an event, all side by side, and waits for those that are not `async`. A hook that fails changes
@@ -44,7 +44,7 @@ const informative: readonly Occasion[] = ['SessionStart', 'UserPromptSubmit', 'S
  */
 export async function fire(
   kernel: Kernel,
-  event: Occasion,
+  event: LifecycleEvent,
   {
     session,
     matched = '',
@@ -53,8 +53,8 @@ export async function fire(
     mode = kernel.inspection.resolveMode(),
   }: EventInput,
 ): Promise<HookAnswer> {
-  const answer: HookAnswer = { context: [], remarks: [] }
-  const groups = groupsFor(kernel.inspection.hooks as HookBlock, event)
+  const answer: HookAnswer = { context: [], notices: [] }
+  const groups = listGroups(kernel.inspection.hooks as HookBlock, event)
   if (groups.length === 0) return answer
   const environment: HookEnvironment = {
     root: kernel.workspace,
@@ -62,13 +62,13 @@ export async function fire(
     env: kernel.inspection.env,
     session,
     mode,
-    settings: hookBlocks(kernel.settings),
+    settings: pickHookSettings(kernel.settings),
     signal,
   }
   const entries = new Map<string, { entry: HookEntry; group: HookGroup }>()
   for (const group of groups) {
     const { matcher, hooks = [], by } = group
-    if (matched === '' || (await matches(matcher, [matched])))
+    if (matched === '' || (await hasMatch(matcher, [matched])))
       for (const entry of hooks) entries.set(JSON.stringify([by?.id, entry]), { entry, group })
   }
   const input = hookInput(event, environment, extra)
@@ -79,17 +79,17 @@ export async function fire(
     )
     return entry.async === true ? [] : [work]
   })
-  for (const [entry, output] of await Promise.all(waiting)) hear(answer, event, entry, output)
+  for (const [entry, output] of await Promise.all(waiting)) addAnswer(answer, event, entry, output)
   return answer
 }
 
-function hear(answer: HookAnswer, event: Occasion, entry: HookEntry, output: HookOutput): void {
+function addAnswer(answer: HookAnswer, event: LifecycleEvent, entry: HookEntry, output: HookOutput): void {
   const block = (reason: unknown): void => {
     if (blockable.includes(event)) answer.block ??= cutHookText(toText(reason ?? 'A lifecycle hook objects.'))
   }
   if (output.kind === 'block') return block(output.reason)
   if (output.kind === 'failed') {
-    answer.remarks.push({ code: 'VT_HOOK_FAILED', message: output.reason })
+    answer.notices.push({ code: 'VT_HOOK_FAILED', message: output.reason })
     if ((entry.on_error ?? entry.onError) === 'deny') block(output.reason)
     return
   }
@@ -100,7 +100,7 @@ function hear(answer: HookAnswer, event: Occasion, entry: HookEntry, output: Hoo
   const known = [text, additionalContext].filter((one): one is string => typeof one === 'string' && one !== '')
   if (informative.includes(event)) answer.context.push(...known.map(cutHookText))
   if (typeof json['systemMessage'] === 'string')
-    answer.remarks.push({ code: 'VT_HOOK_CONTEXT', message: cutHookText(json['systemMessage']) })
+    answer.notices.push({ code: 'VT_HOOK_CONTEXT', message: cutHookText(json['systemMessage']) })
 }
 
 /** Tells hooks that the user is waited for. Nobody waits for them. */

@@ -6,7 +6,7 @@ import type { HookEnvironment, HookEntry } from './entries.js'
  * Posts an event through the fetcher that everything else goes through; a host that is not public is one the user has named in
  * `web.private_hosts`. Answers the JSON that came, or what is wrong.
  */
-export async function post(
+export async function postEvent(
   entry: HookEntry,
   body: string,
   { env, settings, signal }: HookEnvironment,
@@ -21,7 +21,7 @@ export async function post(
     {
       url: url.href,
       method: 'POST',
-      headers: { accept: 'application/json', 'content-type': 'application/json', ...headersOf(entry, env) },
+      headers: { accept: 'application/json', 'content-type': 'application/json', ...fillHeaders(entry, env) },
       body,
       max_bytes: limits.max_bytes,
       timeout_secs: limits.seconds,
@@ -39,11 +39,11 @@ export async function post(
 }
 
 /** `$NAME` and `${NAME}` of a header stand for the variables that the entry lists; others are empty. */
-function headersOf(
+function fillHeaders(
   { headers = {}, allowedEnvVars: allowed = [] }: HookEntry,
   env: HookEnvironment['env'],
 ): Record<string, string> {
-  const filled = (text: string): string =>
+  const fillVariables = (text: string): string =>
     text.replace(/\$(?:\{(\w+)\}|(\w+))/g, (_, braced: string | undefined, bare: string | undefined) => {
       const name = (braced ?? bare)!
       const value = allowed.includes(name) ? (env[name] ?? '') : ''
@@ -51,6 +51,6 @@ function headersOf(
       return value
     })
   return Object.fromEntries(
-    Object.entries(headers).map(([name, text]) => [name.toLowerCase(), filled(toText(text)).replace(/[\r\n\0]/g, '')]),
+    Object.entries(headers).map(([name, text]) => [name.toLowerCase(), fillVariables(toText(text)).replace(/[\r\n\0]/g, '')]),
   )
 }

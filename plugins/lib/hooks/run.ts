@@ -3,11 +3,11 @@ import { VtError, type JsonObject } from '../../../core/shapes/index.js'
 import { findProgram, searchPath } from '../../../core/system/index.js'
 import { toText } from '../../../core/text/index.js'
 import { requireStanding } from '../../../core/trust/index.js'
-import { spoken } from '../base/index.js'
+import { formatTypedValue } from '../base/index.js'
 import { runShort } from '../process/index.js'
-import { ready, type Ready } from './brought.js'
+import { resolveHook, type ResolvedHook } from './brought.js'
 import { haveTranscript, transcriptOf } from './transcript.js'
-import { inGemini, type HookEnvironment, type HookEntry, type HookEvent, type HookGroup } from './entries.js'
+import { toGeminiEvent, type HookEnvironment, type HookEntry, type HookEvent, type HookGroup } from './entries.js'
 
 /** What a hook said. `block` is its exit code 2; what went wrong is `failed`, `exited` when it is only an exit code. */
 export type HookOutput =
@@ -38,7 +38,7 @@ export async function runHook(
   environment: HookEnvironment,
 ): Promise<HookOutput> {
   const event = payload['hook_event_name'] as HookEvent
-  const input = group.dialect === 'gemini' ? { ...payload, hook_event_name: inGemini(event) } : payload
+  const input = group.dialect === 'gemini' ? { ...payload, hook_event_name: toGeminiEvent(event) } : payload
   const seconds = secondsOf(entry, event)
   const failed = (reason: string, how: { exited?: true } = {}): HookOutput => ({
     kind: 'failed',
@@ -53,11 +53,11 @@ export async function runHook(
       requireAgreed(group, environment.root)
     }
     if (type === 'command' && entry.command)
-      return await command(await ready(entry, group, environment), input, environment, seconds, failed)
+      return await command(await resolveHook(entry, group, environment), input, environment, seconds, failed)
     if (type === 'http' && entry.url) {
-      const { post } = await import('./http.js')
-      const { url, headers } = await ready(entry, group, environment)
-      const answer = await post({ ...entry, url, headers }, JSON.stringify(input), environment, {
+      const { postEvent } = await import('./http.js')
+      const { url, headers } = await resolveHook(entry, group, environment)
+      const answer = await postEvent({ ...entry, url, headers }, JSON.stringify(input), environment, {
         seconds,
         max_bytes: largest.answer,
       })
@@ -84,7 +84,7 @@ function requireAgreed({ by, layer = 'user' }: HookGroup, root: string): void {
 type Failed = (reason: string, how?: { exited?: true }) => HookOutput
 
 async function command(
-  { command, args: declared, env, cwd, base }: Ready,
+  { command, args: declared, env, cwd, base }: ResolvedHook,
   input: JsonObject,
   { root, signal }: HookEnvironment,
   seconds: number,
@@ -158,4 +158,4 @@ export const specific = (json: JsonObject): JsonObject =>
 export const cutHookText = (text: string): string =>
   text.length > largest.text ? `${text.slice(0, largest.text - 1)}…` : text
 export const shownHook = ({ command = '', args = [], url = '' }: HookEntry): string =>
-  ([command, ...args].map(spoken).join(' ') || url).slice(0, 120)
+  ([command, ...args].map(formatTypedValue).join(' ') || url).slice(0, 120)

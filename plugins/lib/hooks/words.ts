@@ -5,7 +5,7 @@ import { patchedPaths } from '../../../core/input/index.js'
 import type { Dialect } from './entries.js'
 
 /** A call as a hook is told of it; one call may be several of another program's. */
-export interface HookWord {
+export interface HookCall {
   tool_name: string
   tool_input: JsonObject
   /** What a matcher may call it. */
@@ -15,35 +15,35 @@ export interface HookWord {
 }
 
 /** The call in the words of a dialect; slots that the other program has no word for keep theirs. */
-export function hookWordsFor(call: Call, slot: SlotInfo, dialect: Dialect, root: string): HookWord[] {
+export function toHookCalls(call: Call, slot: SlotInfo, dialect: Dialect, root: string): HookCall[] {
   if (dialect === 'unified')
-    return [{ ...ours(call, slot), names: [...ours(call, slot).names, ...foreignNames(call.slot)] }]
-  const tool = Object.hasOwn(tools, call.slot) ? tools[call.slot]! : undefined
+    return [{ ...toOwnCall(call, slot), names: [...toOwnCall(call, slot).names, ...listForeignNames(call.slot)] }]
+  const tool = Object.hasOwn(TRANSLATIONS, call.slot) ? TRANSLATIONS[call.slot]! : undefined
   const calls = tool?.(call.given, (path) => join(root, path)) ?? []
-  if (calls.length === 0) return [ours(call, slot)]
+  if (calls.length === 0) return [toOwnCall(call, slot)]
   return calls.map(([name, tool_input, back]) => {
-    const tool_name = dialect === 'gemini' ? (gemini[name] ?? name) : name
+    const tool_name = dialect === 'gemini' ? (GEMINI_TOOLS[name] ?? name) : name
     return { tool_name, tool_input, names: [tool_name], ...(back && calls.length === 1 && { back }) }
   })
 }
 
 /** Its slot and every name of it: a hook is for what is called, however that is spelt. */
-const ours = ({ slot, given }: Call, { names, aliases }: SlotInfo): HookWord => ({
+const toOwnCall = ({ slot, given }: Call, { names, aliases }: SlotInfo): HookCall => ({
   tool_name: slot,
   tool_input: { ...given },
   names: [...names, ...aliases],
   back: (input) => input,
 })
 
-type Said = [name: string, input: JsonObject, back?: (input: JsonObject) => JsonObject]
-type Teller = (given: Readonly<JsonObject>, absolute: (path: string) => string) => Said[]
+type ForeignCall = [name: string, input: JsonObject, back?: (input: JsonObject) => JsonObject]
+type Translate = (given: Readonly<JsonObject>, absolute: (path: string) => string) => ForeignCall[]
 
 /** Fields by their name there; what was not said stays unsaid. */
-function renamed(
+function renameFields(
   name: string,
   fields: Record<string, string>,
   convert: Record<string, { to: (value: any) => unknown; back: (value: any) => unknown }> = {},
-): Teller {
+): Translate {
   return (given, absolute) => {
     const entries = Object.entries(fields).flatMap(([own, theirs]) => {
       const value = given[own]
@@ -64,9 +64,9 @@ function renamed(
   }
 }
 
-const edit: Teller = (given, absolute) => {
+const translateEdit: Translate = (given, absolute) => {
   const one = { path: 'file_path', old_str: 'old_string', new_str: 'new_string', replace_all: 'replace_all' }
-  if (!Array.isArray(given['edits'])) return renamed('Edit', one)(given, absolute)
+  if (!Array.isArray(given['edits'])) return renameFields('Edit', one)(given, absolute)
   return (given['edits'] as JsonObject[]).map(({ old_str: old_string, new_str: new_string, replace_all = false }) => [
     'Edit',
     { file_path: absolute(toText(given['path'])), old_string, new_string, replace_all },
@@ -74,48 +74,48 @@ const edit: Teller = (given, absolute) => {
 }
 
 /** One event for each path: a new one is written, one that changes or goes is edited. */
-const touched =
-  (paths: (given: Readonly<JsonObject>) => { path: string; is_new: boolean }[]): Teller =>
+const translatePaths =
+  (paths: (given: Readonly<JsonObject>) => { path: string; is_new: boolean }[]): Translate =>
   (given, absolute) =>
     [...new Map(paths(given).map((one) => [one.path, one])).values()].map(({ path, is_new }) => [
       is_new ? 'Write' : 'Edit',
       { file_path: absolute(path) },
     ])
 
-const patch = touched(patchedPaths)
-const text = (value: unknown): string[] => (typeof value === 'string' ? [value] : [])
-const shell = {
+const translatePatch = translatePaths(patchedPaths)
+const toTexts = (value: unknown): string[] => (typeof value === 'string' ? [value] : [])
+const SHELL_WORDS = {
   to: (value: unknown) => (Array.isArray(value) ? value.join(' ') : value),
   back: (value: unknown) => value,
 }
-const milliseconds = { to: (value: number) => value * 1000, back: (value: number) => Math.ceil(value / 1000) }
+const MILLISECONDS = { to: (value: number) => value * 1000, back: (value: number) => Math.ceil(value / 1000) }
 
-const tools: Record<string, Teller> = {
-  'unified_exec/run': renamed(
+const TRANSLATIONS: Record<string, Translate> = {
+  'unified_exec/run': renameFields(
     'Bash',
     { command: 'command', timeout_secs: 'timeout', background: 'run_in_background' },
-    { command: shell, timeout_secs: milliseconds },
+    { command: SHELL_WORDS, timeout_secs: MILLISECONDS },
   ),
-  'unified_file/read': renamed('Read', { path: 'file_path', offset_lines: 'offset', page_size_lines: 'limit' }),
-  'unified_file/write': renamed('Write', { path: 'file_path', content: 'content' }),
-  'unified_file/edit': edit,
-  apply_patch: patch,
-  'unified_file/patch': patch,
-  'unified_file/move': touched(({ path, destination }) => [
-    ...text(path).map((one) => ({ path: one, is_new: false })),
-    ...text(destination).map((one) => ({ path: one, is_new: true })),
+  'unified_file/read': renameFields('Read', { path: 'file_path', offset_lines: 'offset', page_size_lines: 'limit' }),
+  'unified_file/write': renameFields('Write', { path: 'file_path', content: 'content' }),
+  'unified_file/edit': translateEdit,
+  apply_patch: translatePatch,
+  'unified_file/patch': translatePatch,
+  'unified_file/move': translatePaths(({ path, destination }) => [
+    ...toTexts(path).map((one) => ({ path: one, is_new: false })),
+    ...toTexts(destination).map((one) => ({ path: one, is_new: true })),
   ]),
-  'unified_file/copy': touched(({ destination }) => text(destination).map((path) => ({ path, is_new: true }))),
-  'unified_file/delete': touched(({ path }) => text(path).map((one) => ({ path: one, is_new: false }))),
-  'unified_search/grep': renamed('Grep', { pattern: 'pattern', path: 'path', globs: 'glob' }),
-  'unified_search/list': renamed('Glob', { name_pattern: 'pattern', path: 'path' }),
-  'unified_search/web': renamed('WebFetch', { url: 'url', prompt: 'prompt' }),
-  defuddle_fetch: renamed('WebFetch', { url: 'url' }),
-  web_search: renamed('WebSearch', { query: 'query' }),
-  load_skill: renamed('Skill', { name: 'skill' }),
-  'unified_search/skill': renamed('Skill', { name: 'skill' }),
+  'unified_file/copy': translatePaths(({ destination }) => toTexts(destination).map((path) => ({ path, is_new: true }))),
+  'unified_file/delete': translatePaths(({ path }) => toTexts(path).map((one) => ({ path: one, is_new: false }))),
+  'unified_search/grep': renameFields('Grep', { pattern: 'pattern', path: 'path', globs: 'glob' }),
+  'unified_search/list': renameFields('Glob', { name_pattern: 'pattern', path: 'path' }),
+  'unified_search/web': renameFields('WebFetch', { url: 'url', prompt: 'prompt' }),
+  defuddle_fetch: renameFields('WebFetch', { url: 'url' }),
+  web_search: renameFields('WebSearch', { query: 'query' }),
+  load_skill: renameFields('Skill', { name: 'skill' }),
+  'unified_search/skill': renameFields('Skill', { name: 'skill' }),
 }
-const gemini: Record<string, string> = {
+const GEMINI_TOOLS: Record<string, string> = {
   Bash: 'run_shell_command',
   Read: 'read_file',
   Write: 'write_file',
@@ -127,17 +127,17 @@ const gemini: Record<string, string> = {
 }
 
 /** Names of Claude Code that a matcher among our own words may use. */
-const foreignNames = (slot: string): string[] => known[slot] ?? []
-const changes = ['Edit', 'Write']
-const known: Record<string, string[]> = {
+const listForeignNames = (slot: string): string[] => FOREIGN_NAMES[slot] ?? []
+const CHANGE_TOOLS = ['Edit', 'Write']
+const FOREIGN_NAMES: Record<string, string[]> = {
   'unified_exec/run': ['Bash'],
   'unified_file/read': ['Read'],
   'unified_file/write': ['Write'],
   'unified_file/edit': ['Edit', 'MultiEdit'],
-  'unified_file/patch': changes,
-  apply_patch: changes,
-  'unified_file/move': changes,
-  'unified_file/copy': changes,
+  'unified_file/patch': CHANGE_TOOLS,
+  apply_patch: CHANGE_TOOLS,
+  'unified_file/move': CHANGE_TOOLS,
+  'unified_file/copy': CHANGE_TOOLS,
   'unified_file/delete': ['Edit'],
   'unified_search/grep': ['Grep'],
   'unified_search/list': ['Glob'],

@@ -1,6 +1,6 @@
 import { problem } from '../../../core/shapes/index.js'
 import { deadline, version } from '../../../core/system/index.js'
-import { unlessAborted } from '../base/index.js'
+import { raceAbort } from '../base/index.js'
 import { one, readResponseBody } from './fetch/body.js'
 import { decodeText, isBinaryBody, isPdf, readContentType } from './fetch/charset.js'
 import { sendRequest, type HttpAnswer } from './fetch/connect.js'
@@ -64,7 +64,7 @@ export async function fetchPage(
   let url = readUrl(request.url)
   try {
     // A look-up of a name goes on after it was given up.
-    return await unlessAborted(
+    return await raceAbort(
       limit.signal,
       follow(request, url, settings, limit.signal, (next) => (url = next)),
     )

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { inside, makeFolder, writeStateSync } from '../../../core/system/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import type { Io } from '../../../core/contract/index.js'
-import { oneLine, paint, printable } from '../terminal/index.js'
+import { toOneLine, createPaint, printable } from '../terminal/index.js'
 
 /** A file of the user as it is and as it shall be; `undefined`: there is no file. */
 export interface FileDraft {
@@ -51,7 +51,7 @@ export function writeDraft({ file, before, after }: FileDraft): void {
 
 /** What goes and what comes, between the lines that stay the same at both ends. */
 export function difference({ file, before = '', after = '' }: FileDraft, io: Io): string {
-  const { bold, red, green, dim } = paint(io.stdout, io.env)
+  const { bold, red, green, dim } = createPaint(io.stdout, io.env)
   const [old, now] = [before, after].map((text) => printable(text).split('\n').slice(0, -1)) as [string[], string[]]
   let head = 0
   while (head < Math.min(old.length, now.length) && old[head] === now[head]) head++
@@ -59,7 +59,7 @@ export function difference({ file, before = '', after = '' }: FileDraft, io: Io)
   while (tail < Math.min(old.length, now.length) - head && old.at(-1 - tail) === now.at(-1 - tail)) tail++
   const around = (lines: string[]) => lines.map((line) => dim(`  ${line}\n`))
   return [
-    `${bold(oneLine(file))}\n`,
+    `${bold(toOneLine(file))}\n`,
     ...around(old.slice(Math.max(0, head - 2), head)),
     ...old.slice(head, old.length - tail).map((line) => red(`- ${line}\n`)),
     ...now.slice(head, now.length - tail).map((line) => green(`+ ${line}\n`)),

@@ -1,16 +1,16 @@
 import { ok, problem, VtError, type Call, type Notice, type Result } from '../../../core/shapes/index.js'
 import type { Context } from '../../../core/contract/index.js'
-import { contentHash, short } from '../base/index.js'
+import { contentHash, shortenHash } from '../base/index.js'
 import {
   Changes,
-  clip,
+  clipDiff,
   countLines,
-  diffOf,
+  diffChanges,
   diffTexts,
   lossNotices,
-  missingParents,
-  readsOf,
-  recorded,
+  findMissingParents,
+  getReads,
+  recordChange,
 } from '../files/index.js'
 import { parsePatch } from './parse.js'
 import { place } from './place.js'
@@ -64,11 +64,11 @@ export async function applyPatch(
   const changes: Change[] = []
   for (const section of sections) changes.push(await applySection(section, view, notices))
   const files = view.changed()
-  const diff = clip(files.map(diffOfFile).join(''), room)
+  const diff = clipDiff(files.map(diffOfFile).join(''), room)
   if (!dryRun && files.length > 0) notices.push(...(await commit(call, context, files)))
   for (const change of changes) {
     const { now } = await view.at(change.to ?? change.path)
-    if (now) change.hash = short(contentHash(now.changes.bytes))
+    if (now) change.hash = shortenHash(contentHash(now.changes.bytes))
   }
   const fuzzy = notices.filter(({ code }) => code === 'VT_PATCH_FUZZY').length
   const output = { changes, dry_run: dryRun, fuzzy, diff }
@@ -142,15 +142,15 @@ const withExecution = (mode: number, executable: boolean): number =>
 /** Writes everything at once, kept for undo. */
 async function commit(call: Call<any>, context: Context, files: FileView[]): Promise<Notice[]> {
   const { workspace, session } = context
-  const steps = await Promise.all(files.map(async (file) => stepOf(file, await missingParents(file.path, workspace))))
-  const written = await recorded(call, context, steps, () => workspace.transact(files.map(operationOf)))
-  const reads = readsOf(session)
+  const steps = await Promise.all(files.map(async (file) => stepOf(file, await findMissingParents(file.path, workspace))))
+  const written = await recordChange(call, context, steps, () => workspace.transact(files.map(operationOf)))
+  const reads = getReads(session)
   const stats = new Map(written.map(({ resolved, stat }) => [resolved, stat]))
   for (const { path, now } of files) {
     const stat = stats.get(path)
     if (now)
       reads.remember(path, {
-        hash: short(contentHash(now.changes.bytes)),
+        hash: shortenHash(contentHash(now.changes.bytes)),
         ...(stat && { stat }),
         bytes: now.changes.bytes,
       })
@@ -160,7 +160,7 @@ async function commit(call: Call<any>, context: Context, files: FileView[]): Pro
 }
 
 function diffOfFile({ path, target, now }: FileView): string {
-  if (target && now && now.changes.before === target.bytes) return diffOf(path, now.changes, room)
+  if (target && now && now.changes.before === target.bytes) return diffChanges(path, now.changes, room)
   return (
     diffTexts(path, target?.bytes ?? Buffer.alloc(0), now?.changes.bytes ?? Buffer.alloc(0), room) ??
     `[${path} is too large for a diff]\n`

@@ -1,4 +1,4 @@
-import { foldTypography, withoutEnd } from '../base/index.js'
+import { foldTypography, trimEndChars } from '../base/index.js'
 import { asBytes, type Lines } from './lines.js'
 import type { Hunk, HunkLine } from './types.js'
 
@@ -12,7 +12,7 @@ export interface HunkPlace {
   lines: HunkLine[]
 }
 
-const trimEnd = (text: string): string => withoutEnd(text, ' \t\r\f\v')
+const trimEnd = (text: string): string => trimEndChars(text, ' \t\r\f\v')
 const trim = (text: string): string => trimEnd(text).replace(/^[ \t\f\v]+/, '')
 const folded = (text: string): string =>
   trim(

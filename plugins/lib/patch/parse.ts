@@ -1,4 +1,4 @@
-import { withoutEnd } from '../base/index.js'
+import { trimEndChars } from '../base/index.js'
 import { syntax } from './syntax.js'
 import type { Hunk, HunkLine, Section } from './types.js'
 import { looksUnified, parseUnified } from './unified.js'
@@ -22,7 +22,7 @@ function bare(text: string): string {
 }
 
 // A space at the end of a line is an empty line of context, if the patch is a diff.
-const trimmed = (text: string): string => withoutEnd(text.replace(/^\uFEFF/, '').replace(/^\s*\n/, ''), '\r\n')
+const trimmed = (text: string): string => trimEndChars(text.replace(/^\uFEFF/, '').replace(/^\s*\n/, ''), '\r\n')
 
 function unwrapped(text: string): string | undefined {
   return between(/^\s*(?:apply_patch\s+)?<<-?\s*['"]?(\w+)[^\n]*\n/, text) ?? between(/^\s*(`{3,})[^\n`]*\n/, text)

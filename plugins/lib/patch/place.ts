@@ -1,6 +1,6 @@
 import { VtError } from '../../../core/shapes/index.js'
-import { recognise } from '../base/index.js'
-import { nearTo, readOf } from '../files/index.js'
+import { detectTextForm } from '../base/index.js'
+import { findNearMatches, createReadCall } from '../files/index.js'
 import { Lines } from './lines.js'
 import { anchored, hunkPlaces, type HunkPlace } from './match.js'
 import type { Hunk } from './types.js'
@@ -17,7 +17,7 @@ export interface Placed {
 /** Places all hunks against the file as it is. Throws VT_PATCH_CONTEXT, VT_PATCH_AMBIGUOUS, VT_PATCH_OVERLAP. */
 export function place(path: string, bytes: Buffer, hunks: readonly Hunk[]): Placed {
   // A byte order mark belongs to the file, not to its first line.
-  const { bom } = recognise(bytes)
+  const { bom } = detectTextForm(bytes)
   const lines = new Lines(bytes.subarray(bom))
   const candidates = hunks.map((hunk, index) => {
     const places = hunkPlaces(hunk, lines)
@@ -128,7 +128,7 @@ function missing(path: string, bytes: Buffer, hunk: Hunk, index: number, lines: 
       .filter(({ kind }) => kind !== '+')
       .map(({ text }) => text)
       .join('\n')
-  const near = nearTo(bytes.toString(), expected)
+  const near = findNearMatches(bytes.toString(), expected)
   const [best] = near
   const nearest = best ? `; nearest is line ${best.line_number}: ${quote(best.text)}` : ''
   const message =
@@ -136,7 +136,7 @@ function missing(path: string, bytes: Buffer, hunk: Hunk, index: number, lines: 
       ? `The anchor ${quote(anchor)} of hunk ${index + 1} is no line of '${path}'${nearest}.`
       : `The old lines of hunk ${index + 1} (line ${hunk.line} of the patch) do not occur in '${path}'; they begin with ${quote(expected)}.`
   const offset_lines = best ? Math.max(1, best.line_number - 10) : 1
-  const next = readOf(path, best ? { offset_lines, page_size_lines: best.end_line + 10 - offset_lines + 1 } : {})
+  const next = createReadCall(path, best ? { offset_lines, page_size_lines: best.end_line + 10 - offset_lines + 1 } : {})
   return new VtError({
     code: 'VT_PATCH_CONTEXT',
     message,
@@ -151,7 +151,7 @@ function ambiguous(path: string, index: number, places: HunkPlace[], lines: Line
   const line_numbers = places.slice(0, 20).map(({ at }) => lines.number(at))
   const message = `Hunk ${index + 1} fits in ${places.length} places of '${path}': lines ${line_numbers.slice(0, 5).join(', ')}.`
   const first = Math.max(1, line_numbers[0]! - 3)
-  const next = readOf(path, {
+  const next = createReadCall(path, {
     offset_lines: first,
     page_size_lines: Math.min(200, (line_numbers[1] ?? first) + 4 - first),
   })

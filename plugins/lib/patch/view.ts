@@ -1,8 +1,8 @@
 import { problem } from '../../../core/shapes/index.js'
 import type { Context } from '../../../core/contract/index.js'
 import type { Operation } from '../../../core/workspace/index.js'
-import { contentHash, recognise } from '../base/index.js'
-import { Changes, loadTarget, missingPath, refuseStale, type FileTarget } from '../files/index.js'
+import { contentHash, detectTextForm } from '../base/index.js'
+import { Changes, loadTarget, createMissingPathError, refuseStale, type FileTarget } from '../files/index.js'
 
 /** A file of the workspace as the sections so far have left it. */
 export interface FileView {
@@ -48,8 +48,8 @@ export class View {
     if (!file.now)
       throw file.target
         ? problem('VT_PATH_NOT_FOUND', { path }, { details: { path } })
-        : await missingPath(path, this.context)
-    const { binary, encoding } = recognise(file.now.changes.bytes)
+        : await createMissingPathError(path, this.context)
+    const { binary, encoding } = detectTextForm(file.now.changes.bytes)
     if (!binary && encoding === 'utf-8') return file as Present
     const hint = 'Use {slot:unified_file/edit} or {slot:unified_file/write} for a file that is not UTF-8 text.'
     throw problem('VT_FILE_BINARY', { path }, { hint, details: { path } })

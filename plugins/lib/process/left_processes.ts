@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs'
-import { systemText } from '../base/index.js'
+import { readSystemFile } from '../base/index.js'
 
 /** The variable by which whatever a command started is found again, wherever it went. */
 export const markName = 'VTCODE_RUN'
@@ -17,18 +17,18 @@ export interface LeftProcess {
 export function leftProcesses(): LeftProcess[] {
   const parents = new Map<number, number>()
   for (const pid of numbersIn('/proc'))
-    if (systemText(`/proc/${pid}/environ`).includes(`${markName}=`)) parents.set(pid, parentOf(pid))
+    if (readSystemFile(`/proc/${pid}/environ`).includes(`${markName}=`)) parents.set(pid, parentOf(pid))
   const isLeft = (pid: number, steps = 0): boolean => {
     const parent = parents.get(pid)
     return parent === 1 || (parent !== undefined && steps < 64 && isLeft(parent, steps + 1))
   }
   return [...parents.keys()]
     .filter((pid) => isLeft(pid))
-    .map((pid) => ({ pid, command: systemText(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim().slice(0, 200) }))
+    .map((pid) => ({ pid, command: readSystemFile(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim().slice(0, 200) }))
 }
 
 function parentOf(pid: number): number {
-  const stat = systemText(`/proc/${pid}/stat`)
+  const stat = readSystemFile(`/proc/${pid}/stat`)
   return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
 }
 

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { closeSync, constants, openSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { findProgram, start } from '../../../core/system/index.js'
-import { tempFolder } from '../base/index.js'
+import { createTempFolder } from '../base/index.js'
 import { settles } from './run.js'
 
 /** Both ends of a pipe that has no name; who takes them closes them. */
@@ -108,7 +108,7 @@ async function named(pairs: number, folders: readonly string[]): Promise<PipeEnd
   if (file === undefined) return undefined
   let folder: string | undefined
   try {
-    folder = tempFolder('pipes')
+    folder = createTempFolder('pipes')
     const paths = Array.from({ length: 2 * pairs }, (_, index) => join(folder!, String(index)))
     await firstWords(
       start({ file, args: ['-m', '600', ...paths], cwd: '/', env: {} }, ['pipe', 'pipe', 'ignore'], 'brief'),

@@ -1,7 +1,7 @@
 import { VtError } from '../../../core/shapes/index.js'
 import { sha256 } from '../../../core/system/index.js'
 import type { Handle } from '../../../core/workspace/index.js'
-import { cutAtCodePoint, decodeBytes, short, type TextForm } from '../base/index.js'
+import { cutAtCodePoint, decodeBytes, shortenHash, type TextForm } from '../base/index.js'
 import { startOf, type LineIndex, type ByteSource } from './lines.js'
 
 /** A file as UTF-8. */
@@ -69,7 +69,7 @@ export async function fileOffset({ source }: FileText, { encoding, bom }: TextFo
 
 /** Names a text's content; `undefined` for one so large that it is not read as a whole. */
 export const hashOfText = ({ whole }: FileText, index: LineIndex): string | undefined =>
-  whole ? short(sha256(whole)) : index.hash
+  whole ? shortenHash(sha256(whole)) : index.hash
 
 const memory = (bytes: Buffer): ByteSource => ({
   bytes: bytes.length,

@@ -4,14 +4,14 @@ import type { Handle, Workspace } from '../../../core/workspace/index.js'
 import {
   cutAtCodePoint,
   decodeBytes,
-  headBytes,
+  HEAD_BYTES,
   nextCall,
-  pluralized,
-  recognise,
-  short,
+  pluralize,
+  detectTextForm,
+  shortenHash,
   type TextForm,
 } from '../base/index.js'
-import { listing, missingPath, type Reads } from '../files/index.js'
+import { createListCall, createMissingPathError, type Reads } from '../files/index.js'
 import { again, fileAnswer } from './answer.js'
 import { sliceBytes } from './bytes.js'
 import { holdsPdf, imageType, lookAtImage, mostOfImage, namesImage } from './image.js'
@@ -42,11 +42,11 @@ export async function readFile(call: Call<ReadInput>, place: ReadPlace): Promise
 
 async function read(call: Call<ReadInput>, file: Handle, want: WantedPart, place: ReadPlace): Promise<Result> {
   if (want.by === 'bytes') return readBytes(call, file, want, place)
-  const head = await file.read(0, headBytes)
+  const head = await file.read(0, HEAD_BYTES)
   if (place.pdf && (want.by === 'pages' || want === everything) && holdsPdf(head)) return place.pdf(call, file)
   if (want.by === 'pages')
     return fail('VT_FILE_PDF', `'${file.path}' has no pages: it is no PDF.`, { next: again(call, {}) })
-  const form = recognise(head)
+  const form = detectTextForm(head)
   const looks = imageType(head) !== undefined && (form.binary || decodeBytes(head, 'utf-8').lossy)
   if (looks || (form.binary && namesImage(file.path))) return readImage(call, file, place)
   if (form.binary) return refuseBinary(call)
@@ -70,7 +70,7 @@ async function readLines(
   const { first, size, max } = want
   if (first > Math.max(1, total)) {
     const next = again(call, { offset_lines: Math.max(1, total - (size ?? 400) + 1), page_size_lines: size ?? 400 })
-    return fail('VT_FILE_OFFSET', `Line ${first} is past the end: '${file.path}' has ${pluralized(total, 'line')}.`, {
+    return fail('VT_FILE_OFFSET', `Line ${first} is past the end: '${file.path}' has ${pluralize(total, 'line')}.`, {
       details: { total_lines: total },
       next,
     })
@@ -180,10 +180,10 @@ async function readImage(call: Call<ReadInput>, file: Handle, { reads }: ReadPla
       : lookAtImage(bytes)
   if (typeof facts === 'string')
     return fail('VT_FILE_IMAGE', `'${call.input.path}' cannot be shown as an image: ${facts}.`, {
-      next: again(call, { offset_bytes: 0, page_size_bytes: headBytes }),
+      next: again(call, { offset_bytes: 0, page_size_bytes: HEAD_BYTES }),
     })
   const { mime_type, width, height } = facts
-  const hash = short(sha256(bytes))
+  const hash = shortenHash(sha256(bytes))
   reads.remember(file.resolved, { hash, stat: file.stat })
   const output = {
     content: '',
@@ -204,7 +204,7 @@ async function readImage(call: Call<ReadInput>, file: Handle, { reads }: ReadPla
 
 const refuseBinary = (call: Call<ReadInput>): Result =>
   fail('VT_FILE_BINARY', `'${call.input.path}' is not text.`, {
-    next: again(call, { offset_bytes: 0, page_size_bytes: headBytes }),
+    next: again(call, { offset_bytes: 0, page_size_bytes: HEAD_BYTES }),
   })
 
 async function open({ input: { path } }: Call<ReadInput>, { workspace }: ReadPlace): Promise<Handle> {
@@ -212,10 +212,10 @@ async function open({ input: { path } }: Call<ReadInput>, { workspace }: ReadPla
     return await workspace.openFile(path)
   } catch (error) {
     if (!(error instanceof VtError)) throw error
-    if (error.code === 'VT_PATH_IS_DIRECTORY') throw new VtError({ ...error.problem, next: listing(path) })
+    if (error.code === 'VT_PATH_IS_DIRECTORY') throw new VtError({ ...error.problem, next: createListCall(path) })
     if (error.code !== 'VT_PATH_NOT_FOUND') throw error
     const next = nextCall('inspect', { session_id: path })
-    throw isSession(path) ? new VtError({ ...error.problem, next }) : await missingPath(path, { workspace })
+    throw isSession(path) ? new VtError({ ...error.problem, next }) : await createMissingPathError(path, { workspace })
   }
 }
 

@@ -6,24 +6,24 @@ import type { CommandPattern } from './command_pattern.js'
 export type CommandEntry = Settings['policy']['commands'][number]
 
 /** Throws VT_CONFIG_INVALID for an entry that allows without showing what it allows and what it does not. */
-export function commandEntry(entry: CommandEntry): CommandPattern {
+export function compileCommandEntry(entry: CommandEntry): CommandPattern {
   if (entry.verdict === 'allow' && !(entry.match?.length && entry.not_match?.length)) {
     throw problem('VT_CONFIG_INVALID', {
       problem: `The entry '${entry.id}' of policy.commands allows; it needs at least one example under match and one under not_match.`,
     })
   }
   return {
-    hits: ([program, ...words]) =>
-      program?.kind === 'static' && baseName(program.text) === entry.program && concerns(words, entry),
-    covers: ([program, ...words]) => program?.kind === 'static' && program.text === entry.program && fits(words, entry),
-    files: (argv) =>
-      entry.positional?.kind === 'paths' ? split(argv.slice(1), entry).positional.map(({ text }) => text) : [],
+    matches: ([program, ...words]) =>
+      program?.kind === 'static' && baseName(program.text) === entry.program && canConcern(words, entry),
+    covers: ([program, ...words]) => program?.kind === 'static' && program.text === entry.program && isCoveredEntry(words, entry),
+    findFiles: (argv) =>
+      entry.positional?.kind === 'paths' ? splitWords(argv.slice(1), entry).positional.map(({ text }) => text) : [],
   }
 }
 
 /** For ask and deny: what is only known when it runs may be what is meant. */
-function concerns(words: Argv, entry: CommandEntry): boolean {
-  const { flags, positional } = split(words, entry)
+function canConcern(words: Argv, entry: CommandEntry): boolean {
+  const { flags, positional } = splitWords(words, entry)
   const dynamic = words.some(({ kind }) => kind !== 'static')
   const [sub] = positional
   if (entry.subcommands && sub && sub.kind === 'static' && !entry.subcommands.includes(sub.text)) return false
@@ -36,12 +36,12 @@ function concerns(words: Argv, entry: CommandEntry): boolean {
 }
 
 /** For allow: every word is accounted for. */
-function fits(words: Argv, entry: CommandEntry): boolean {
-  const { flags, positional } = split(words, entry)
+function isCoveredEntry(words: Argv, entry: CommandEntry): boolean {
+  const { flags, positional } = splitWords(words, entry)
   const { allow = [], deny = [], any = false } = entry.flags ?? {}
-  const known = (text: string): boolean =>
-    any || letters(text).every((letter) => allow.some((allowed) => isFlag(letter, allowed)))
-  if (flags.some(({ text, kind }) => kind !== 'static' || deny.some((denied) => isFlag(text, denied)) || !known(text)))
+  const isKnownFlag = (text: string): boolean =>
+    any || splitCluster(text).every((letter) => allow.some((allowed) => isFlag(letter, allowed)))
+  if (flags.some(({ text, kind }) => kind !== 'static' || deny.some((denied) => isFlag(text, denied)) || !isKnownFlag(text)))
     return false
   const [sub, ...rest] = positional
   if (entry.subcommands && !(sub?.kind === 'static' && entry.subcommands.includes(sub.text))) return false
@@ -51,17 +51,17 @@ function fits(words: Argv, entry: CommandEntry): boolean {
 }
 
 /** A word that is only known when it runs may be a flag; it counts as one unless the entry says that it may be anything. */
-function split(
+function splitWords(
   words: Argv,
   { positional: { dynamic = false } = {} }: CommandEntry,
 ): { flags: Word[]; positional: Word[] } {
   const end = words.findIndex(({ text, kind }) => kind === 'static' && text === '--')
   const before = end < 0 ? words : words.slice(0, end)
-  const flag = ({ text, kind }: Word): boolean =>
+  const isFlagWord = ({ text, kind }: Word): boolean =>
     kind === 'static' ? text.length > 1 && text.startsWith('-') : !dynamic
   return {
-    flags: before.filter(flag),
-    positional: [...before.filter((word) => !flag(word)), ...(end < 0 ? [] : words.slice(end + 1))],
+    flags: before.filter(isFlagWord),
+    positional: [...before.filter((word) => !isFlagWord(word)), ...(end < 0 ? [] : words.slice(end + 1))],
   }
 }
 
@@ -72,5 +72,5 @@ function isFlag(text: string, flag: string): boolean {
 }
 
 /** The flags of a cluster one by one, unless it is a flag of its own. */
-const letters = (text: string): string[] =>
+const splitCluster = (text: string): string[] =>
   /^-[A-Za-z]{2,}$/.test(text) ? [...text.slice(1)].map((letter) => `-${letter}`) : [text]

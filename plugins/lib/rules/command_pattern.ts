@@ -4,19 +4,19 @@ import { baseName, type Argv, type Word } from '../shell/index.js'
 /** A pattern over the words of a command: a final `*` (or `:*`) is any further words, `*` between is any words, `*` in a word is characters. */
 export interface CommandPattern {
   /** For deny and ask: by base name of the program; from the first word on that is not static, anything may follow. */
-  hits(argv: Argv): boolean
+  matches(argv: Argv): boolean
   /** For allow: every word is static and the program stands there by its bare name. */
   covers(argv: Argv): boolean
   /** What of a covered command has to lie inside the workspace. */
-  files?(argv: Argv): string[]
+  findFiles?(argv: Argv): string[]
 }
 
-type Element = '*' | ((text: string) => boolean)
+type PatternElement = '*' | ((text: string) => boolean)
 
-export function commandPattern(spec: string): CommandPattern {
+export function compileCommandPattern(spec: string): CommandPattern {
   const words = spec.replace(/:\*$/, ' *').trim().split(/\s+/)
-  const elements = words.map((word): Element => (word === '*' ? '*' : wildcard(word)))
-  const matches = (pattern: Element[], texts: string[]): boolean =>
+  const elements = words.map((word): PatternElement => (word === '*' ? '*' : wildcard(word)))
+  const matches = (pattern: PatternElement[], texts: string[]): boolean =>
     matchSequence(
       pattern,
       texts,
@@ -24,9 +24,9 @@ export function commandPattern(spec: string): CommandPattern {
       (element, item) => element !== '*' && element(item),
     )
   return {
-    hits: (argv) => {
+    matches: (argv) => {
       const known = argv.findIndex(({ kind }) => kind !== 'static')
-      const texts = (known < 0 ? argv : argv.slice(0, known)).map(named)
+      const texts = (known < 0 ? argv : argv.slice(0, known)).map(normalizeWord)
       if (known < 0) return matches(elements, texts)
       return isBegunBy(
         elements,
@@ -44,4 +44,4 @@ export function commandPattern(spec: string): CommandPattern {
   }
 }
 
-const named = (word: Word, index: number): string => (index === 0 ? baseName(word.text) : word.text)
+const normalizeWord = (word: Word, index: number): string => (index === 0 ? baseName(word.text) : word.text)

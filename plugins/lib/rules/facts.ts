@@ -18,7 +18,7 @@ export interface CallFacts {
   host(): string | undefined
 }
 
-export function factsOf(call: Call, context: Context): CallFacts {
+export function collectFacts(call: Call, context: Context): CallFacts {
   const commands = propertiesOf(context.slot, 'command')
   return {
     call,
@@ -26,24 +26,24 @@ export function factsOf(call: Call, context: Context): CallFacts {
     workspace: context.workspace,
     hasPath: propertiesOf(context.slot, 'workspace-path').length > 0,
     hasCommand: commands.length > 0,
-    commands: () => commandsOf(call, commands),
-    lines: () => linesOf(call, commands),
-    host: () => hostOf(call.input.url),
+    commands: () => listCommands(call, commands),
+    lines: () => parseLines(call, commands),
+    host: () => parseHost(call.input.url),
   }
 }
 
-const commandsOf = ({ input }: Call, names: string[]): (string | string[])[] =>
-  names.flatMap((name) => (input[name] === undefined ? [] : [withArguments(input, name)]))
+const listCommands = ({ input }: Call, names: string[]): (string | string[])[] =>
+  names.flatMap((name) => (input[name] === undefined ? [] : [appendArguments(input, name)]))
 
 /** Several policies look at the same call, which never changes. */
-const read = new WeakMap<Call, readonly ParsedCommand[]>()
-function linesOf(call: Call, names: string[]): readonly ParsedCommand[] {
-  const known = read.get(call) ?? commandsOf(call, names).map((command) => lineOf(command, call.input))
-  read.set(call, known)
+const parsedLines = new WeakMap<Call, readonly ParsedCommand[]>()
+function parseLines(call: Call, names: string[]): readonly ParsedCommand[] {
+  const known = parsedLines.get(call) ?? listCommands(call, names).map((command) => parseLine(command, call.input))
+  parsedLines.set(call, known)
   return known
 }
 
-function lineOf(command: string | string[], { env, input, shell, tty }: Readonly<JsonObject>): ParsedCommand {
+function parseLine(command: string | string[], { env, input, shell, tty }: Readonly<JsonObject>): ParsedCommand {
   const line = readCommand(command, {
     ...(typeof env === 'object' && env !== null && { env: env as Record<string, string> }),
     ...(typeof input === 'string' && { stdin: input }),
@@ -55,12 +55,12 @@ function lineOf(command: string | string[], { env, input, shell, tty }: Readonly
 }
 
 /** `args` beside a command are its further words, never shell. */
-function withArguments(input: Readonly<JsonObject>, name: string): string | string[] {
+function appendArguments(input: Readonly<JsonObject>, name: string): string | string[] {
   const command = input[name] as string | string[]
   const further = input.args
   return Array.isArray(further) ? [command, further as string[]].flat() : command
 }
 
-function hostOf(url: unknown): string | undefined {
+function parseHost(url: unknown): string | undefined {
   return typeof url === 'string' && URL.canParse(url) ? new URL(url).hostname.replace(/\.$/, '') : undefined
 }

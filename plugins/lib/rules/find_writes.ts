@@ -1,4 +1,4 @@
-import { startsNothing } from '../git/index.js'
+import { isHarmlessSetting } from '../git/index.js'
 import {
   findFolders,
   findTargets,
@@ -11,9 +11,9 @@ import {
   type ParsedCommand,
   type Word,
 } from '../shell/index.js'
-import { changesFolder, targetOf } from './folders.js'
-import { namesOfWord, reached, type WordPlace } from './named.js'
-import { readOnlyFiles } from './read_only.js'
+import { isFolderChange, readCdTarget } from './folders.js'
+import { listWordNames, resolveWord, type WorkingFolder } from './named.js'
+import { findReadOnlyFiles } from './read_only.js'
 
 /** What command lines write, as far as their text shows. */
 export interface Writes {
@@ -25,14 +25,14 @@ export interface Writes {
 
 const MAX_NAMES = 256
 
-export function findWrites(line: ParsedCommand, start: WordPlace, places: readonly WordPlace[]): Writes {
+export function findWrites(line: ParsedCommand, start: WorkingFolder, places: readonly WorkingFolder[]): Writes {
   const { commands } = line
   const targets = [...line.writes, ...commands.flatMap(findTargets)]
   const folders = targets.length > 0 ? [start, ...places, ...findEnteredFolders(commands, start)] : [start, ...places]
   const names = new Set<string>()
   for (const { text } of [...targets, ...commands.flatMap(findMentions)]) {
     for (const place of folders)
-      for (const name of namesOfWord(text, place)) if (names.size < MAX_NAMES) names.add(name)
+      for (const name of listWordNames(text, place)) if (names.size < MAX_NAMES) names.add(name)
   }
   const unclear = findUnclear(targets, line)
   return { names: [...names], ...(unclear !== undefined && { unclear }) }
@@ -42,7 +42,7 @@ function findUnclear(targets: readonly Word[], line: ParsedCommand): string | un
   const { commands } = line
   const open = targets.find((word) => isOpenTarget(word, line))
   if (open) return `what it writes by '${open.text.slice(0, 80)}'`
-  const isLost = commands.some((argv) => changesFolder(argv) && targetOf(argv) === undefined)
+  const isLost = commands.some((argv) => isFolderChange(argv) && readCdTarget(argv) === undefined)
   if (isLost && targets.some(({ text }) => INSIDE_GIT.test(text))) return 'in which folder it writes'
   const isFed = commands.some((argv) => programName(argv[0]) === 'xargs' && argv.some(({ text }) => hasTargets(text)))
   return isFed ? 'what the input of xargs names' : findSetting(commands)
@@ -53,12 +53,12 @@ const INSIDE_GIT =
   /^(\.\/)?(config|config\.worktree|commondir|hooks|info|objects|alternates|attributes|tool-policy\.json|(pre|post)-[a-z-]+|[a-z]+-msg|fsmonitor-watchman)(\/|$)/
 
 /** Returns the folders that a `cd` or an option names, even where it is not certain that the line gets there. */
-function findEnteredFolders(commands: readonly Argv[], place: WordPlace): WordPlace[] {
+function findEnteredFolders(commands: readonly Argv[], place: WorkingFolder): WorkingFolder[] {
   const words = commands.flatMap((argv) =>
-    changesFolder(argv) ? argv.slice(1).filter(({ text }) => !text.startsWith('-')) : findFolders(argv),
+    isFolderChange(argv) ? argv.slice(1).filter(({ text }) => !text.startsWith('-')) : findFolders(argv),
   )
   return words.flatMap(({ text }) => {
-    const folder = reached(text, place)
+    const folder = resolveWord(text, place)
     return folder === undefined ? [] : { ...place, folder }
   })
 }
@@ -81,7 +81,7 @@ const FOLDER = /^(\.\/)?\.(git|vtcode)\/?$/i
 /** Words by which a program of unknown use names a file that no tool writes. */
 function findMentions(argv: Argv): Word[] {
   const name = programName(argv[0])
-  if (name === undefined || READERS.test(name) || readOnlyFiles(argv) !== undefined || changesFolder(argv)) return []
+  if (name === undefined || READERS.test(name) || findReadOnlyFiles(argv) !== undefined || isFolderChange(argv)) return []
   if (hasTargets(name) && !SCRIPTED.test(name)) return []
   const words = SCRIPTED.test(name) ? argv.slice(1).filter(({ text }) => /[\s>]/.test(text)) : argv.slice(1)
   return words.flatMap((word) =>
@@ -104,7 +104,7 @@ function findSetting(commands: readonly Argv[]): string | undefined {
     )
       continue
     if (options.some(({ text }) => /^(-e|--edit|edit)$/.test(text))) return 'what git will start'
-    const setting = readGitConfig(options).find(({ key, value }) => !startsNothing(key, value.text))
+    const setting = readGitConfig(options).find(({ key, value }) => !isHarmlessSetting(key, value.text))
     if (setting) return `what git starts by ${setting.key.slice(0, 80)}`
   }
   return undefined

@@ -1,22 +1,22 @@
 import type { Argv, ParsedCommand } from '../shell/index.js'
-import { isInside, reached, type WordPlace } from './named.js'
+import { isInside, resolveWord, type WorkingFolder } from './named.js'
 
-const changers = ['cd', 'pushd', 'popd', 'chdir']
-const most = 16
+const FOLDER_COMMANDS = ['cd', 'pushd', 'popd', 'chdir']
+const MAX_FOLDERS = 16
 
-export const changesFolder = ([program]: Argv): boolean => changers.includes(program?.text ?? '')
+export const isFolderChange = ([program]: Argv): boolean => FOLDER_COMMANDS.includes(program?.text ?? '')
 
 /**
  * Every place in which a command of the line may run: where the line begins, and where a `cd` in it leads. A word is harmless only if it
  * is in all of them, so it does not matter which `cd` comes to pass. None when a `cd` cannot be followed.
  */
-export async function commandFolders(line: ParsedCommand, start: WordPlace): Promise<WordPlace[]> {
+export async function findWorkingFolders(line: ParsedCommand, start: WorkingFolder): Promise<WorkingFolder[]> {
   const places = [start]
-  for (const argv of line.commands.filter(changesFolder)) {
-    const target = targetOf(argv)
-    if (target === undefined || places.length >= most) return []
+  for (const argv of line.commands.filter(isFolderChange)) {
+    const target = readCdTarget(argv)
+    if (target === undefined || places.length >= MAX_FOLDERS) return []
     for (const place of [...places]) {
-      const folder = reached(target, place)
+      const folder = resolveWord(target, place)
       if (folder === undefined || !(await isInside(target, place))) return []
       places.push({ ...place, folder })
     }
@@ -25,7 +25,7 @@ export async function commandFolders(line: ParsedCommand, start: WordPlace): Pro
 }
 
 /** The one word of a `cd` that leads down and nowhere else, whatever was done before: the shell undoes `..` in its own way. */
-export function targetOf([program, word, ...more]: Argv): string | undefined {
+export function readCdTarget([program, word, ...more]: Argv): string | undefined {
   const plain =
     program?.text === 'cd' &&
     word?.kind === 'static' &&

@@ -1,10 +1,10 @@
 import { statSync } from 'node:fs'
-import { settingsAt } from '../git/index.js'
+import { readSettings } from '../git/index.js'
 import { readCommand, type Argv } from '../shell/index.js'
-import { changesFolder, targetOf } from './folders.js'
-import { namedFiles, readOnlyFiles, type ReadOnlyUse } from './read_only.js'
+import { isFolderChange, readCdTarget } from './folders.js'
+import { listOperands, findReadOnlyFiles, type ReadOnlyUse } from './read_only.js'
 
-const format = [
+const FORMAT_OPTIONS = [
   'format',
   'pretty',
   'oneline',
@@ -18,7 +18,7 @@ const format = [
   'no-color',
   'no-notes',
 ]
-const changed = [
+const CHANGE_OPTIONS = [
   'stat',
   'shortstat',
   'numstat',
@@ -32,7 +32,7 @@ const changed = [
   'no-renames',
   'relative',
 ]
-const range = [
+const RANGE_OPTIONS = [
   'max-count',
   'skip',
   'since',
@@ -59,7 +59,7 @@ const range = [
   'left-right',
   'cherry-pick',
 ]
-const text = [
+const DIFF_OPTIONS = [
   'patch',
   'no-patch',
   'unified',
@@ -85,7 +85,7 @@ const text = [
 ]
 
 /** The subcommands of git that look and change nothing, with the options that keep them so: none of these starts a program or writes a file. */
-const shapes: Record<string, ReadOnlyUse> = {
+const READ_ONLY_SUBCOMMANDS: Record<string, ReadOnlyUse> = {
   status: {
     short: 'sbu.z',
     long: [
@@ -102,11 +102,11 @@ const shapes: Record<string, ReadOnlyUse> = {
     ],
     words: 'files',
   },
-  log: { short: 'n:S:G:iE', long: [...format, ...changed, ...range, 'graph'], words: 'files', count: true },
-  show: { short: 'psU.M.C.wbW', long: [...format, ...changed, ...text], words: 'files' },
+  log: { short: 'n:S:G:iE', long: [...FORMAT_OPTIONS, ...CHANGE_OPTIONS, ...RANGE_OPTIONS, 'graph'], words: 'files', count: true },
+  show: { short: 'psU.M.C.wbW', long: [...FORMAT_OPTIONS, ...CHANGE_OPTIONS, ...DIFF_OPTIONS], words: 'files' },
   diff: {
     short: 'puU.M.C.wbWaRzS:G:',
-    long: [...changed, ...text, 'color', 'no-color', 'abbrev', 'pickaxe-all'],
+    long: [...CHANGE_OPTIONS, ...DIFF_OPTIONS, 'color', 'no-color', 'abbrev', 'pickaxe-all'],
     words: 'files',
   },
   blame: {
@@ -122,7 +122,7 @@ const shapes: Record<string, ReadOnlyUse> = {
   tag: { short: 'l', long: ['list', 'no-column'], words: 'none' },
   remote: { short: 'v', long: ['verbose'], words: 'none' },
   reflog: { words: 'none' },
-  shortlog: { short: 'nse', long: ['numbered', 'summary', 'email', ...range], words: 'files' },
+  shortlog: { short: 'nse', long: ['numbered', 'summary', 'email', ...RANGE_OPTIONS], words: 'files' },
   'rev-parse': {
     short: 'q',
     long: [
@@ -140,7 +140,7 @@ const shapes: Record<string, ReadOnlyUse> = {
     ],
     words: 'files',
   },
-  'rev-list': { short: 'n:', long: ['count', 'oneline', 'abbrev-commit', ...range], words: 'files', count: true },
+  'rev-list': { short: 'n:', long: ['count', 'oneline', 'abbrev-commit', ...RANGE_OPTIONS], words: 'files', count: true },
   'merge-base': { short: 'a', long: ['all', 'is-ancestor', 'fork-point', 'octopus'], words: 'files' },
   describe: {
     long: ['tags', 'always', 'all', 'long', 'abbrev', 'exact-match', 'contains', 'match', 'exclude', 'first-parent'],
@@ -170,62 +170,62 @@ const shapes: Record<string, ReadOnlyUse> = {
   },
   'cat-file': { short: 'pset', words: 'files' },
 }
-const showing = ['show', 'diff', 'blame', 'cat-file']
+const CONTENT_SUBCOMMANDS = ['show', 'diff', 'blame', 'cat-file']
 
 export const isGit = (argv: Argv): boolean => argv[0]?.text === 'git'
 /** What follows the options that change nothing: no pager, and to begin where one stands. */
-function afterProgram([, ...words]: Argv): Argv {
-  if (words[0]?.text === '--no-pager') return afterProgram(words)
+function skipGlobalOptions([, ...words]: Argv): Argv {
+  if (words[0]?.text === '--no-pager') return skipGlobalOptions(words)
   return words[0]?.text === '-C' && words[1]?.text === '.' && words[1].kind === 'static'
-    ? afterProgram(words.slice(1))
+    ? skipGlobalOptions(words.slice(1))
     : words
 }
 
 /** Whether a command tells what is in files, under whatever name or revision. */
-export const showsContents = (argv: Argv): boolean => showing.includes(afterProgram(argv)[0]?.text ?? '')
+export const canShowContents = (argv: Argv): boolean => CONTENT_SUBCOMMANDS.includes(skipGlobalOptions(argv)[0]?.text ?? '')
 
 /** The files and revisions a git command names when it only looks; `undefined` when it is not known to. */
-export function lookedAt(argv: Argv): string[] | undefined {
-  const [subcommand, ...words] = afterProgram(argv)
-  if (subcommand?.kind !== 'static' || !Object.hasOwn(shapes, subcommand.text)) return undefined
+export function readGitOperands(argv: Argv): string[] | undefined {
+  const [subcommand, ...words] = skipGlobalOptions(argv)
+  if (subcommand?.kind !== 'static' || !Object.hasOwn(READ_ONLY_SUBCOMMANDS, subcommand.text)) return undefined
   // `%G?` in a format has a signature checked by another program.
-  return words.some(({ text }) => text.includes('%G')) ? undefined : namedFiles(words, shapes[subcommand.text]!)
+  return words.some(({ text }) => text.includes('%G')) ? undefined : listOperands(words, READ_ONLY_SUBCOMMANDS[subcommand.text]!)
 }
 
 /**
  * Whether a command looks with the help of git and does nothing else: then git gets `gitAlone`. Not for a folder of somebody else, whom
  * git trusts only where the user's own configuration says so, and not where the user has differences shown by a program.
  */
-export async function looksWithGit(command: string | readonly string[], root: string): Promise<boolean> {
+export async function isGitInspection(command: string | readonly string[], root: string): Promise<boolean> {
   const { commands, dynamic } = readCommand(command)
   if (dynamic !== undefined || !commands.some(isGit)) return false
   const looks = commands.every(
-    (argv) => (isGit(argv) ? lookedAt(argv) : changesFolder(argv) ? targetOf(argv) : readOnlyFiles(argv)) !== undefined,
+    (argv) => (isGit(argv) ? readGitOperands(argv) : isFolderChange(argv) ? readCdTarget(argv) : findReadOnlyFiles(argv)) !== undefined,
   )
   if (!looks || ![undefined, statSync(root).uid].includes(process.getuid?.())) return false
-  for (const argv of commands) if ((await programOfUser(argv, root)) !== undefined) return false
+  for (const argv of commands) if ((await findUserDiffProgram(argv, root)) !== undefined) return false
   return true
 }
 
 /** The program of the user's own by which this command would show differences. */
-export async function programOfUser(argv: Argv, root: string): Promise<string | undefined> {
-  if (!isGit(argv) || afterProgram(argv)[0]?.text !== 'diff') return undefined
-  const settings = await settingsAt(root, root)
+export async function findUserDiffProgram(argv: Argv, root: string): Promise<string | undefined> {
+  if (!isGit(argv) || skipGlobalOptions(argv)[0]?.text !== 'diff') return undefined
+  const settings = await readSettings(root, root)
   return (
     settings.findLast(({ scope, key }) => ['system', 'global'].includes(scope) && key === 'diff.external')?.value ||
     undefined
   )
 }
 
-const plainOptions =
+const PLAIN_OPTIONS =
   /^(-p|-P|--paginate|--no-pager|--no-replace-objects|--no-optional-locks|--(literal|glob|noglob|icase)-pathspecs|--version|--help|-v|-h)$/
 
 /** What the options before the subcommand say: the folders to step into, what is set, and the first that leads git elsewhere in another way. */
-export function gitOptions([, ...words]: Argv): { folders: string[]; set: string[]; other?: string } {
+export function readGitOptions([, ...words]: Argv): { folders: string[]; set: string[]; other?: string } {
   const found: { folders: string[]; set: string[]; other?: string } = { folders: [], set: [] }
   for (let at = 0; words[at] && words[at]!.text.startsWith('-'); at += 1) {
     const { text } = words[at]!
-    if (plainOptions.test(text)) continue
+    if (PLAIN_OPTIONS.test(text)) continue
     const value = text === '-C' || text === '-c' ? words[(at += 1)] : undefined
     if (value?.kind !== 'static') return { ...found, other: text }
     found[text === '-C' ? 'folders' : 'set'].push(value.text)

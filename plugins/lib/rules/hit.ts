@@ -1,21 +1,21 @@
 import type { Call } from '../../../core/shapes/index.js'
-import { commandHit } from './commands.js'
+import { findCommandRule } from './commands.js'
 import type { CallFacts } from './facts.js'
 import type { Rule } from './rule.js'
 
 /** Every name by which a rule may know the places of a call. */
-export const namesOfPlaces = ({ places }: Pick<Call, 'places'>): string[] => [
+export const listPlaceNames = ({ places }: Pick<Call, 'places'>): string[] => [
   ...new Set(places.flatMap(({ given, resolved, entry }) => [given, resolved, entry])),
 ]
 
 /** The first rule that speaks about this call and whose spec meets any part of it. */
-export async function hit(facts: CallFacts, rules: readonly Rule[]): Promise<Rule | undefined> {
-  for (const rule of rules) if (rule.applies(facts) && (await meets(facts, rule))) return rule
-  return rules.length > 0 && facts.hasCommand ? commandHit(facts, rules) : undefined
+export async function findRule(facts: CallFacts, rules: readonly Rule[]): Promise<Rule | undefined> {
+  for (const rule of rules) if (rule.applies(facts) && (await isMatch(facts, rule))) return rule
+  return rules.length > 0 && facts.hasCommand ? findCommandRule(facts, rules) : undefined
 }
 
-async function meets(facts: CallFacts, rule: Rule): Promise<boolean> {
-  if (rule.path) return namesOfPlaces(facts.call).some(rule.path)
+async function isMatch(facts: CallFacts, rule: Rule): Promise<boolean> {
+  if (rule.path) return listPlaceNames(facts.call).some(rule.path)
   if (rule.host) return rule.host(facts.host() ?? '')
   if (rule.input) return rule.input(facts.call)
   return !rule.command

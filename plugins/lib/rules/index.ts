@@ -1,17 +1,17 @@
 export {
-  coveringRule,
-  commandFolder,
+  findCoveringRule,
+  readWorkdir,
   findCommandWrites,
-  hiddenFrom,
+  findHiddenReason,
   judgeCommands,
-  placesIn,
-  readsOnly,
+  listWorkingFolders,
+  isReadOnly,
 } from './commands.js'
-export { factsOf, type CallFacts } from './facts.js'
-export { looksWithGit } from './git.js'
-export { hit, namesOfPlaces } from './hit.js'
-export type { WordPlace } from './named.js'
+export { collectFacts, type CallFacts } from './facts.js'
+export { isGitInspection } from './git.js'
+export { findRule, listPlaceNames } from './hit.js'
+export type { WorkingFolder } from './named.js'
 export type { Rule, RuleSet } from './rule.js'
-export { programsOfGitFolder } from './repository.js'
-export { parseRule, rulesOfHome, rulesOfSettings, type RuleSettings } from './rules.js'
-export { whatRuns } from './what_runs.js'
+export { findGitFolderPrograms } from './repository.js'
+export { parseRule, createHomeRules, compileRules, type RuleSettings } from './rules.js'
+export { listEffectiveInput } from './what_runs.js'

@@ -2,14 +2,14 @@ import { wildcard } from '../../../core/text/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 
 /** Where a word is read: the folder of the command, relative to the workspace. */
-export interface WordPlace {
+export interface WorkingFolder {
   folder: string
   workspace: Workspace
 }
 
 /** Whether a word leads to nothing outside. What does not exist cannot lead out, what cannot be opened is left to the program. */
-export async function isInside(word: string, place: WordPlace): Promise<boolean> {
-  const path = reached(word, place)
+export async function isInside(word: string, place: WorkingFolder): Promise<boolean> {
+  const path = resolveWord(word, place)
   if (path === undefined) return false
   const { workspace } = place
   try {
@@ -21,28 +21,28 @@ export async function isInside(word: string, place: WordPlace): Promise<boolean>
   }
 }
 
-const mostMet = 2000
+const MAX_MATCHES = 2000
 /** Whether a pattern in a word meets a link that leads out: who lists what the shell puts in its place goes through it. */
-export async function meetsLinkOut(word: string, place: WordPlace): Promise<boolean> {
+export async function canLeaveByLink(word: string, place: WorkingFolder): Promise<boolean> {
   const names = word.split('/')
-  const first = names.findIndex((name) => isPattern.test(name))
+  const first = names.findIndex((name) => PATTERN.test(name))
   let folders = [names.slice(0, first).join('/') || '.']
   for (const name of names.slice(first)) {
     const matches = wildcard(name.replace(/\[[^\]]*\]|\?/g, '*'))
-    const inner = isPattern.test(name)
-      ? (await Promise.all(folders.map((folder) => foldersIn(folder, matches, place)))).flat()
+    const inner = PATTERN.test(name)
+      ? (await Promise.all(folders.map((folder) => listMatchingFolders(folder, matches, place)))).flat()
       : folders.map((folder) => `${folder}/${name}`)
-    if (inner.length > mostMet || (await Promise.all(inner.map((one) => isInside(one, place)))).includes(false))
+    if (inner.length > MAX_MATCHES || (await Promise.all(inner.map((one) => isInside(one, place)))).includes(false))
       return true
     folders = inner
   }
   return false
 }
-const isPattern = /[*?[]/
+const PATTERN = /[*?[]/
 
 /** The folders and links in a folder whose names match. */
-async function foldersIn(folder: string, matches: (name: string) => boolean, place: WordPlace): Promise<string[]> {
-  const path = reached(folder, place)
+async function listMatchingFolders(folder: string, matches: (name: string) => boolean, place: WorkingFolder): Promise<string[]> {
+  const path = resolveWord(folder, place)
   const entries = path === undefined ? [] : await place.workspace.names(path).catch(() => [])
   return entries
     .filter(({ name, kind }) => (kind === 'link' || kind === 'directory') && matches(name))
@@ -50,16 +50,16 @@ async function foldersIn(folder: string, matches: (name: string) => boolean, pla
 }
 
 /** Every name by which a rule may know the file: as it is written, as it lies in the workspace, and where links lead. */
-export function namesOfWord(word: string, place: WordPlace): string[] {
+export function listWordNames(word: string, place: WorkingFolder): string[] {
   const names = [word.replace(/^\.\//, '')]
-  const path = reached(word, place)
+  const path = resolveWord(word, place)
   return path === undefined ? names : [...names, path, place.workspace.resolve(path)]
 }
 
 /** The way of a word through the workspace, its last part not followed; `undefined` when it leads out. */
-export function reached(word: string, { folder, workspace }: WordPlace): string | undefined {
+export function resolveWord(word: string, { folder, workspace }: WorkingFolder): string | undefined {
   try {
-    const whole = word.startsWith('/') ? within(word, workspace) : `${folder}/${word}`
+    const whole = word.startsWith('/') ? toRelativePath(word, workspace) : `${folder}/${word}`
     let at: string[] = []
     for (const segment of whole.split('/')) {
       if (segment === '..') {
@@ -76,7 +76,7 @@ export function reached(word: string, { folder, workspace }: WordPlace): string 
   }
 }
 
-function within(word: string, workspace: Workspace): string {
+function toRelativePath(word: string, workspace: Workspace): string {
   if (word.startsWith(`${workspace.root}/`)) return word.slice(workspace.root.length + 1)
   // Under another name of the root; what `..` is there, only the system knows.
   return workspace.normalize(word.split('/').includes('..') ? '..' : word)

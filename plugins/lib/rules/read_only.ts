@@ -11,7 +11,7 @@ export interface ReadOnlyUse {
   count?: true
 }
 
-const shapes: Record<string, ReadOnlyUse> = {
+const READ_ONLY_PROGRAMS: Record<string, ReadOnlyUse> = {
   ls: {
     short: 'aAbBcCdfFgGhHiklmnNopqQrRsStuUvxXZ1',
     long: [
@@ -69,19 +69,19 @@ const shapes: Record<string, ReadOnlyUse> = {
 }
 
 /** The files a command names when it is one that only reads; `undefined` when it is not known to. */
-export function readOnlyFiles(argv: Argv): string[] | undefined {
+export function findReadOnlyFiles(argv: Argv): string[] | undefined {
   const [program, ...words] = argv
   if (program?.kind !== 'static') return undefined
-  if (program.text === 'test' || program.text === '[') return testFiles(words)
-  const shape = Object.hasOwn(shapes, program.text) ? shapes[program.text]! : undefined
-  return shape && namedFiles(words, shape)
+  if (program.text === 'test' || program.text === '[') return findTestFiles(words)
+  const shape = Object.hasOwn(READ_ONLY_PROGRAMS, program.text) ? READ_ONLY_PROGRAMS[program.text]! : undefined
+  return shape && listOperands(words, shape)
 }
 
 /** Whether a program is known to show what is in the files that its words name. */
-export const showsFiles = ([program]: Argv): boolean =>
-  program !== undefined && Object.hasOwn(shapes, program.text) && shapes[program.text]!.words === 'files'
+export const canShowFiles = ([program]: Argv): boolean =>
+  program !== undefined && Object.hasOwn(READ_ONLY_PROGRAMS, program.text) && READ_ONLY_PROGRAMS[program.text]!.words === 'files'
 
-export function namedFiles(words: Argv, shape: ReadOnlyUse): string[] | undefined {
+export function listOperands(words: Argv, shape: ReadOnlyUse): string[] | undefined {
   const files: string[] = []
   let options = true
   for (let index = 0; index < words.length; index += 1) {
@@ -89,17 +89,17 @@ export function namedFiles(words: Argv, shape: ReadOnlyUse): string[] | undefine
     const isOption = options && word.text.startsWith('-') && word.text !== '-'
     if (isOption && word.text === '--') options = false
     else if (isOption) {
-      const taken = word.kind === 'static' ? optionLength(word.text, words[index + 1], shape) : 0
+      const taken = word.kind === 'static' ? countOptionWords(word.text, words[index + 1], shape) : 0
       if (!taken) return undefined
       index += taken - 1
-    } else if (!wordFits(word, shape)) return undefined
-    else if ((shape.words === 'files' || shape.words === 'glob') && word.text !== '-') files.push(literalPart(word))
+    } else if (!isOperand(word, shape)) return undefined
+    else if ((shape.words === 'files' || shape.words === 'glob') && word.text !== '-') files.push(toLiteralPart(word))
   }
   return files
 }
 
 /** How many words an option takes; 0 = not a known one. Text is shown, not obeyed, by a program without options. */
-function optionLength(text: string, next: Word | undefined, shape: ReadOnlyUse): number {
+function countOptionWords(text: string, next: Word | undefined, shape: ReadOnlyUse): number {
   if (shape.words === 'text' && !shape.short) return text.startsWith('-v') ? 0 : 1
   if (text.startsWith('--')) return shape.long?.includes(text.slice(2).split('=')[0]!) ? 1 : 0
   if (shape.count && /^-\d+$/.test(text)) return 1
@@ -117,19 +117,19 @@ function optionLength(text: string, next: Word | undefined, shape: ReadOnlyUse):
 }
 
 // The shell puts names of files in place of a glob; only below a literal beginning is it sure that none is taken for an option.
-function wordFits(word: Word, shape: ReadOnlyUse): boolean {
+function isOperand(word: Word, shape: ReadOnlyUse): boolean {
   if (typeof shape.words === 'function') return word.kind === 'static' && shape.words(word.text)
-  if (word.kind === 'glob') return (shape.words === 'glob' || shape.words === 'text') && literalPart(word) !== ''
+  if (word.kind === 'glob') return (shape.words === 'glob' || shape.words === 'text') && toLiteralPart(word) !== ''
   return word.kind === 'static' && shape.words !== 'none'
 }
 
-const literalPart = (word: Word): string =>
+const toLiteralPart = (word: Word): string =>
   word.kind === 'glob' ? word.text.slice(0, word.text.search(/[*?[]/)) : word.text
 
 // `-v` and `-R` evaluate a subscript, which may hold a command.
-const tests = /^(-[abcdefghknprstuwxzGLNOS]|-n|-z|=|==|!=|-eq|-ne|-lt|-le|-gt|-ge|-nt|-ot|-ef|!|\(|\)|-o|\])$/
-function testFiles(words: Argv): string[] | undefined {
-  if (words.some(({ kind, text }) => kind !== 'static' || (text.startsWith('-') && !tests.test(text)))) return undefined
+const TEST_OPERATORS = /^(-[abcdefghknprstuwxzGLNOS]|-n|-z|=|==|!=|-eq|-ne|-lt|-le|-gt|-ge|-nt|-ot|-ef|!|\(|\)|-o|\])$/
+function findTestFiles(words: Argv): string[] | undefined {
+  if (words.some(({ kind, text }) => kind !== 'static' || (text.startsWith('-') && !TEST_OPERATORS.test(text)))) return undefined
   return words.flatMap((word, index) =>
     /^-[abcdefghkprsuwxGLNOS]$/.test(words[index - 1]?.text ?? '') ? [word.text] : [],
   )

@@ -7,7 +7,7 @@ export interface Rule {
   readonly text: string
   readonly reason?: string
   /** The effect an allow rule answers for; absent = all of the call. */
-  readonly lifts?: Effect
+  readonly coveredEffect?: Effect
   /** Whether the rule speaks about this slot at all. */
   applies(facts: CallFacts): boolean
   readonly path?: (path: string) => boolean

@@ -3,7 +3,7 @@ import { propertiesOf } from '../../../core/registry/index.js'
 import { canonicalJson } from '../../../core/trust/index.js'
 
 /** What of a call that runs a command says how its answer is given and how long somebody waits, and nothing about what runs. */
-const presentation = [
+const PRESENTATION_PROPERTIES = [
   'action',
   'timeout_secs',
   'yield_time_ms',
@@ -18,9 +18,9 @@ const presentation = [
  * Every property of a call that has a part in what it does, in one order whatever the spelling: what an answer of a person is about, and
  * by what a refused call is known again.
  */
-export function whatRuns({ input }: Call, slot: SlotInfo): [name: string, value: unknown][] {
+export function listEffectiveInput({ input }: Call, slot: SlotInfo): [name: string, value: unknown][] {
   const properties = (slot.input.properties ?? {}) as Record<string, JsonObject>
-  const left = propertiesOf(slot, 'command').length > 0 ? presentation : []
+  const left = propertiesOf(slot, 'command').length > 0 ? PRESENTATION_PROPERTIES : []
   return Object.entries(input)
     .filter(
       ([name, value]) => !left.includes(name) && canonicalJson(value) !== canonicalJson(properties[name]?.default),

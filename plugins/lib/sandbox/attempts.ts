@@ -1,24 +1,24 @@
-import { mostTasks, taskGroup } from './task_group.js'
+import { MAX_TASKS, openTaskGroup } from './task_group.js'
 
 /** One act that the sandbox has to prevent: shell text that succeeds where it does not. */
-export interface Act {
+export interface SandboxTest {
   /** What would be open, as a noun. */
   name: string
   script: string
   /** A file outside of the workspace that shows that it was done: in the sandbox the same path may be another place. */
-  leaves?: string
+  leftFile?: string
   /** It takes a moment: only asked for by a person. */
   slow?: true
   /** What is to know where it succeeds. */
-  known?: () => string | undefined
+  explain?: () => string | undefined
 }
 
 /**
  * What is attempted in the sandbox, in a workspace of its own with settings, a repository and a file that is denied. Shell text without
  * programs where that can be: it runs before the first command of every process.
  */
-export const acts: readonly Act[] = [
-  { name: 'writing outside the workspace', script: 'touch "$OUTSIDE/written"; false', leaves: 'written' },
+export const SANDBOX_TESTS: readonly SandboxTest[] = [
+  { name: 'writing outside the workspace', script: 'touch "$OUTSIDE/written"; false', leftFile: 'written' },
   { name: 'reading outside the workspace', script: '[ -e "$OUTSIDE/secret" ]' },
   { name: 'mounting anew what is read-only', script: 'mount -o remount,rw,bind /usr' },
   { name: 'writing programs of the system', script: 'touch /usr/vtcode-probe && rm -f /usr/vtcode-probe' },
@@ -84,21 +84,21 @@ exit 1`,
     slow: true,
   },
   {
-    name: `more than ${mostTasks} processes`,
+    name: `more than ${MAX_TASKS} processes`,
     script: `mkfifo /tmp/gate && exec 5<>/tmp/gate
 count=0
-while [ $count -lt ${mostTasks + 52} ]; do (read line <&5) & count=$((count + 1)); done
+while [ $count -lt ${MAX_TASKS + 52} ]; do (read line <&5) & count=$((count + 1)); done
 exit 0`,
     slow: true,
-    known: () =>
-      process.getuid?.() === 0 && taskGroup() === undefined
+    explain: () =>
+      process.getuid?.() === 0 && openTaskGroup() === undefined
         ? 'the processes of root are bounded by a cgroup only, and here none can be made'
         : undefined,
   },
 ]
 
 /** Where programs keep what they log in with, in the home. */
-const logins = [
+const LOGINS = [
   ['Codex', '.codex/auth.json'],
   ['Claude', '.claude/.credentials.json'],
   ['Gemini', '.gemini/oauth_creds.json'],
@@ -112,17 +112,17 @@ const logins = [
   ['SSH', '.ssh/id'],
   ['npm', '.npmrc'],
 ] as const
-export const loginFiles = logins.map(([, path]) => path)
+export const LOGIN_FILES = LOGINS.map(([, path]) => path)
 
 /** In a workspace beside the home. */
-export const loginActs: readonly Act[] = logins.map(([who, path]) => ({
+export const LOGIN_TESTS: readonly SandboxTest[] = LOGINS.map(([who, path]) => ({
   name: `reading the login of ${who}`,
   script: `cat "$OUTSIDE_HOME/${path}" || cat ~/${path}`,
 }))
 
 /** In a workspace that is the home. */
-export const homeActs: readonly Act[] = [
-  ...logins.map(([who, path]) => {
+export const HOME_TESTS: readonly SandboxTest[] = [
+  ...LOGINS.map(([who, path]) => {
     const [first, ...rest] = path.split('/')
     return {
       name: `reading the login of ${who} where the home is the workspace`,
@@ -137,7 +137,7 @@ export const homeActs: readonly Act[] = [
 ]
 
 /** One shell text that tries all and prints a line for each that succeeds. */
-export const attempted = (some: readonly Act[]): string =>
+export const createTestScript = (some: readonly SandboxTest[]): string =>
   [
     ...some.map(({ script }, index) => `(${script}) >/dev/null 2>&1 </dev/null && echo "open ${index}"`),
     'echo done',

@@ -1,7 +1,7 @@
-import { settingsAt } from '../git/index.js'
+import { readSettings } from '../git/index.js'
 
 /** What a commit needs to be the user's own; nothing that names a program, a server or a login. Who signs commits gets none unsigned. */
-const carried = new Set(
+const CARRIED_KEYS = new Set(
   `
   user.name user.email author.name author.email committer.name committer.email user.useconfigonly user.signingkey commit.gpgsign tag.gpgsign gpg.format
   init.defaultbranch core.autocrlf core.eol core.safecrlf core.quotepath pull.rebase pull.ff merge.ff merge.conflictstyle rebase.autostash rebase.autosquash
@@ -10,19 +10,19 @@ const carried = new Set(
     .trim()
     .split(/\s+/),
 )
-const longest = 16_384
+const MAX_CHARACTERS = 16_384
 
 /** Of the user's git configuration, as it holds in a folder, the lines that commands in the sandbox get; empty where there are none. */
-export async function gitConfigFor(folder: string, workspace: string): Promise<string> {
-  const lines = (await settingsAt(folder, workspace))
-    .filter(({ scope, key }) => scope === 'global' && carried.has(key))
-    .map(({ key, value }) => line(key, value))
+export async function readUserGitConfig(folder: string, workspace: string): Promise<string> {
+  const lines = (await readSettings(folder, workspace))
+    .filter(({ scope, key }) => scope === 'global' && CARRIED_KEYS.has(key))
+    .map(({ key, value }) => formatSetting(key, value))
   const text = lines.join('\n')
-  return text.length > longest ? '' : text
+  return text.length > MAX_CHARACTERS ? '' : text
 }
 
 /** One setting with the head of its section. */
-function line(key: string, value: string): string {
+function formatSetting(key: string, value: string): string {
   const dot = key.indexOf('.')
   const quoted = value.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\t', '\\t')
   return `[${key.slice(0, dot)}] ${key.slice(dot + 1)} = "${quoted}"`

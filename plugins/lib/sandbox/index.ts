@@ -1,4 +1,4 @@
-export { confined, confinedCommand, type SandboxEnd } from './launch.js'
-export { examineSandbox, sandbox, type Attempt } from './probe.js'
-export { obstacle, steered, type Confinement } from './profile.js'
-export { programSight, packagesAround } from './program.js'
+export { confineLaunch, confineCommand, type SandboxEnd } from './launch.js'
+export { examineSandbox, findSandbox, type SandboxTestResult } from './probe.js'
+export { findObstacle, prepareConfinement, type Confinement } from './profile.js'
+export { listProgramPaths, findPackageRoot } from './program.js'

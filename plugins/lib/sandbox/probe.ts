@@ -4,44 +4,44 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { findProgram, inside, isProgram, makeFolder, realPathOf, searchPath } from '../../../core/system/index.js'
 import type { Kernel } from '../../../core/contract/index.js'
-import { systemText, tempFolder } from '../base/index.js'
+import { readSystemFile, createTempFolder } from '../base/index.js'
 import { runProgram, tail, type SandboxSettings } from '../process/index.js'
-import { acts, attempted, homeActs, loginActs, loginFiles, type Act } from './attempts.js'
-import { confinedCommand, type SandboxTools } from './launch.js'
-import { steered, type Confinement } from './profile.js'
-import { namesInHome, socketsOfMachine } from './sight.js'
+import { SANDBOX_TESTS, createTestScript, HOME_TESTS, LOGIN_TESTS, LOGIN_FILES, type SandboxTest } from './attempts.js'
+import { confineCommand, type SandboxTools } from './launch.js'
+import { prepareConfinement, type Confinement } from './profile.js'
+import { listHomeNames, listSockets } from './sight.js'
 
 export type Sandbox = { tools: SandboxTools } | { missing: string }
 /** Something that the sandbox has to prevent, and whether it did. */
-export interface Attempt {
+export interface SandboxTestResult {
   name: string
   held: boolean
   /** What was reached. */
   found?: string[]
 }
 
-let lookedUp: { path: string | undefined; tools: SandboxTools } | undefined
-let probed: Promise<Sandbox> | undefined
-let tried: SandboxTools | undefined
+let foundTools: { path: string | undefined; tools: SandboxTools } | undefined
+let probeResult: Promise<Sandbox> | undefined
+let probedTools: SandboxTools | undefined
 
 /** bubblewrap, if it is here, is nothing of this workspace, and holds: on the first question acts that it has to prevent are attempted in it. */
-export async function sandbox(workspace: string): Promise<Sandbox> {
+export async function findSandbox(workspace: string): Promise<Sandbox> {
   if (
-    probed &&
-    lookedUp?.path === process.env.PATH &&
-    Object.values(lookedUp!.tools).every((tool) => isProgram(tool) && !inside(workspace, realPathOf(tool)))
+    probeResult &&
+    foundTools?.path === process.env.PATH &&
+    Object.values(foundTools!.tools).every((tool) => isProgram(tool) && !inside(workspace, realPathOf(tool)))
   )
-    return probed
-  const found = programs(workspace)
+    return probeResult
+  const found = findTools(workspace)
   if ('missing' in found) return found
   // What was tried may be a program of this workspace: another kernel of this process took it.
-  if (tried && Object.values(tried).some((tool) => inside(workspace, realPathOf(tool)))) probed = undefined
-  if (!probed) tried = found.tools
-  lookedUp = { path: process.env.PATH, tools: found.tools }
-  return (probed ??= probe(found.tools))
+  if (probedTools && Object.values(probedTools).some((tool) => inside(workspace, realPathOf(tool)))) probeResult = undefined
+  if (!probeResult) probedTools = found.tools
+  foundTools = { path: process.env.PATH, tools: found.tools }
+  return (probeResult ??= probe(found.tools))
 }
 
-function programs(workspace: string): Sandbox {
+function findTools(workspace: string): Sandbox {
   if (process.platform !== 'linux') return { missing: 'the sandbox needs Linux' }
   const folders = searchPath(process.env.PATH, workspace)
   const [env, bwrap, prlimit] = ['env', 'bwrap', 'prlimit'].map((name) => findProgram(name, folders))
@@ -53,10 +53,10 @@ function programs(workspace: string): Sandbox {
 }
 
 async function probe(tools: SandboxTools): Promise<Sandbox> {
-  const { attempts, problem } = await attemptIn(
+  const { attempts, problem } = await runTests(
     tools,
-    acts.filter(({ slow }) => !slow),
-    madeWorkspace,
+    SANDBOX_TESTS.filter(({ slow }) => !slow),
+    createTestWorkspace,
   )
   const open = attempts.filter(({ held }) => !held).map(({ name }) => name)
   if (problem === undefined && open.length === 0) return { tools }
@@ -67,25 +67,25 @@ async function probe(tools: SandboxTools): Promise<Sandbox> {
 export async function examineSandbox(
   kernel: Kernel,
   settings: Confinement['settings'],
-): Promise<Attempt[] | { missing: string }> {
-  const found = programs(kernel.workspace)
+): Promise<SandboxTestResult[] | { missing: string }> {
+  const found = findTools(kernel.workspace)
   if ('missing' in found) return found
   const { tools } = found
   const done = [
-    await attemptIn(tools, acts, madeWorkspace),
-    await attemptIn(tools, loginActs, madeBeside),
-    await attemptIn(tools, homeActs, madeHome),
+    await runTests(tools, SANDBOX_TESTS, createTestWorkspace),
+    await runTests(tools, LOGIN_TESTS, createSeparateHome),
+    await runTests(tools, HOME_TESTS, createHomeWorkspace),
   ]
   const problem = done.find((one) => one.problem !== undefined)?.problem
   if (problem !== undefined) return { missing: `bubblewrap does not hold here: ${problem}` }
   return [
     ...done.flatMap(({ attempts }) => attempts),
-    await outliving(tools),
-    ...(await inSightOf(tools, kernel, settings)),
+    await testSurvivors(tools),
+    ...(await testSockets(tools, kernel, settings)),
   ]
 }
 
-const none: Confinement['settings'] = {
+const NO_ACCESS: Confinement['settings'] = {
   network: false,
   deny_read: [],
   deny_write: [],
@@ -93,31 +93,31 @@ const none: Confinement['settings'] = {
   readable: [],
 } satisfies Omit<SandboxSettings, 'mode'>
 
-interface Attempted {
-  attempts: Attempt[]
+interface TestRun {
+  attempts: SandboxTestResult[]
   /** It did not come to its end. */
   problem?: string
 }
 
-async function attemptIn(
+async function runTests(
   tools: SandboxTools,
-  some: readonly Act[],
+  some: readonly SandboxTest[],
   made: (folder: string) => Omit<Confinement, 'cwd' | 'shown'>,
-): Promise<Attempted> {
-  const outside = tempFolder('probe')
+): Promise<TestRun> {
+  const outside = createTempFolder('probe')
   const folder = join(outside, 'workspace')
   try {
     mkdirSync(folder)
     writeFileSync(join(outside, 'secret'), 'secret')
-    const where = await steered({ ...made(folder), cwd: folder, shown: [] })
-    const { text, errors, timedOut } = await runIn(tools, where, attempted(some), { OUTSIDE: outside })
+    const where = await prepareConfinement({ ...made(folder), cwd: folder, shown: [] })
+    const { text, errors, timedOut } = await runScript(tools, where, createTestScript(some), { OUTSIDE: outside })
     if (timedOut) return { attempts: [], problem: `the attempts did not end within ${PROBE_SECONDS} s` }
     if (!text.endsWith('done\n'))
       return { attempts: [], problem: (text + errors).trim().slice(0, 200) || 'it does not start' }
     const isDone = (leaves: string | undefined): boolean => leaves !== undefined && existsSync(join(outside, leaves))
-    const attempts = some.map(({ name, leaves, known }, index) => {
-      const held = !text.includes(`open ${index}\n`) && !isDone(leaves)
-      const why = held ? undefined : known?.()
+    const attempts = some.map(({ name, leftFile, explain }, index) => {
+      const held = !text.includes(`open ${index}\n`) && !isDone(leftFile)
+      const why = held ? undefined : explain?.()
       return { name, held, ...(why !== undefined && { found: [why] }) }
     })
     return { attempts }
@@ -126,14 +126,14 @@ async function attemptIn(
   }
 }
 
-function madeWorkspace(workspace: string): Omit<Confinement, 'cwd' | 'shown'> {
+function createTestWorkspace(workspace: string): Omit<Confinement, 'cwd' | 'shown'> {
   const ours = {
     '.vtcode/spool/text': 'secret',
     '.vtcode/sessions/other/calls.jsonl': 'secret',
     'own/approvals.key': 'secret',
     'vtcode.config.yaml': '',
   }
-  put(workspace, {
+  writeFiles(workspace, {
     '.git/HEAD': 'ref: refs/heads/main\n',
     '.git/config': '',
     '.git/hooks/sample': '',
@@ -147,24 +147,24 @@ function madeWorkspace(workspace: string): Omit<Confinement, 'cwd' | 'shown'> {
     workspace,
     own: join(workspace, 'own'),
     writable: true,
-    settings: { ...none, deny_read: ['denied', join(workspace, 'single')] },
+    settings: { ...NO_ACCESS, deny_read: ['denied', join(workspace, 'single')] },
   }
 }
 
-const filesOfHome = { ...Object.fromEntries(loginFiles.map((path) => [path, 'secret'])), '.bashrc': '' }
+const HOME_FILES = { ...Object.fromEntries(LOGIN_FILES.map((path) => [path, 'secret'])), '.bashrc': '' }
 
-function madeBeside(workspace: string): Omit<Confinement, 'cwd' | 'shown'> {
+function createSeparateHome(workspace: string): Omit<Confinement, 'cwd' | 'shown'> {
   const home = join(workspace, '../home')
-  put(home, filesOfHome)
-  return { workspace, home, own: join(home, '.vtcode'), writable: true, settings: none }
+  writeFiles(home, HOME_FILES)
+  return { workspace, home, own: join(home, '.vtcode'), writable: true, settings: NO_ACCESS }
 }
 
-function madeHome(home: string): Omit<Confinement, 'cwd' | 'shown'> {
-  put(home, filesOfHome)
-  return { workspace: home, home, own: join(home, '.vtcode'), writable: true, settings: none }
+function createHomeWorkspace(home: string): Omit<Confinement, 'cwd' | 'shown'> {
+  writeFiles(home, HOME_FILES)
+  return { workspace: home, home, own: join(home, '.vtcode'), writable: true, settings: NO_ACCESS }
 }
 
-function put(folder: string, files: Record<string, string>): void {
+function writeFiles(folder: string, files: Record<string, string>): void {
   for (const [name, text] of Object.entries(files)) {
     makeFolder(join(folder, name, '..'))
     writeFileSync(join(folder, name), text)
@@ -174,7 +174,7 @@ function put(folder: string, files: Record<string, string>): void {
 /** A loaded machine takes minutes for what an idle one does in two seconds. Attempts that were cut off prove nothing. */
 const PROBE_SECONDS = 180
 
-async function runIn(
+async function runScript(
   tools: SandboxTools,
   where: Confinement,
   script: string,
@@ -183,13 +183,13 @@ async function runIn(
   const env = {
     PATH: '/usr/bin:/bin:/usr/sbin:/sbin',
     OUTSIDE_PID: String(process.pid),
-    OUTSIDE_COMM: systemText('/proc/self/comm').trim() || 'node',
+    OUTSIDE_COMM: readSystemFile('/proc/self/comm').trim() || 'node',
     OUTSIDE_HOME: where.home ?? homedir(),
-    KNOWN_IN_HOME: [...namesInHome(homedir(), where.workspace), ...(where.gitConfig ? ['.gitconfig'] : [])].join(' '),
+    KNOWN_IN_HOME: [...listHomeNames(homedir(), where.workspace), ...(where.gitConfig ? ['.gitconfig'] : [])].join(' '),
     KNOWN: '/run/current-system',
     ...more,
   }
-  const launch = confinedCommand(tools, { file: '/bin/sh', args: ['-c', script], cwd: '/', env }, where)
+  const launch = confineCommand(tools, { file: '/bin/sh', args: ['-c', script], cwd: '/', env }, where)
   const output = { out: tail(65_536), err: tail() }
   const ended = await runProgram(
     launch,
@@ -197,23 +197,23 @@ async function runIn(
     output.out.take,
     output.err.take,
   )
-  launch.end(ended?.exit_code ?? null)
+  launch.readEnd(ended?.exit_code ?? null)
   return { text: output.out.text(), errors: output.err.text(), timedOut: ended?.timed_out === true }
 }
 
 /** What a command leaves behind, in a session of its own. */
-async function outliving(tools: SandboxTools): Promise<Attempt> {
+async function testSurvivors(tools: SandboxTools): Promise<SandboxTestResult> {
   const nap = `6${String(Math.random()).slice(2, 11)}`
-  const folder = tempFolder('probe')
+  const folder = createTempFolder('probe')
   try {
-    await runIn(
+    await runScript(
       tools,
-      { workspace: folder, own: join(folder, '.vtcode'), writable: false, cwd: '/', shown: [], settings: none },
+      { workspace: folder, own: join(folder, '.vtcode'), writable: false, cwd: '/', shown: [], settings: NO_ACCESS },
       `setsid sleep ${nap} >/dev/null 2>&1 & sleep 0.1`,
     )
     await new Promise((resolve) => setTimeout(resolve, 300))
     const left = readdirSync('/proc').filter(
-      (name) => /^\d+$/.test(name) && systemText(`/proc/${name}/cmdline`).includes(`sleep\0${nap}`),
+      (name) => /^\d+$/.test(name) && readSystemFile(`/proc/${name}/cmdline`).includes(`sleep\0${nap}`),
     )
     return {
       name: 'processes that outlive their command',
@@ -226,21 +226,21 @@ async function outliving(tools: SandboxTools): Promise<Attempt> {
 }
 
 /** What the settings leave open on purpose is named, not judged by: sockets that they name, all other ones where the network is on. */
-async function inSightOf(
+async function testSockets(
   tools: SandboxTools,
   { workspace, inspection: { home } }: Kernel,
   settings: Confinement['settings'],
-): Promise<Attempt[]> {
-  const sockets = socketsOfMachine()
+): Promise<SandboxTestResult[]> {
+  const sockets = listSockets()
   const where = { workspace, own: home, writable: false, cwd: '/', shown: [], settings }
-  const { text } = await runIn(
+  const { text } = await runScript(
     tools,
     where,
-    sockets.map((path, index) => `[ -S ${quoted(path)} ] && echo ${index}`).join('\n'),
+    sockets.map((path, index) => `[ -S ${quoteShell(path)} ] && echo ${index}`).join('\n'),
   )
   const found = text.split('\n').flatMap((line) => (line === '' ? [] : [sockets[Number(line)]!]))
   if (settings.network) found.push('sockets without a file, since sandbox.network is on')
   return [{ name: 'sockets of the machine', held: found.length === 0, ...(found.length > 0 && { found }) }]
 }
 
-const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
+const quoteShell = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`

@@ -4,7 +4,7 @@ import { dirname, join, relative } from 'node:path'
 import { inside } from '../../../core/system/index.js'
 
 /** Programs and libraries of the system. Of `/nix` neither the socket of its daemon nor its database. */
-const system = [
+const SYSTEM_PATHS = [
   '/usr',
   '/bin',
   '/sbin',
@@ -25,7 +25,7 @@ const system = [
  * Folders of the home in which package managers keep programs and packages. Where such a folder also holds logins (`.cargo/credentials.toml`,
  * `.m2/settings.xml`, `.gem/credentials`), only what is programs and packages is named.
  */
-const tools = `
+const TOOL_FOLDERS = `
   bin .nvm .fnm .n .nodenv .volta .bun/bin .bun/install .deno .yarn/bin .npm/_cacache .npm/_npx .npm-global .local/share/fnm .local/share/pnpm .cache/pnpm
   .cache/yarn .cache/node .cache/deno .cache/ms-playwright .cache/puppeteer .cache/Cypress .cache/electron .cache/node-gyp .cache/typescript
   .pyenv .conda/envs .conda/pkgs miniconda3 miniforge3 anaconda3 mambaforge .local/share/mamba .local/bin .local/lib .local/pipx .local/share/pipx .local/share/uv .cache/pip .cache/uv
@@ -39,7 +39,7 @@ const tools = `
   .split(/\s+/)
 
 /** Of the home, what no command has any business with where the home is in sight for another reason. */
-const secrets = `
+const SECRETS = `
   .ssh .gnupg .aws .azure .kube .docker .vtcode .password-store .vault-token .pgpass .my.cnf .netrc .npmrc .yarnrc.yml .pypirc .git-credentials .config/git/credentials
   .config/gcloud .config/gh .config/glab-cli .config/hub .config/rclone .config/op .config/doctl .config/heroku .config/containers .config/github-copilot .config/configstore
   .config/opencode .local/share/opencode .codex .claude .claude.json .gemini .copilot .cursor .continue .cargo/credentials .cargo/credentials.toml .m2/settings.xml
@@ -50,12 +50,12 @@ const secrets = `
   .trim()
   .split(/\s+/)
 /** What a person's shell and programs do at their next start: of the home, where it is the workspace. */
-const startups =
+const STARTUP_FILES =
   '.config .local .bashrc .bash_profile .bash_login .bash_logout .profile .zshrc .zshenv .zprofile .zlogin .inputrc .gitconfig .vimrc .vim .emacs.d .tmux.conf .xprofile .xsessionrc .crontab bin'.split(
     ' ',
   )
 /** Of the system: root reads these although nobody else does. */
-const systemSecrets = [
+const SYSTEM_SECRETS = [
   '/etc/shadow',
   '/etc/shadow-',
   '/etc/gshadow',
@@ -74,41 +74,41 @@ export interface Mount {
   outside?: true
 }
 /** A place as it is outside. One that is gone meanwhile is left out. */
-export const shown = (path: string, how: 'bind' | 'ro-bind' = 'ro-bind'): Mount => ({
+export const createBindMount = (path: string, how: 'bind' | 'ro-bind' = 'ro-bind'): Mount => ({
   path,
   args: [`--${how}-try`, path, path],
   outside: true,
 })
-export const emptied = (path: string, bytes: number): Mount => ({
+export const createEmptyMount = (path: string, bytes: number): Mount => ({
   path,
   args: ['--size', String(bytes), '--tmpfs', path],
 })
 
 /** The system read-only; what is a link here, as `/bin` mostly is, is the same link there. */
-export function systemMounts(): Mount[] {
-  return [...system.flatMap((path) => mirrored(path)), ...namesOfHosts()]
+export function createSystemMounts(): Mount[] {
+  return [...SYSTEM_PATHS.flatMap((path) => mirrorPath(path)), ...createResolverMounts()]
 }
 
-function mirrored(path: string): Mount[] {
+function mirrorPath(path: string): Mount[] {
   const stat = lstatSync(path, { throwIfNoEntry: false })
   if (!stat) return []
   return stat.isSymbolicLink() && dirname(path) === '/'
     ? [{ path, args: ['--symlink', readlinkSync(path), path] }]
-    : [shown(path)]
+    : [createBindMount(path)]
 }
 
 /** Often a link out of `/etc`, to what a service of the system writes. */
-function namesOfHosts(): Mount[] {
-  const real = realPlace('/etc/resolv.conf')
-  return real === undefined || inside('/etc', real) ? [] : [shown(real)]
+function createResolverMounts(): Mount[] {
+  const real = resolveRealPath('/etc/resolv.conf')
+  return real === undefined || inside('/etc', real) ? [] : [createBindMount(real)]
 }
 
-let listedHome: string | undefined
-function homeOfAccount(): string {
+let accountHome: string | undefined
+function findAccountHome(): string {
   try {
-    return (listedHome ??= userInfo().homedir)
+    return (accountHome ??= userInfo().homedir)
   } catch {
-    return (listedHome = '/')
+    return (accountHome = '/')
   }
 }
 
@@ -116,38 +116,38 @@ function homeOfAccount(): string {
  * Tool folders of the home, and of the one of the account where HOME names another, that are there. One that a command could have put
  * up, as a link to anywhere, is not believed.
  */
-export function toolMounts(home: string, workspace: string): Mount[] {
-  const names = [...new Set([home, homeOfAccount()])].flatMap((folder) => tools.map((name) => join(folder, name)))
+export function createToolMounts(home: string, workspace: string): Mount[] {
+  const names = [...new Set([home, findAccountHome()])].flatMap((folder) => TOOL_FOLDERS.map((name) => join(folder, name)))
   return names.flatMap((path): Mount[] => {
     const stat = lstatSync(path, { throwIfNoEntry: false })
-    return !stat || (inside(workspace, path) && realPlace(path) !== path) ? [] : [shown(path)]
+    return !stat || (inside(workspace, path) && resolveRealPath(path) !== path) ? [] : [createBindMount(path)]
   })
 }
 
 /** What belongs to the Node that runs us: its folder where it is an installation, else the program alone. */
-export function nodeMounts(home: string): Mount[] {
+export function createNodeMounts(home: string): Mount[] {
   const prefix = dirname(dirname(process.execPath))
-  if (isOfSystem(prefix)) return []
-  return [shown(!inside(prefix, home) && existsSync(join(prefix, 'lib/node_modules')) ? prefix : process.execPath)]
+  if (isSystemPath(prefix)) return []
+  return [createBindMount(!inside(prefix, home) && existsSync(join(prefix, 'lib/node_modules')) ? prefix : process.execPath)]
 }
 
 /** Where the home lies in the workspace: what steers the person's programs. */
-export const startupPlaces = (home: string): string[] =>
-  startups.map((name) => join(home, name)).filter((path) => existsSync(path) && realPlace(path) === path)
+export const listStartupFiles = (home: string): string[] =>
+  STARTUP_FILES.map((name) => join(home, name)).filter((path) => existsSync(path) && resolveRealPath(path) === path)
 
 /** Real paths of what is secret and there, in the home, in our own folder of it, and in the system. */
-export const secretsOf = (home: string, own: string): string[] =>
-  present([...secrets.map((name) => join(home, name)), own])
-export const secretsOfSystem = (): string[] => (process.getuid?.() === 0 ? present(systemSecrets) : [])
+export const listSecrets = (home: string, own: string): string[] =>
+  filterReachable([...SECRETS.map((name) => join(home, name)), own])
+export const listSystemSecrets = (): string[] => (process.getuid?.() === 0 ? filterReachable(SYSTEM_SECRETS) : [])
 
 /** Real paths of those that are there and that the sandbox gets to. */
-export const present = (paths: string[]): string[] =>
-  [...new Set(paths.flatMap((path) => realPlace(path) ?? []))].filter(isReachable)
+export const filterReachable = (paths: string[]): string[] =>
+  [...new Set(paths.flatMap((path) => resolveRealPath(path) ?? []))].filter(isReachable)
 
-export const isOfSystem = (path: string): boolean => system.some((root) => inside(root, path))
+export const isSystemPath = (path: string): boolean => SYSTEM_PATHS.some((root) => inside(root, path))
 
 /** Sockets by which programs of the machine are reached, as far as the system lists them. */
-export function socketsOfMachine(): string[] {
+export function listSockets(): string[] {
   try {
     const lines = readFileSync('/proc/net/unix', 'latin1').split('\n').slice(1)
     return [...new Set(lines.flatMap((line) => /(?:\S+ +){6}\d+ (\/.+)$/.exec(line)?.[1] ?? []))].filter((path) =>
@@ -172,7 +172,7 @@ export function isReachable(path: string): boolean {
   return true
 }
 
-export function realPlace(path: string): string | undefined {
+export function resolveRealPath(path: string): string | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) && realpathSync(path)
   } catch {
@@ -181,8 +181,8 @@ export function realPlace(path: string): string | undefined {
 }
 
 /** First names of what of the home is in sight. */
-export const namesInHome = (home: string, workspace: string): string[] => [
+export const listHomeNames = (home: string, workspace: string): string[] => [
   ...new Set(
-    [...tools, ...(inside(home, workspace) ? [relative(home, workspace)] : [])].map((name) => name.split('/')[0]!),
+    [...TOOL_FOLDERS, ...(inside(home, workspace) ? [relative(home, workspace)] : [])].map((name) => name.split('/')[0]!),
   ),
 ]

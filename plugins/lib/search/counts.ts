@@ -11,7 +11,7 @@ export interface Counts {
 }
 
 /** `name NUL count` pairs, and behind them statistics, which are missing where the run was ended. */
-export function countsIn(output: Buffer, nameOf: NameOf): Counts {
+export function parseCounts(output: Buffer, nameOf: NameReader): Counts {
   const files: Counts['files'] = []
   // All names at once where each is the text that it reads as; else one character is one byte.
   const plain = isUtf8(output) && !output.includes('\\x')
@@ -31,9 +31,9 @@ export function countsIn(output: Buffer, nameOf: NameOf): Counts {
 }
 
 /** From a name as ripgrep tells it to one that reads in an answer. */
-export type NameOf = (name: string | Buffer) => string
+export type NameReader = (name: string | Buffer) => string
 
-export function namesIn(target: Handle): NameOf {
+export function createNameReader(target: Handle): NameReader {
   if (target.kind === 'file') return () => target.path
   const prefix = target.path === '.' ? '' : `${target.path}/`
   return (name) => {

@@ -2,7 +2,7 @@ import { lstatSync, readlinkSync, type BigIntStats } from 'node:fs'
 import { VtError } from '../../../core/shapes/index.js'
 import type { Context } from '../../../core/contract/index.js'
 import type { EntryKind, EntryStat, FileOpener, Handle } from '../../../core/workspace/index.js'
-import { nameOf, nextCall, parentOf } from '../base/index.js'
+import { toBaseName, nextCall, toParentPath } from '../base/index.js'
 
 export interface ListedEntry extends Pick<EntryStat, 'kind' | 'bytes' | 'mtime_ms' | 'mtime_ns' | 'dev' | 'ino'> {
   /** Where a link points, as it is written. */
@@ -10,10 +10,10 @@ export interface ListedEntry extends Pick<EntryStat, 'kind' | 'bytes' | 'mtime_m
 }
 
 /** Looks at each path without following a link in its last segment; what is not there, or no longer inside, is missing from the map. */
-export async function look(context: Context, paths: Iterable<string>): Promise<Map<string, ListedEntry>> {
+export async function statEntries(context: Context, paths: Iterable<string>): Promise<Map<string, ListedEntry>> {
   const byParent = new Map<string, string[]>()
   for (const path of paths) {
-    const parent = parentOf(path)
+    const parent = toParentPath(path)
     const siblings = byParent.get(parent)
     if (siblings) siblings.push(path)
     else byParent.set(parent, [path])
@@ -25,7 +25,7 @@ export async function look(context: Context, paths: Iterable<string>): Promise<M
     if (!directory) continue
     await using held = directory
     for (const path of siblings) {
-      const entry = path.includes('\\x') ? await context.workspace.stat(path).catch(() => undefined) : at(held, path)
+      const entry = path.includes('\\x') ? await context.workspace.stat(path).catch(() => undefined) : statEntry(held, path)
       if (entry) found.set(path, entry)
     }
   }
@@ -38,15 +38,15 @@ export async function openToSearch({ workspace }: Context, path: string): Promis
     return await workspace.open(path)
   } catch (error) {
     if (!(error instanceof VtError) || error.code !== 'VT_PATH_NOT_FOUND') throw error
-    let parent = parentOf(path)
+    let parent = toParentPath(path)
     while (parent !== '.' && (await workspace.stat(parent).catch(() => undefined))?.kind !== 'directory')
-      parent = parentOf(parent)
+      parent = toParentPath(parent)
     throw new VtError({ ...error.problem, next: nextCall('list', { path: parent }) })
   }
 }
 
 /** Opens a file that a walk found. What has gone or leads out since then is passed over; what stands there and cannot be read is put to `unread`. */
-export async function openOr(
+export async function openIfReadable(
   files: Pick<FileOpener, 'openFile'>,
   path: string,
   unread: string[],
@@ -61,18 +61,18 @@ export async function openOr(
 }
 
 /** Those paths at which something stands: a name that a program came by outside the workspace is not told. */
-export async function existing(context: Context, paths: string[]): Promise<string[]> {
-  const found = await look(context, paths)
+export async function filterExisting(context: Context, paths: string[]): Promise<string[]> {
+  const found = await statEntries(context, paths)
   return paths.filter((path) => found.has(path))
 }
 
 /** What a program says about files below `base`, as `PATH: REASON`, where it may be told. */
-export async function tellable(context: Context, base: string, complaints: string[]): Promise<string[]> {
+export async function formatComplaints(context: Context, base: string, complaints: string[]): Promise<string[]> {
   const parsed = complaints.map((text) => {
     const [, path, reason] = /^(?:\.\/)?(.+?): (.*\(os error \d+\).*|PCRE2: .*)$/.exec(text) ?? []
     return path === undefined ? { text } : { path: base === '.' ? path : `${base}/${path}`, text: reason! }
   })
-  const found = await look(
+  const found = await statEntries(
     context,
     parsed.flatMap(({ path }) => path ?? []),
   )
@@ -80,16 +80,16 @@ export async function tellable(context: Context, base: string, complaints: strin
 }
 
 /** For what is no longer there, or not to be seen: nothing. */
-export function gone(error: unknown): undefined {
+export function ignoreMissing(error: unknown): undefined {
   if (error instanceof VtError) return undefined
   throw error
 }
 
-function at(directory: Handle, path: string): ListedEntry | undefined {
-  const place = `${directory.ref}/${nameOf(path)}`
+function statEntry(directory: Handle, path: string): ListedEntry | undefined {
+  const place = `${directory.ref}/${toBaseName(path)}`
   const stats = lstatSync(place, { throwIfNoEntry: false, bigint: true })
   if (!stats) return undefined
-  const kind = kindOf(stats)
+  const kind = toEntryKind(stats)
   const { dev, ino, mtimeNs: mtime_ns } = stats
   return {
     kind,
@@ -102,5 +102,5 @@ function at(directory: Handle, path: string): ListedEntry | undefined {
   }
 }
 
-const kindOf = (stats: BigIntStats): EntryKind =>
+const toEntryKind = (stats: BigIntStats): EntryKind =>
   stats.isFile() ? 'file' : stats.isDirectory() ? 'directory' : stats.isSymbolicLink() ? 'link' : 'other'

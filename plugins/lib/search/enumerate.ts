@@ -1,8 +1,8 @@
 import { problem } from '../../../core/shapes/index.js'
 import type { Context } from '../../../core/contract/index.js'
 import type { Handle } from '../../../core/workspace/index.js'
-import { cut, inPathOrder } from '../base/index.js'
-import { globFault } from '../globs/index.js'
+import { cut, sortByPath } from '../base/index.js'
+import { findGlobFault } from '../globs/index.js'
 import type { WalkOptions } from './ripgrep.js'
 import { Walk, type Entries } from './walk.js'
 
@@ -12,25 +12,25 @@ export interface Listing extends Pick<Entries, 'incomplete' | 'complaints'> {
 }
 
 /** Returns the files below a directory. */
-export async function filesBelow(context: Context, directory: Handle, discovery: WalkOptions): Promise<Listing> {
-  const { files, ...found } = await unsortedFilesBelow(context, directory, discovery)
-  return { ...found, files: inPathOrder(files, (path) => path) }
+export async function listFiles(context: Context, directory: Handle, discovery: WalkOptions): Promise<Listing> {
+  const { files, ...found } = await listUnsortedFiles(context, directory, discovery)
+  return { ...found, files: sortByPath(files, (path) => path) }
 }
 
 /** Returns the files below a directory in no order. */
-export async function unsortedFilesBelow(
+export async function listUnsortedFiles(
   context: Context,
   directory: Handle,
   discovery: WalkOptions,
 ): Promise<Listing> {
-  const { entries, incomplete, complaints } = await entriesBelow(context, directory, discovery)
+  const { entries, incomplete, complaints } = await listEntries(context, directory, discovery)
   return { files: entries.flatMap(({ path, kind }) => (kind === 'file' ? [path] : [])), incomplete, complaints }
 }
 
 /** Returns everything below a directory. Throws VT_INPUT_INVALID for a text that is no glob. */
-export async function entriesBelow(context: Context, directory: Handle, discovery: WalkOptions): Promise<Entries> {
+export async function listEntries(context: Context, directory: Handle, discovery: WalkOptions): Promise<Entries> {
   for (const glob of discovery.globs ?? []) {
-    const fault = globFault(glob)
+    const fault = findGlobFault(glob)
     if (fault === undefined) continue
     throw problem('VT_INPUT_INVALID', { problem: `'globs': '${cut(glob, 80).text}': ${fault}.` })
   }
@@ -38,7 +38,7 @@ export async function entriesBelow(context: Context, directory: Handle, discover
 }
 
 /** Whether a path below an open directory may be shown, under the name it was reached by and under its own. */
-export function seenBelow({ workspace }: Pick<Context, 'workspace'>, directory: Handle, path: string): boolean {
+export function isVisible({ workspace }: Pick<Context, 'workspace'>, directory: Handle, path: string): boolean {
   if (!workspace.sees(path)) return false
   if (directory.path === directory.resolved) return true
   const below = directory.path === '.' ? path : path.slice(directory.path.length + 1)

@@ -1,7 +1,7 @@
-import { byPath } from '../base/index.js'
+import { comparePaths } from '../base/index.js'
 import type { ReadPositions } from './ripgrep_events.js'
 
-export interface Counted {
+export interface CountedFile {
   file: string
   /** Matching lines; matches, where one may span several lines. */
   count: number
@@ -10,42 +10,42 @@ export interface Counted {
 }
 
 /** More matches than this are not noted with their places. */
-const mostNoted = 20_000
+const MAX_NOTED = 20_000
 
 /** Files with matches as they come, in no order, and of those that are the first in path order where their matches are. */
 export class FirstMatches {
-  readonly files: Counted[] = []
-  private noted: Counted[] = []
-  private left: number
+  readonly files: CountedFile[] = []
+  private noted: CountedFile[] = []
+  private remaining: number
   /** No file behind this one is among the first. */
   private last: string | undefined
 
   constructor(private readonly wanted: number) {
-    this.left = wanted > mostNoted ? -1 : 2 * wanted
+    this.remaining = wanted > MAX_NOTED ? -1 : 2 * wanted
   }
 
-  mayHold(file: string): boolean {
-    return this.left >= 0 && (this.last === undefined || byPath(file, this.last) <= 0)
+  canHold(file: string): boolean {
+    return this.remaining >= 0 && (this.last === undefined || comparePaths(file, this.last) <= 0)
   }
 
-  add(file: Counted, count: number): void {
+  add(file: CountedFile, count: number): void {
     file.count = count
     this.files.push(file)
     if (!file.places?.length) return void (file.places = undefined)
     this.noted.push(file)
-    this.left -= file.places.length
-    if (this.left < 0) this.forget()
+    this.remaining -= file.places.length
+    if (this.remaining < 0) this.dropLaterPlaces()
   }
 
   /** Lets go of the places in files behind those that hold what is wanted. */
-  private forget(): void {
-    this.noted.sort((a, b) => byPath(a.file, b.file))
+  private dropLaterPlaces(): void {
+    this.noted.sort((a, b) => comparePaths(a.file, b.file))
     let matches = 0
     const end = this.noted.findIndex(({ places }) => (matches += places!.length) >= this.wanted) + 1
     if (end > 0) {
       for (const file of this.noted.splice(end)) file.places = undefined
       this.last = this.noted.at(-1)!.file
     }
-    this.left = 2 * this.wanted - this.noted.reduce((sum, { places }) => sum + places!.length, 0)
+    this.remaining = 2 * this.wanted - this.noted.reduce((sum, { places }) => sum + places!.length, 0)
   }
 }

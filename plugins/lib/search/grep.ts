@@ -3,30 +3,30 @@ import { ok, problem, type Call } from '../../../core/shapes/index.js'
 import type { Context, Handler } from '../../../core/contract/index.js'
 import type { Handle } from '../../../core/workspace/index.js'
 import {
-  pluralized,
+  pluralize,
   cut,
   excerpt,
-  firstInPathOrder,
-  fitting,
+  takeFirstByPath,
+  takeFitting,
   nextCall,
   notice,
-  slotRefusal,
-  remarks,
+  createSlotError,
+  listSearchNotices,
 } from '../base/index.js'
-import { existing } from './entries.js'
-import { render, type GrepMatch, type GrepOutput } from './grep_text.js'
-import { holdsMatch, type WantedMatches } from './match_positions.js'
+import { filterExisting } from './entries.js'
+import { renderGrep, type GrepMatch, type GrepOutput } from './grep_text.js'
+import { hasMatch, type WantedMatches } from './match_positions.js'
 import type { MatchPosition } from './ripgrep_events.js'
-import type { Counted } from './first_matches.js'
-import { seconds, spansLines, type Pattern } from './pattern.js'
-import { patternRefusal, type SearchCounts, type SearchQuery } from './search.js'
+import type { CountedFile } from './first_matches.js'
+import { SEARCH_TIMEOUT_SECONDS, canSpanLines, type Pattern } from './pattern.js'
+import { toPatternRefusal, type SearchCounts, type SearchQuery } from './search.js'
 import {
   chomp,
   codePointsBetween,
   isBinaryText,
-  linesAfter,
-  linesBefore,
-  sourceOf,
+  readLinesAfter,
+  readLinesBefore,
+  openTextSource,
   type TextSource,
 } from './text_source.js'
 
@@ -45,20 +45,20 @@ export interface GrepInput {
   include_hidden: boolean
 }
 
-const shownFiles = 50
+const MAX_LISTED_FILES = 50
 
 /** What counts and finds matches. Both answer `undefined` when the engine cannot be started. */
 export interface SearchEngine {
   backend: GrepOutput['backend']
   search(context: Context, query: SearchQuery): Promise<SearchCounts | undefined>
-  places(context: Context, pattern: Pattern, files: WantedMatches[]): Promise<MatchPosition[][] | undefined>
+  findPositions(context: Context, pattern: Pattern, files: WantedMatches[]): Promise<MatchPosition[][] | undefined>
 }
 
 /** Text search by an engine: one run counts, and only the files of this answer are looked into closer. */
-export const grepWith =
+export const createGrep =
   (engine: SearchEngine): Handler<GrepInput, GrepOutput> =>
   async ({ input, given }, context) => {
-    const pattern = patternOf(input)
+    const pattern = toPattern(input)
     if (pattern.patterns.includes('')) throw emptyPattern(input.path)
     const found = await engine
       .search(context, {
@@ -72,25 +72,25 @@ export const grepWith =
       })
       .catch((error: unknown) => {
         const next = nextCall('grep', { ...given, literal: true })
-        throw patternRefusal(pattern.patterns, error, input.literal ? undefined : next)
+        throw toPatternRefusal(pattern.patterns, error, input.literal ? undefined : next)
       })
     if (!found) return undefined
     if (found.incomplete && found.total === 0) {
-      throw slotRefusal('VT_SEARCH_TIMEOUT', `Nothing was found in '${input.path}' within ${seconds} s.`, {
+      throw createSlotError('VT_SEARCH_TIMEOUT', `Nothing was found in '${input.path}' within ${SEARCH_TIMEOUT_SECONDS} s.`, {
         retryable: true,
       })
     }
-    const first = firstInPathOrder(
+    const first = takeFirstByPath(
       found.files,
       ({ file }) => file,
-      Math.max(shownFiles, input.skip + input.max_results),
+      Math.max(MAX_LISTED_FILES, input.skip + input.max_results),
     )
-    const shown = await look(engine, context, pattern, page(first, input.skip, input.max_results), input)
+    const shown = await readMatches(engine, context, pattern, selectPage(first, input.skip, input.max_results), input)
     if (!shown) return undefined
-    return answer(engine, { ...found, first }, shown, { input, given }, context)
+    return createAnswer(engine, { ...found, first }, shown, { input, given }, context)
   }
 
-const patternOf = ({ pattern, patterns, literal, case_sensitive }: GrepInput): Pattern => ({
+const toPattern = ({ pattern, patterns, literal, case_sensitive }: GrepInput): Pattern => ({
   patterns: patterns ?? [pattern!],
   literal,
   ...(case_sensitive !== undefined && { case_sensitive }),
@@ -106,14 +106,14 @@ const emptyPattern = (path: string) =>
     },
   )
 
-interface Part extends Counted {
+interface PagePart extends CountedFile {
   skip: number
   limit: number
 }
 
 /** The files, in path order, that hold the matches from `skip` on, at most `limit` of them. */
-function page(files: Counted[], skip: number, limit: number): Part[] {
-  const parts: Part[] = []
+function selectPage(files: CountedFile[], skip: number, limit: number): PagePart[] {
+  const parts: PagePart[] = []
   let before = 0
   for (const file of files) {
     if (before >= skip + limit) break
@@ -126,7 +126,7 @@ function page(files: Counted[], skip: number, limit: number): Part[] {
   return parts
 }
 
-interface Shown {
+interface PageMatches {
   matches: GrepMatch[]
   /** Matches of the page, also those that are no longer there. */
   looked: number
@@ -135,36 +135,36 @@ interface Shown {
 }
 
 /** Files that are open at the same time. */
-const batch = 200
+const BATCH_SIZE = 200
 
 /** Returns what matches in the files of the page, each opened through the workspace: nothing that was read outside. */
-async function look(
+async function readMatches(
   engine: SearchEngine,
   context: Context,
   pattern: Pattern,
-  parts: Part[],
+  parts: PagePart[],
   input: GrepInput,
-): Promise<Shown | undefined> {
+): Promise<PageMatches | undefined> {
   const state = { looked: parts.reduce((sum, { limit }) => sum + limit, 0), gone: [] as string[], binary: false }
   const matches = new Map<string, GrepMatch[]>()
   await using opener = context.workspace.files()
-  for (let at = 0; at < parts.length; at += batch) {
+  for (let at = 0; at < parts.length; at += BATCH_SIZE) {
     const handles: Handle[] = []
     try {
-      const files: (Part & WantedMatches)[] = []
-      for (const part of parts.slice(at, at + batch)) {
+      const files: (PagePart & WantedMatches)[] = []
+      for (const part of parts.slice(at, at + BATCH_SIZE)) {
         const handle = await opener.openFile(part.file).catch(() => undefined)
         if (!handle) {
           state.gone.push(part.file)
           continue
         }
         handles.push(handle)
-        const source = await sourceOf(handle)
+        const source = await openTextSource(handle)
         // A walk never looks into binary files, so this one was named.
         if (await isBinaryText(source)) state.binary = true
         else files.push({ ...part, handle, source })
       }
-      const found = await matchesIn(engine, context, pattern, files, input)
+      const found = await findMatches(engine, context, pattern, files, input)
       if (!found) return undefined
       for (const [index, { file, limit }] of files.entries()) {
         if (found[index]!.length < limit) state.gone.push(file)
@@ -178,18 +178,18 @@ async function look(
 }
 
 /** What is found in open files, each for itself. `undefined` when the engine cannot be started. */
-async function matchesIn(
+async function findMatches(
   engine: SearchEngine,
   context: Context,
   pattern: Pattern,
-  files: (Part & WantedMatches)[],
+  files: (PagePart & WantedMatches)[],
   input: GrepInput,
 ): Promise<GrepMatch[][] | undefined> {
-  const known = await Promise.all(files.map(positionsIn))
+  const known = await Promise.all(files.map(confirmPositions))
   const others = files.filter((_, index) => !known[index])
-  const looked = others.length === 0 ? [] : await engine.places(context, pattern, others)
+  const looked = others.length === 0 ? [] : await engine.findPositions(context, pattern, others)
   if (!looked) return undefined
-  const several = spansLines(pattern)
+  const several = canSpanLines(pattern)
   const found: GrepMatch[][] = []
   for (const [index, { file, source }] of files.entries()) {
     const matches: GrepMatch[] = []
@@ -201,21 +201,21 @@ async function matchesIn(
 }
 
 /** The places that the search told of, if the file that was opened holds them. */
-async function positionsIn({
+async function confirmPositions({
   places,
   source,
   skip,
   limit,
-}: Part & WantedMatches): Promise<MatchPosition[] | undefined> {
+}: PagePart & WantedMatches): Promise<MatchPosition[] | undefined> {
   const wanted = places?.slice(skip, skip + limit).flatMap((place) => place()) ?? []
-  for (const place of wanted) if (!(await holdsMatch(source, place))) return undefined
+  for (const place of wanted) if (!(await hasMatch(source, place))) return undefined
   return wanted.length === limit ? wanted : undefined
 }
 
 /** Code points of one line that are shown. */
-const longestText = 500
+const MAX_TEXT = 500
 /** Bytes around a match that are read to show its line. */
-const window = 8 * longestText
+const LINE_WINDOW_BYTES = 8 * MAX_TEXT
 
 async function match(
   source: TextSource,
@@ -225,12 +225,12 @@ async function match(
   several: boolean,
 ): Promise<GrepMatch> {
   const first = place.submatches[0] ?? { start: 0, end: 0 }
-  const from = Math.max(0, first.start - window)
-  const bytes = await source.read(place.offset + from, first.start - from + window)
+  const from = Math.max(0, first.start - LINE_WINDOW_BYTES)
+  const bytes = await source.read(place.offset + from, first.start - from + LINE_WINDOW_BYTES)
   // The lines of a match end with the line in which it ends.
   const last = bytes.indexOf(10, Math.max(first.start, first.end - 1) - from)
   const line = chomp(last < 0 ? bytes : bytes.subarray(0, last + 1))
-  const { text, cut: shortened } = excerpt(line, first.start - from, longestText, {
+  const { text, cut: shortened } = excerpt(line, first.start - from, MAX_TEXT, {
     front: from > 0,
     back: last < 0 && place.offset + from + bytes.length < source.bytes,
   })
@@ -242,8 +242,8 @@ async function match(
     text,
     ...(several && { end_line_number: place.end_line_number }),
     ...(context > 0 && {
-      before: (await linesBefore(source, place.offset, context)).map(shorten),
-      after: after === undefined ? [] : (await linesAfter(source, after, context)).map(shorten),
+      before: (await readLinesBefore(source, place.offset, context)).map(shorten),
+      after: after === undefined ? [] : (await readLinesAfter(source, after, context)).map(shorten),
     }),
     ...(shortened && { text_truncated: true as const }),
     ...(!isUtf8(line) && !shortened && { lossy: true as const }),
@@ -252,19 +252,19 @@ async function match(
   }
 }
 
-const shorten = (line: Buffer): string => cut(line.toString(), longestText).text
+const shorten = (line: Buffer): string => cut(line.toString(), MAX_TEXT).text
 
 /** `first` begins with the first files in path order. */
-async function answer(
+async function createAnswer(
   { backend }: SearchEngine,
-  found: SearchCounts & { first: Counted[] },
-  { matches, looked, gone, binary }: Shown,
+  found: SearchCounts & { first: CountedFile[] },
+  { matches, looked, gone, binary }: PageMatches,
   { input, given }: Pick<Call<GrepInput>, 'input' | 'given'>,
   context: Context,
 ) {
   const lost = new Set(gone.filter((file) => !matches.some((match) => match.file === file)))
   const total = found.total - found.first.reduce((sum, { file, count }) => sum + (lost.has(file) ? count : 0), 0)
-  const fits = fitting(matches)
+  const fits = takeFitting(matches)
   const next_skip = input.skip + (fits.length < matches.length ? fits.length : looked)
   const truncated = !binary && next_skip < found.total
   const output: GrepOutput = {
@@ -276,25 +276,25 @@ async function answer(
     backend,
     ...(found.incomplete && { total_is_lower_bound: true as const }),
     ...(truncated && {
-      files: await namedFirst(),
+      files: await listFirstFiles(),
       next: nextCall('grep', { ...given, skip: next_skip }),
     }),
   }
-  const notices = remarks({ ...found, gone: gone.length })
+  const notices = listSearchNotices({ ...found, gone: gone.length })
   if (binary)
     notices.push(
       notice(
         'VT_FILE_BINARY',
-        `'${input.path}' is binary; its ${pluralized(total, 'match', 'matches')} are only counted.`,
+        `'${input.path}' is binary; its ${pluralize(total, 'match', 'matches')} are only counted.`,
       ),
     )
-  return ok(output, { text: render(output, input.path), ...(notices.length > 0 && { notices }) })
+  return ok(output, { text: renderGrep(output, input.path), ...(notices.length > 0 && { notices }) })
 
   /** The first files with matches, as far as they stand in the workspace. */
-  async function namedFirst(): Promise<{ file: string; count: number }[]> {
-    const first = found.first.slice(0, shownFiles).filter(({ file }) => !lost.has(file))
+  async function listFirstFiles(): Promise<{ file: string; count: number }[]> {
+    const first = found.first.slice(0, MAX_LISTED_FILES).filter(({ file }) => !lost.has(file))
     const named = new Set(
-      await existing(
+      await filterExisting(
         context,
         first.map(({ file }) => file),
       ),

@@ -1,6 +1,6 @@
 import type { Next } from '../../../core/shapes/index.js'
 import { visibleLine } from '../../../core/text/index.js'
-import { pluralized } from '../base/index.js'
+import { pluralize } from '../base/index.js'
 
 export interface GrepMatch {
   file: string
@@ -30,18 +30,18 @@ export interface GrepOutput {
 }
 
 /** The matches by file, context lines between them, and what they come to. */
-export function render(output: GrepOutput, path: string): string {
+export function renderGrep(output: GrepOutput, path: string): string {
   if (output.total_matches === 0)
-    return `No matches${path === '.' ? '' : ` in ${visibleLine(path)}`} (${pluralized(output.files_searched, 'file')} searched)`
+    return `No matches${path === '.' ? '' : ` in ${visibleLine(path)}`} (${pluralize(output.files_searched, 'file')} searched)`
   const parts: string[] = []
   for (let start = 0; start < output.matches.length;) {
     const { file } = output.matches[start]!
     let end = start
     while (output.matches[end]?.file === file) end++
-    parts.push(`${visibleLine(file)}\n${block(output.matches.slice(start, end))}\n`)
+    parts.push(`${visibleLine(file)}\n${renderBlock(output.matches.slice(start, end))}\n`)
     start = end
   }
-  const all = `${pluralized(output.total_matches, 'match', 'matches')} in ${pluralized(output.files_with_matches, 'file')}`
+  const all = `${pluralize(output.total_matches, 'match', 'matches')} in ${pluralize(output.files_with_matches, 'file')}`
   const last = output.truncated
     ? `${output.matches.length} of ${all}; continue with skip=${String(output.next?.input['skip'])}`
     : all
@@ -49,7 +49,7 @@ export function render(output: GrepOutput, path: string): string {
 }
 
 /** The lines of one file, each once, `--` between groups that do not touch. */
-function block(matches: GrepMatch[]): string {
+function renderBlock(matches: GrepMatch[]): string {
   if (matches.every(isPlain)) return matches.map(({ line_number, text }) => `${line_number}:${text}`).join('\n')
   const lines = new Map<number, string>()
   const add = (line: number, mark: ':' | '-', text: string) => {

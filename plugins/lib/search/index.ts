@@ -1,19 +1,19 @@
-export { placesOurselves, searchOurselves } from './engine_javascript.js'
-export { existing, look, openOr, openToSearch, tellable, type ListedEntry } from './entries.js'
-export { entriesBelow, filesBelow, unsortedFilesBelow, type Listing } from './enumerate.js'
-export { grepWith } from './grep.js'
-export { matchPositions } from './match_positions.js'
+export { findPositionsInProcess, searchInProcess } from './engine_javascript.js'
+export { filterExisting, statEntries, openIfReadable, openToSearch, formatComplaints, type ListedEntry } from './entries.js'
+export { listEntries, listFiles, listUnsortedFiles, type Listing } from './enumerate.js'
+export { createGrep } from './grep.js'
+export { findMatchPositions } from './match_positions.js'
 export {
-  largestParsed,
-  largestSearched,
-  parserMemory,
-  ripgrep,
-  ripgrepPath,
+  MAX_PARSED_BYTES,
+  MAX_SEARCHED_BYTES,
+  PARSER_MEMORY_BYTES,
+  runRipgrep,
+  findRipgrep,
   tooHardToParse,
   tooLargeToParse,
   withWalk,
   type WalkOptions,
 } from './ripgrep.js'
-export { seconds } from './pattern.js'
-export { patternRefusal, countMatches } from './search.js'
-export { isBinaryText, linesAfter, linesBefore, sourceOf, type TextSource } from './text_source.js'
+export { SEARCH_TIMEOUT_SECONDS } from './pattern.js'
+export { toPatternRefusal, countMatches } from './search.js'
+export { isBinaryText, readLinesAfter, readLinesBefore, openTextSource, type TextSource } from './text_source.js'

@@ -1,10 +1,10 @@
 import type { Context } from '../../../core/contract/index.js'
 import type { Handle } from '../../../core/workspace/index.js'
-import { slotRefusal } from '../base/index.js'
+import { createSlotError } from '../base/index.js'
 import { lines } from '../process/index.js'
-import { ripgrep } from './ripgrep.js'
-import { events, type MatchPosition } from './ripgrep_events.js'
-import { matching, spansLines, type Pattern } from './pattern.js'
+import { runRipgrep } from './ripgrep.js'
+import { createEventReader, type MatchPosition } from './ripgrep_events.js'
+import { toRipgrepFlags, canSpanLines, type Pattern } from './pattern.js'
 import type { TextSource } from './text_source.js'
 
 /** A file that was opened, and which of its places are wanted. */
@@ -18,57 +18,57 @@ export interface WantedMatches {
   limit: number
 }
 
-const seconds = 20
+const TIMEOUT_SECONDS = 20
 /** In more than this the engine counts lines faster than we do, its start included. */
-const mostBytes = 1_048_576
+const MAX_SCAN_BYTES = 1_048_576
 /** In a larger file the engine may take longer to write a line than we to find it. */
-const hugeBytes = 67_108_864
-const mostSubmatches = 100
+const HUGE_FILE_BYTES = 67_108_864
+const MAX_SUBMATCHES = 100
 /** The bytes of all matches of one line that are kept as text. */
-const mostText = 131_072
+const MAX_TEXT_BYTES = 131_072
 /** What the engine may take for the matches of one line of a huge file. */
-const burden = { read: Infinity, resident: 268_435_456 }
+const BURDEN = { read: Infinity, resident: 268_435_456 }
 
 /** The wanted places of each file. `undefined` when ripgrep cannot be started. */
-export async function matchPositions(
+export async function findMatchPositions(
   context: Context,
   pattern: Pattern,
   files: WantedMatches[],
 ): Promise<MatchPosition[][] | undefined> {
   const size = files.reduce((sum, { source }) => sum + source.bytes, 0)
-  const plain = plainText(pattern)
+  const plain = toPlainText(pattern)
   const found = new Map<WantedMatches, MatchPosition[]>()
-  const huge = spansLines(pattern) ? [] : files.filter(({ source }) => source.bytes > hugeBytes)
+  const huge = canSpanLines(pattern) ? [] : files.filter(({ source }) => source.bytes > HUGE_FILE_BYTES)
   for (const file of huge) {
-    const places = await bareMatches(context, pattern, file)
+    const places = await findBareMatches(context, pattern, file)
     if (!places) return undefined
     if (places !== 'too many') found.set(file, places)
   }
   for (const file of plain
-    ? files.filter((file) => !found.has(file) && (size <= mostBytes || huge.includes(file)))
+    ? files.filter((file) => !found.has(file) && (size <= MAX_SCAN_BYTES || huge.includes(file)))
     : []) {
-    const { count, places } = await occurrences(context, plain!, file)
+    const { count, places } = await findOccurrences(context, plain!, file)
     if (plain!.exact || count === file.count) found.set(file, places)
   }
   const lost = huge.find((file) => !found.has(file))
   if (lost) throw tooMany(lost.handle.path)
   const others = files.filter((file) => !found.has(file))
-  const asked = others.length > 0 ? await matches(context, pattern, others) : []
+  const asked = others.length > 0 ? await findByRipgrep(context, pattern, others) : []
   if (!asked) return undefined
-  for (const [at, file] of others.entries()) found.set(file, await moreMatches(context, pattern, file, asked[at]!))
+  for (const [at, file] of others.entries()) found.set(file, await findMoreMatches(context, pattern, file, asked[at]!))
   return files.map((file) => found.get(file)!)
 }
 
 /** Asks for the matches alone where the engine wrote too few: a line with all its matches may be too long to keep. */
-async function moreMatches(context: Context, pattern: Pattern, file: WantedMatches, places: MatchPosition[]) {
-  if (places.length >= file.limit || spansLines(pattern)) return places
-  const alone = await bareMatches(context, pattern, file)
+async function findMoreMatches(context: Context, pattern: Pattern, file: WantedMatches, places: MatchPosition[]) {
+  if (places.length >= file.limit || canSpanLines(pattern)) return places
+  const alone = await findBareMatches(context, pattern, file)
   if (alone === 'too many') throw tooMany(file.handle.path)
   return alone && alone.length > places.length ? alone : places
 }
 
 /** The pattern as plain text: then no program has to be started for one file. */
-function plainText({ patterns, literal, case_sensitive }: Pattern): Plain | undefined {
+function toPlainText({ patterns, literal, case_sensitive }: Pattern): PlainText | undefined {
   const [text = '', ...others] = patterns
   if (others.length > 0 || text.includes('\n') || (!literal && /[\\^$.|?*+()[\]{}]/.test(text))) return undefined
   const fold = !(case_sensitive ?? text !== text.toLowerCase())
@@ -78,7 +78,7 @@ function plainText({ patterns, literal, case_sensitive }: Pattern): Plain | unde
     : { text, fold, exact: true }
 }
 
-interface Plain {
+interface PlainText {
   text: string
   /** Whether ASCII letters match in either case. */
   fold: boolean
@@ -86,24 +86,24 @@ interface Plain {
   exact: boolean
 }
 
-const step = 4_194_304
+const STEP_BYTES = 4_194_304
 
 /** The lines that hold a text, counted; the wanted ones as places. An exact search ends with the last of them. */
-async function occurrences(context: Context, { text, fold, exact }: Plain, { source, skip, limit }: WantedMatches) {
+async function findOccurrences(context: Context, { text, fold, exact }: PlainText, { source, skip, limit }: WantedMatches) {
   const needle = Buffer.from(text)
   const places: MatchPosition[] = []
   let count = 0
   let line = 1
   let start = 0
   let current: MatchPosition | undefined
-  for (let at = 0; at < source.bytes; at += step) {
+  for (let at = 0; at < source.bytes; at += STEP_BYTES) {
     context.signal.throwIfAborted()
     // The overlap finds matches across the border; one that starts in it belongs to the next step.
-    const raw = await source.read(at, step + needle.length - 1)
-    const bytes = fold ? lower(raw) : raw
-    const end = Math.min(step, bytes.length)
+    const raw = await source.read(at, STEP_BYTES + needle.length - 1)
+    const bytes = fold ? toLowerAscii(raw) : raw
+    const end = Math.min(STEP_BYTES, bytes.length)
     let newline = bytes.indexOf(10)
-    const upTo = (limit: number) => {
+    const advanceTo = (limit: number) => {
       for (; newline >= 0 && newline < limit; newline = bytes.indexOf(10, newline + 1)) {
         line++
         start = at + newline + 1
@@ -112,7 +112,7 @@ async function occurrences(context: Context, { text, fold, exact }: Plain, { sou
     for (let from = 0; ;) {
       const hit = bytes.indexOf(needle, from)
       if (hit < 0 || hit >= end) break
-      upTo(hit)
+      advanceTo(hit)
       from = hit + needle.length
       if (current?.line_number !== line) {
         if (exact && places.length === limit) return { places, count }
@@ -120,7 +120,7 @@ async function occurrences(context: Context, { text, fold, exact }: Plain, { sou
         if (count++ >= skip && places.length < limit) places.push(current)
       }
       const column = at + hit - start
-      if (current.submatches.length < mostSubmatches) {
+      if (current.submatches.length < MAX_SUBMATCHES) {
         current.submatches.push({
           start: column,
           end: column + needle.length,
@@ -132,14 +132,14 @@ async function occurrences(context: Context, { text, fold, exact }: Plain, { sou
       from = bytes.indexOf(10, hit)
       if (from < 0) break
     }
-    upTo(end)
+    advanceTo(end)
     if (exact && places.length === limit && line > places[limit - 1]!.line_number) break
   }
   return { places, count }
 }
 
 /** ASCII letters in lower case. */
-function lower(bytes: Buffer): Buffer {
+function toLowerAscii(bytes: Buffer): Buffer {
   const copy = Buffer.from(bytes)
   for (let at = 0; at < copy.length; at++) {
     const byte = copy[at]!
@@ -149,7 +149,7 @@ function lower(bytes: Buffer): Buffer {
 }
 
 /** The places as ripgrep tells them, read as it comes. */
-async function matches(
+async function findByRipgrep(
   context: Context,
   pattern: Pattern,
   files: WantedMatches[],
@@ -157,11 +157,11 @@ async function matches(
   const byRef = new Map(
     files.map(({ handle, skip, limit }) => [handle.ref, { skip, limit, places: [] as MatchPosition[] }]),
   )
-  const several = spansLines(pattern)
+  const several = canSpanLines(pattern)
   let current: { skip: number; limit: number; places: MatchPosition[] } | undefined
-  const take = events(several, {
-    file: (name) => (current = byRef.get(name.toString())) !== undefined,
-    match(places) {
+  const take = createEventReader(several, {
+    onFile: (name) => (current = byRef.get(name.toString())) !== undefined,
+    onMatch(places) {
       if (!current || current.places.length >= current.limit) return false
       for (const place of places())
         if (current.skip-- <= 0 && current.places.length < current.limit) current.places.push(place)
@@ -171,10 +171,10 @@ async function matches(
   const refs = files.map(({ handle }) => handle.ref)
   // Where a match is a line, nothing behind the last one wanted needs to be looked at.
   const enough = several ? [] : ['--max-count', String(Math.max(...files.map(({ skip, limit }) => skip + limit)))]
-  const asked = await ripgrep(
+  const asked = await runRipgrep(
     'named files',
-    ['--json', ...enough, ...matching(pattern), '--', ...refs],
-    { signal: context.signal, seconds },
+    ['--json', ...enough, ...toRipgrepFlags(pattern), '--', ...refs],
+    { signal: context.signal, seconds: TIMEOUT_SECONDS },
     take,
   )
   if (asked?.timed_out) throw tooSlow()
@@ -182,30 +182,30 @@ async function matches(
 }
 
 /** The matches in a huge file without their lines; `too many` where the engine cannot note them. */
-async function bareMatches(
+async function findBareMatches(
   context: Context,
   pattern: Pattern,
   { handle, skip, limit }: WantedMatches,
 ): Promise<MatchPosition[] | 'too many' | undefined> {
   const places: MatchPosition[] = []
   const most = skip + limit
-  let room = mostText
+  let room = MAX_TEXT_BYTES
   const rows = lines((row) => {
     const [head = '', line_number, column, offset] = /^(\d+):(\d+):(\d+):/.exec(row.toString('latin1', 0, 64)) ?? []
     const [line, start] = [Number(line_number), Number(column) - 1]
     if (places.at(-1)?.line_number !== line) {
       places.push({ line_number: line, end_line_number: line, offset: Number(offset) - start, submatches: [] })
-      room = mostText
+      room = MAX_TEXT_BYTES
     }
     const { submatches } = places.at(-1)!
     // Told alone, a match ends as lines may: with CR and LF.
     const match = row.subarray(head.length, row.at(-1) === 13 ? -1 : undefined)
-    if (submatches.length < mostSubmatches) {
+    if (submatches.length < MAX_SUBMATCHES) {
       submatches.push({ start, end: start + match.length, text: match.toString('utf8', 0, room) })
       room -= Math.min(room, match.length)
     }
     // The rest of the last line has nothing to tell.
-    return places.length === most && submatches.length === mostSubmatches ? false : undefined
+    return places.length === most && submatches.length === MAX_SUBMATCHES ? false : undefined
   })
   const how = [
     '--only-matching',
@@ -216,10 +216,10 @@ async function bareMatches(
     '--max-count',
     String(most),
   ]
-  const asked = await ripgrep(
+  const asked = await runRipgrep(
     'named files',
-    [...how, ...matching(pattern), '--', handle.ref],
-    { signal: context.signal, seconds, burden },
+    [...how, ...toRipgrepFlags(pattern), '--', handle.ref],
+    { signal: context.signal, seconds: TIMEOUT_SECONDS, burden: BURDEN },
     rows.take,
   )
   if (asked?.timed_out) throw tooSlow()
@@ -228,14 +228,14 @@ async function bareMatches(
 }
 
 const tooMany = (path: string) =>
-  slotRefusal('VT_INPUT_TOO_LARGE', `A line of '${path}' has more matches than can be noted.`, {
+  createSlotError('VT_INPUT_TOO_LARGE', `A line of '${path}' has more matches than can be noted.`, {
     hint: 'Look for less: a pattern that matches fewer times in a line.',
   })
 const tooSlow = () =>
-  slotRefusal('VT_SEARCH_TIMEOUT', `Not all matches could be shown within ${seconds} s.`, { retryable: true })
+  createSlotError('VT_SEARCH_TIMEOUT', `Not all matches could be shown within ${TIMEOUT_SECONDS} s.`, { retryable: true })
 
 /** Whether an open file still has these bytes where the match is shown. */
-export async function holdsMatch(source: TextSource, { offset, submatches }: MatchPosition): Promise<boolean> {
+export async function hasMatch(source: TextSource, { offset, submatches }: MatchPosition): Promise<boolean> {
   if (offset > 0 && (await source.read(offset - 1, 1))[0] !== 10) return false
   for (const { start, end, text } of submatches) {
     if ((await source.read(offset + start, end - start)).toString() !== text) return false

@@ -6,10 +6,10 @@ export interface Pattern {
 }
 
 /** How long a search may take. */
-export const seconds = 30
+export const SEARCH_TIMEOUT_SECONDS = 30
 
 /** How ripgrep is told what to look for. */
-export function matching({ patterns, literal, case_sensitive }: Pattern): string[] {
+export function toRipgrepFlags({ patterns, literal, case_sensitive }: Pattern): string[] {
   const flags = [
     '--crlf',
     '--engine',
@@ -17,10 +17,10 @@ export function matching({ patterns, literal, case_sensitive }: Pattern): string
     case_sensitive === undefined ? '--smart-case' : case_sensitive ? '--case-sensitive' : '--ignore-case',
   ]
   if (literal) flags.push('--fixed-strings')
-  if (spansLines({ patterns, ...(literal && { literal }) })) flags.push('--multiline')
+  if (canSpanLines({ patterns, ...(literal && { literal }) })) flags.push('--multiline')
   return [...flags, ...patterns.flatMap((pattern) => ['-e', pattern])]
 }
 
 /** Whether a match may span lines: a pattern holds a newline or means one. */
-export const spansLines = ({ patterns, literal = false }: Pattern): boolean =>
+export const canSpanLines = ({ patterns, literal = false }: Pattern): boolean =>
   patterns.some((pattern) => pattern.includes('\n') || (!literal && /(?<!\\)(\\\\)*\\n/.test(pattern)))

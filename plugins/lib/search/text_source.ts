@@ -1,5 +1,5 @@
 import type { Handle } from '../../../core/workspace/index.js'
-import { codePoints } from '../base/index.js'
+import { countCodePoints } from '../base/index.js'
 
 /** The bytes of a file as search engines count them: UTF-16 as UTF-8, a byte order mark not counted. */
 export interface TextSource {
@@ -8,20 +8,20 @@ export interface TextSource {
 }
 
 /** Files up to this size are read once and then served from memory. */
-const whole = 1_048_576
+const WHOLE_FILE_BYTES = 1_048_576
 
 /** The bytes of an open file, which stays the caller's to close. */
-export async function sourceOf(handle: Handle): Promise<TextSource> {
-  const head = await handle.read(0, whole)
+export async function openTextSource(handle: Handle): Promise<TextSource> {
+  const head = await handle.read(0, WHOLE_FILE_BYTES)
   const encoding =
     head[0] === 0xff && head[1] === 0xfe ? 'utf-16le' : head[0] === 0xfe && head[1] === 0xff ? 'utf-16be' : undefined
-  if (encoding) return inMemory(Buffer.from(new TextDecoder(encoding).decode(await handle.read(0, handle.stat.bytes))))
+  if (encoding) return createMemorySource(Buffer.from(new TextDecoder(encoding).decode(await handle.read(0, handle.stat.bytes))))
   const mark = head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf ? 3 : 0
-  if (head.length === handle.stat.bytes) return inMemory(head.subarray(mark))
+  if (head.length === handle.stat.bytes) return createMemorySource(head.subarray(mark))
   return { bytes: handle.stat.bytes - mark, read: (offset, length) => handle.read(offset + mark, length) }
 }
 
-const inMemory = (bytes: Buffer): TextSource => ({
+const createMemorySource = (bytes: Buffer): TextSource => ({
   bytes: bytes.length,
   read: async (offset, length) => bytes.subarray(offset, offset + length),
 })
@@ -30,11 +30,11 @@ const inMemory = (bytes: Buffer): TextSource => ({
 export const isBinaryText = async (source: TextSource): Promise<boolean> => (await source.read(0, 8192)).includes(0)
 
 /** Lines around a place are looked for within this many bytes. */
-const reach = 262_144
+const REACH_BYTES = 262_144
 
 /** At most `count` whole lines that end before `offset`, which is the start of a line. */
-export async function linesBefore(source: TextSource, offset: number, count: number): Promise<Buffer[]> {
-  const from = Math.max(0, offset - reach)
+export async function readLinesBefore(source: TextSource, offset: number, count: number): Promise<Buffer[]> {
+  const from = Math.max(0, offset - REACH_BYTES)
   const bytes = await source.read(from, offset - from)
   const found: Buffer[] = []
   let end = bytes.length
@@ -47,8 +47,8 @@ export async function linesBefore(source: TextSource, offset: number, count: num
 }
 
 /** At most `count` lines that start at or after `offset`, which is the start of a line or the end of the file. */
-export async function linesAfter(source: TextSource, offset: number, count: number): Promise<Buffer[]> {
-  const bytes = await source.read(offset, Math.min(reach, Math.max(0, source.bytes - offset)))
+export async function readLinesAfter(source: TextSource, offset: number, count: number): Promise<Buffer[]> {
+  const bytes = await source.read(offset, Math.min(REACH_BYTES, Math.max(0, source.bytes - offset)))
   const found: Buffer[] = []
   let start = 0
   while (found.length < count && start < bytes.length) {
@@ -70,6 +70,6 @@ export function chomp(line: Buffer): Buffer {
 export async function codePointsBetween(source: TextSource, from: number, to: number): Promise<number> {
   const step = 4_194_304
   let count = 0
-  for (let at = from; at < to; at += step) count += codePoints(await source.read(at, Math.min(step, to - at)))
+  for (let at = from; at < to; at += step) count += countCodePoints(await source.read(at, Math.min(step, to - at)))
   return count
 }

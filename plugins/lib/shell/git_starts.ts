@@ -1,4 +1,4 @@
-import { startsNothing } from '../git/index.js'
+import { isHarmlessSetting } from '../git/index.js'
 import { findValues } from './targets.js'
 import { isStatic, withText, type Argv, type Word } from './words.js'
 import type { StartedPrograms } from './started_programs.js'
@@ -48,7 +48,7 @@ export function readGitStarts(words: Argv): StartedPrograms {
   return {
     commands,
     scripts: texts.filter(isStatic).map(({ text }) => text),
-    settings: settings.filter(({ key, value }) => isStatic(value) && !startsNothing(key, value.text)).map(toCommand),
+    settings: settings.filter(({ key, value }) => isStatic(value) && !isHarmlessSetting(key, value.text)).map(toCommand),
     ...(!texts.every(isStatic) && { hidden: 'what git starts is only known when it runs' }),
   }
 }

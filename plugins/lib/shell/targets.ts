@@ -1,4 +1,4 @@
-import { withoutEnd } from '../base/index.js'
+import { trimEndChars } from '../base/index.js'
 import { programName, withText, type Argv, type ParsedCommand, type Word } from './words.js'
 
 /** Programs that write every file which their words name. */
@@ -73,7 +73,7 @@ function placeInto(files: Word[]): Word[] {
     ? files
         .slice(0, -1)
         .map(({ text }) =>
-          withText(folder, `${withoutEnd(folder.text, '/')}/${withoutEnd(text, '/').split('/').at(-1)}`),
+          withText(folder, `${trimEndChars(folder.text, '/')}/${trimEndChars(text, '/').split('/').at(-1)}`),
         )
     : []
 }

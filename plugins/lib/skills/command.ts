@@ -7,28 +7,28 @@ import { nextCall } from '../base/index.js'
 export type PromptPart = { text: string } | { run: string } | { read: string }
 
 /** Other programs run and read these parts of a command when a person calls it by its name: those of Gemini are TOML, those of others Markdown. */
-const marks = {
+const PART_PATTERNS = {
   toml: /!\{((?:[^{}]|\{\{args\}\}|\{[^{}]*\})*)\}|@\{([^{}]*)\}/g,
   md: /(?<![^\s(])!`([^`\n]+)`|(?<![^\s(])@((?:\.{0,2}\/)?[\w$-][\w$./-]*[\w-])/g,
 }
-const names = {
+const ARGUMENT_PATTERNS = {
   toml: /\{\{args\}\}/g,
   md: /\$(?:ARGUMENTS\[(\d)\]|ARGUMENTS(?![\w[])|@|([1-9])(?!\w)|\{arguments\.([\w-]+)\})/g,
 }
-type Form = keyof typeof marks
+type Form = keyof typeof PART_PATTERNS
 type Command = Pick<Skill, 'file' | 'argument_hint'>
-const formOf = ({ file }: Command): Form => (file.endsWith('.toml') ? 'toml' : 'md')
+const resolveForm = ({ file }: Command): Form => (file.endsWith('.toml') ? 'toml' : 'md')
 
 /** The words of a person's arguments, quoted ones as one. */
-const wordsOf = (declared: string): string[] =>
+const splitWords = (declared: string): string[] =>
   [...declared.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, ...one]) => one.find((word) => word !== undefined)!)
 
 /** Text with its arguments filled in, in one pass: what they hold is never looked at again. */
-function filled(text: string, skill: Command, declared: string, shown: (value: string) => string = String): string {
-  const form = formOf(skill)
-  const words = wordsOf(declared)
+function fillArguments(text: string, skill: Command, declared: string, shown: (value: string) => string = String): string {
+  const form = resolveForm(skill)
+  const words = splitWords(declared)
   const named = (skill.argument_hint ?? '').split(' ')
-  return text.replace(names[form], (whole, index?: string, place?: string, name?: string) => {
+  return text.replace(ARGUMENT_PATTERNS[form], (whole, index?: string, place?: string, name?: string) => {
     if (form === 'toml') return shown(declared)
     if (name !== undefined && !named.includes(name)) return whole
     const at =
@@ -44,63 +44,63 @@ function filled(text: string, skill: Command, declared: string, shown: (value: s
 }
 
 /** A word for the shell, whatever is in it. */
-const quoted = (value: string): string => `'${value.replaceAll("'", "'\\''")}'`
+const quoteForShell = (value: string): string => `'${value.replaceAll("'", "'\\''")}'`
 
 /** Instructions with what their caller gave them, behind a text that names no arguments at its end; given nothing they stay as they are. */
-export function withArguments(body: string, skill: Command, declared: string): string {
+export function insertArguments(body: string, skill: Command, declared: string): string {
   if (declared === '') return body
-  return body.search(names[formOf(skill)]) < 0 ? `${body}\n\nARGUMENTS: ${declared}` : filled(body, skill, declared)
+  return body.search(ARGUMENT_PATTERNS[resolveForm(skill)]) < 0 ? `${body}\n\nARGUMENTS: ${declared}` : fillArguments(body, skill, declared)
 }
 
 /** A command in parts, each with its arguments filled in: as words of the shell in what is to run, as they are elsewhere. */
-export function promptParts(skill: Command, body: string, declared: string): PromptPart[] {
-  const form = formOf(skill)
+export function parsePromptParts(skill: Command, body: string, declared: string): PromptPart[] {
+  const form = resolveForm(skill)
   const text = (from: number, to?: number): void =>
-    void parts.push({ text: declared === '' ? body.slice(from, to) : filled(body.slice(from, to), skill, declared) })
+    void parts.push({ text: declared === '' ? body.slice(from, to) : fillArguments(body.slice(from, to), skill, declared) })
   const parts: PromptPart[] = []
   let end = 0
-  for (const { 0: whole, 1: run, 2: read, index } of body.matchAll(marks[form])) {
+  for (const { 0: whole, 1: run, 2: read, index } of body.matchAll(PART_PATTERNS[form])) {
     text(end, index)
     parts.push(
       run === undefined
-        ? { read: filled(read!, skill, declared).trim() }
-        : { run: filled(run, skill, declared, quoted).trim() },
+        ? { read: fillArguments(read!, skill, declared).trim() }
+        : { run: fillArguments(run, skill, declared, quoteForShell).trim() },
     )
     end = index + whole.length
   }
   text(end)
-  if (declared !== '' && body.search(names[form]) < 0) parts.push({ text: `\n\nARGUMENTS: ${declared}` })
+  if (declared !== '' && body.search(ARGUMENT_PATTERNS[form]) < 0) parts.push({ text: `\n\nARGUMENTS: ${declared}` })
   return parts
 }
 
 /** What a person who calls a command has done by it, before it is done. */
-export const deedsOf = (skill: Skill, declared: string): string[] =>
+export const describeEffects = (skill: Skill, declared: string): string[] =>
   skill.body === undefined
     ? []
-    : promptParts(skill, skill.body, declared).flatMap((part) =>
+    : parsePromptParts(skill, skill.body, declared).flatMap((part) =>
         'run' in part ? [`runs ${part.run}`] : 'read' in part ? [`reads ${part.read}`] : [],
       )
 
 /** A prompt that a person calls by its name: of a manifest, or a skill that users may call. */
-export interface PersonsPrompt {
+export interface UserPrompt {
   offer: Offer
   skill?: Skill
   /** The call that answers with it. */
   call(values: Readonly<Record<string, string>>): { tool: string; input: JsonObject }
 }
 
-export function personsPrompts(kernel: Pick<Kernel, 'inspection'>): PersonsPrompt[] {
+export function listPrompts(kernel: Pick<Kernel, 'inspection'>): UserPrompt[] {
   const own = kernel.inspection
     .offers('prompt')
-    .map((offer): PersonsPrompt => ({ offer, call: (input) => ({ tool: offer.slot, input }) }))
+    .map((offer): UserPrompt => ({ offer, call: (input) => ({ tool: offer.slot, input }) }))
   const taken = new Set(own.map(({ offer }) => offer.name))
   const skills = kernel.inspection
     .skills()
     .all.filter(({ prompt, state, name }) => prompt && state === 'active' && !taken.has(name))
-  return [...own, ...skills.map(fromSkill)]
+  return [...own, ...skills.map(toPrompt)]
 }
 
-function fromSkill(skill: Skill): PersonsPrompt {
+function toPrompt(skill: Skill): UserPrompt {
   const { id, name, description, argument_hint } = skill
   const { tool } = nextCall('skill')
   const texts = argument_hint === undefined ? {} : { arguments: [{ name: 'arguments', description: argument_hint }] }

@@ -6,7 +6,7 @@ import { openWorkspace, type Handle, type Workspace } from '../../../core/worksp
 import { nextCall } from '../base/index.js'
 
 /** The ids of the skills that a session has loaded. */
-export const loadedIn = (session: Session): Set<string> => session.state('skills/loaded', () => new Set<string>())
+export const getLoadedSkills = (session: Session): Set<string> => session.state('skills/loaded', () => new Set<string>())
 
 /** The skill a caller means; one that only the user may load does not exist for a model. */
 export function findSkill(

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Result } from '../../../core/shapes/index.js'
 import type { EntryStat, Workspace } from '../../../core/workspace/index.js'
 import { contentHash } from '../base/index.js'
-import { historyOf, recorded, sameVersion, type Step } from '../files/index.js'
+import { toHistoryFolder, recordChange, isSameVersion, type Step } from '../files/index.js'
 
 const largest = 64 * 1024 * 1024
 
@@ -52,7 +52,7 @@ export class FileSnapshots {
     /** Who looks, where several do in one session. */
     who = '',
   ) {
-    this.folder = `${historyOf(session)}/copies${who && `/${who}`}`
+    this.folder = `${toHistoryFolder(session)}/copies${who && `/${who}`}`
   }
 
   /** Copies those of `paths` that are files. */
@@ -116,7 +116,7 @@ export class FileSnapshots {
     if (!stat) return undefined
     if (stat.kind !== 'file' || stat.bytes > largest) throw new Error(`${path} cannot be copied`)
     const known = this.copies.get(path)
-    if (known && sameVersion(known.stat, stat)) return { ...known, stat }
+    if (known && isSameVersion(known.stat, stat)) return { ...known, stat }
     const bytes = await this.workspace.read(path)
     const copy = { stat, sha256: contentHash(bytes), file: pack.file, at: pack.bytes }
     pack.parts.push(bytes)
@@ -170,7 +170,7 @@ export class FileSnapshots {
       changes.push({ path, kind: !stat ? 'delete' : copy ? 'update' : 'add' })
     }
     if (steps.length > 0)
-      await recorded(
+      await recordChange(
         { slot: 'unified_exec/run', id },
         { workspace: this.workspace, session: { id: this.session } },
         steps,
@@ -182,7 +182,7 @@ export class FileSnapshots {
 }
 
 const isUnchanged = (copy: Copy | undefined, stat: EntryStat | undefined): boolean =>
-  copy && stat ? sameVersion(stat, copy.stat) && stat.mode === copy.stat.mode : !copy && !stat
+  copy && stat ? isSameVersion(stat, copy.stat) && stat.mode === copy.stat.mode : !copy && !stat
 
 function knownIn(text: string): Known {
   const numbers = new Set(['mtime_ns', 'dev', 'ino'])

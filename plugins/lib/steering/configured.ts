@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import { inside, realPathOf } from '../../../core/system/index.js'
-import { repositoryAt } from '../git/index.js'
+import { findRepository } from '../git/index.js'
 
 const naming = ['core.hookspath', 'core.attributesfile']
 
@@ -10,7 +10,7 @@ const naming = ['core.hookspath', 'core.attributesfile']
  * settings. Not the workspace itself: what is in it is judged by its names.
  */
 export async function configuredPlaces(root: string): Promise<string[]> {
-  const found = await repositoryAt(root, root)
+  const found = await findRepository(root, root)
   if (!found || 'refused' in found) return []
   const { top, settings } = found.repository
   const named = settings

@@ -1,6 +1,6 @@
 import { dirname, join, relative } from 'node:path'
 import { inside } from '../../../core/system/index.js'
-import { gitFolderAbove, gitFolderAt, isThere } from '../git/index.js'
+import { findGitFolderAbove, findGitFolder, isThere } from '../git/index.js'
 import { beginsEntry, denied, judgeName, type SteeringVerdict } from './names.js'
 import { homeWithin, type SteeredPlace } from './paths.js'
 import { absentInGit, changesInGit } from './table.js'
@@ -51,7 +51,7 @@ export function judgePath(
 /** By what lies around it: a bare repository, the folder that a `.git` file names, that of a submodule. */
 function judgeGit(path: string, root: string, has?: PathContext['has']): SteeringVerdict | undefined {
   const real = join(root, path)
-  const holder = gitFolderAbove(real, root, has)
+  const holder = findGitFolderAbove(real, root, has)
   // A repository may have its worktrees inside of its own folder: there only what is git's counts.
   if (holder !== undefined && (holder !== root || isOwnOfGit(relative(root, real)))) return denied(path)
   return pointedAt(root).some((folder) => inside(folder, real)) ? denied(path) : undefined
@@ -67,7 +67,7 @@ const mostSiblings = 256
 /** Git folders that `.git` files in the root and in its folders name: nothing need be there yet. */
 function pointedAt(root: string): string[] {
   return ['.', ...folderNames(root).slice(0, mostSiblings)].flatMap((name) => {
-    const git = gitFolderAt(join(root, name))
+    const git = findGitFolder(join(root, name))
     return git ? [...new Set([git.path, git.common])].filter((place) => place !== root && inside(root, place)) : []
   })
 }

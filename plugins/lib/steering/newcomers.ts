@@ -1,6 +1,6 @@
 import { basename, dirname, join, relative } from 'node:path'
 import { inside, realPathOf } from '../../../core/system/index.js'
-import { gitFolderAt, isGitFolder, isThere, named } from '../git/index.js'
+import { findGitFolder, isGitFolder, isThere, resolveGitFolder } from '../git/index.js'
 import { liesIn, steeringNow, type SteeringPaths } from './paths.js'
 
 /** What steers programs now and did not before; paths relative to the workspace. */
@@ -41,13 +41,13 @@ export function newcomers(root: string, before: SteeringPaths): Newcomers {
 function repositoryOf(root: string, name: string): { name: string; folder: string } | undefined {
   const path = join(root, name)
   if (basename(name).toLowerCase() !== '.git') return isGitFolder(path) ? { name, folder: realPathOf(path) } : undefined
-  const folder = gitFolderAt(dirname(path))
+  const folder = findGitFolder(dirname(path))
   return folder && { name, folder: folder.path }
 }
 
 /** Whether a git folder shares nothing with one that is neither in the workspace nor was known before. */
 export function keepsToItself(folder: string, root: string, before: SteeringPaths): boolean {
-  const { path, common } = named(folder)
+  const { path, common } = resolveGitFolder(folder)
   return [path, common].every(
     (one) =>
       inside(root, one) ||

@@ -3,13 +3,13 @@ import { basename, dirname, join } from 'node:path'
 import { inside, realPathOf } from '../../../core/system/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import {
-  entriesOf,
-  foldersWithin,
-  gitFolderAt,
+  listEntries,
+  listInnerGitFolders,
+  findGitFolder,
   isGitFolder,
   isThere,
-  linksIn,
-  named,
+  listLinks,
+  resolveGitFolder,
   type GitFolder,
 } from '../git/index.js'
 import { configuredPlaces } from './configured.js'
@@ -49,7 +49,7 @@ export function steeringNow(root: string): Pick<SteeringPaths, 'names' | 'gitFol
   return {
     names: found,
     gitFolders: folders,
-    gitLinks: [...new Set(folders.flatMap((folder) => linksIn(folder).links.map((link) => join(folder, link))))],
+    gitLinks: [...new Set(folders.flatMap((folder) => listLinks(folder).links.map((link) => join(folder, link))))],
   }
 }
 
@@ -106,24 +106,24 @@ export function homeWithin({ root, home }: SteeredPlace): string[] {
 /** Every folder of a repository that the found names are or name. */
 function gitFolders(root: string, names: string[]): string[] {
   const direct = names.flatMap((path): GitFolder[] => {
-    if (basename(path).toLowerCase() === '.git') return [gitFolderAt(dirname(path)) ?? []].flat()
-    return isGitFolder(path) ? [named(path)] : []
+    if (basename(path).toLowerCase() === '.git') return [findGitFolder(dirname(path)) ?? []].flat()
+    return isGitFolder(path) ? [resolveGitFolder(path)] : []
   })
-  if (isGitFolder(root)) direct.push(named(root))
-  const all = direct.flatMap((one) => [one, ...foldersWithin(one)])
+  if (isGitFolder(root)) direct.push(resolveGitFolder(root))
+  const all = direct.flatMap((one) => [one, ...listInnerGitFolders(one)])
   return [...new Set(all.flatMap(({ path, common }) => [path, common]))].filter((path) => existsSync(path))
 }
 
 /** The folders of the repositories that a folder lies in, the innermost first. */
 function gitFoldersAround(folder: string, root: string): string[] {
-  const around = gitFolderAt(folder) ?? (isGitFolder(folder) ? named(folder) : undefined)
+  const around = findGitFolder(folder) ?? (isGitFolder(folder) ? resolveGitFolder(folder) : undefined)
   const outer = folder.length > root.length ? gitFoldersAround(dirname(folder), root) : []
   return [...(around ? [around.path, around.common] : []), ...outer]
 }
 
 /** What is in a git folder and git itself does not change, with what could be there. */
 function placesInGit(folder: string): string[] {
-  const there = entriesOf(realPathOf(folder))
+  const there = listEntries(realPathOf(folder))
     .filter(({ name, isLink }) => (isLink || !isContainer(name)) && !changesInGit.some((changes) => changes.test(name)))
     .map(({ name }) => name)
   const alternates = namesIn(join(folder, 'objects/info'))
@@ -160,4 +160,4 @@ export function liesIn(path: string, places: ReadonlySet<string>): boolean {
   }
 }
 
-const namesIn = (folder: string): string[] => entriesOf(realPathOf(folder)).map(({ name }) => name)
+const namesIn = (folder: string): string[] => listEntries(realPathOf(folder)).map(({ name }) => name)

@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path'
-import { entriesOf, isGitFolder, type FolderEntry } from '../git/index.js'
+import { listEntries, isGitFolder, type FolderEntry } from '../git/index.js'
 import { judgeName, openIn } from './names.js'
 
 /** How far the search goes: a folder in the root has depth 1. */
@@ -56,7 +56,7 @@ interface Parts {
 const known = new WeakMap<readonly FolderEntry[], Parts>()
 
 function partsOf(root: string, folder: string): Parts {
-  const entries = entriesOf(join(root, folder))
+  const entries = listEntries(join(root, folder))
   const before = known.get(entries)
   if (before?.folder === folder) return before
   const parts: Parts = {
@@ -86,6 +86,6 @@ function areOfGit(entries: readonly FolderEntry[]): boolean {
 
 /** Names of the folders in a folder. */
 export const folderNames = (folder: string): string[] =>
-  entriesOf(folder)
+  listEntries(folder)
     .filter(({ isFolder }) => isFolder)
     .map(({ name }) => name)

@@ -7,55 +7,55 @@ import { gunzip } from 'node:zlib'
 import { VtError } from '../../../core/shapes/index.js'
 import { deadline, makeFolder, writeState } from '../../../core/system/index.js'
 import { lock } from '../../../core/workspace/index.js'
-import { tarEntries, type TarEntry } from '../files/index.js'
+import { readTarEntries, type TarEntry } from '../files/index.js'
 import type { WebSettings } from '../net/index.js'
 import { pinned } from './ast_grep_pins.js'
 
 export const astGrepProgram = 'ast-grep'
 
 /** Programs that vtcode looks after itself. */
-export const managedFolder = (home: string): string => join(home, 'bin')
+export const resolveBinFolder = (home: string): string => join(home, 'bin')
 
 /** Why the program could not be brought; a sentence without its full stop. */
 export class InstallProblem extends Error {
   constructor(
     message: string,
-    /** Nobody was asked for it. */ readonly unasked = false,
+    /** Nobody was asked for it. */ readonly isBlocked = false,
   ) {
     super(message)
   }
 }
 
-const hour = 3_600_000
-const cooldown = 24 * hour
-const largest = 256 * 1024 * 1024
-const seconds = 180
+const HOUR_MS = 3_600_000
+const COOLDOWN_MS = 24 * HOUR_MS
+const MAX_BYTES = 256 * 1024 * 1024
+const TIMEOUT_SECONDS = 180
 
 let running: Promise<string> | undefined
 
 /** Fetches the program without being asked to. Throws InstallProblem: not wanted, tried in vain within 24 h, or failed now. */
-export function installUnasked(home: string, signal: AbortSignal, web: WebSettings): Promise<string> {
-  return (running ??= unasked(home, signal, web).finally(() => (running = undefined)))
+export function installAutomatically(home: string, signal: AbortSignal, web: WebSettings): Promise<string> {
+  return (running ??= attemptInstall(home, signal, web).finally(() => (running = undefined)))
 }
 
-async function unasked(home: string, signal: AbortSignal, web: WebSettings): Promise<string> {
+async function attemptInstall(home: string, signal: AbortSignal, web: WebSettings): Promise<string> {
   if (process.env['VTCODE_AST_GREP_NO_INSTALL'] === '1')
     throw new InstallProblem('VTCODE_AST_GREP_NO_INSTALL=1 forbids to fetch it')
-  const failed = await readFile(failure(home), 'utf8').then(
+  const failed = await readFile(resolveFailureFile(home), 'utf8').then(
     (text) => JSON.parse(text) as { at: number; reason: string },
     () => undefined,
   )
-  if (failed && Date.now() - failed.at < cooldown) {
+  if (failed && Date.now() - failed.at < COOLDOWN_MS) {
     throw new InstallProblem(
-      `fetching it failed ${Math.floor((Date.now() - failed.at) / hour)} h ago (${failed.reason}); it is tried again after 24 h`,
+      `fetching it failed ${Math.floor((Date.now() - failed.at) / HOUR_MS)} h ago (${failed.reason}); it is tried again after 24 h`,
     )
   }
   try {
     return await install(home, signal, { again: false, web })
   } catch (error) {
     // Not the program's fault, nor the registry's: the next call may try again.
-    if (signal.aborted || !(error instanceof InstallProblem) || error.unasked) throw error
-    await writeState(failure(home), JSON.stringify({ at: Date.now(), reason: error.message }), {
+    if (signal.aborted || !(error instanceof InstallProblem) || error.isBlocked) throw error
+    await writeState(resolveFailureFile(home), JSON.stringify({ at: Date.now(), reason: error.message }), {
       durable: false,
     }).catch(() => {})
     throw error
@@ -71,23 +71,23 @@ export async function install(
   const wanted = pinned.packages[`${process.platform} ${process.arch}`]
   if (!wanted || !isGlibc())
     throw new InstallProblem(`the registry has no ast-grep for ${process.platform} ${process.arch}`)
-  const folder = managedFolder(home)
+  const folder = resolveBinFolder(home)
   const target = join(folder, astGrepProgram)
   await attempt((async () => makeFolder(folder, 0o755))())
-  await using _ = await attempt(lock([`ast-grep of ${realpathSync(folder)}`], folder, signal, (seconds + 20) * 1000))
+  await using _ = await attempt(lock([`ast-grep of ${realpathSync(folder)}`], folder, signal, (TIMEOUT_SECONDS + 20) * 1000))
   // Another process may have been quicker.
   if (!again && existsSync(target)) return target
-  const archive = await fetched(wanted, signal, web)
-  const program = await member(
-    await attempt(promisify(gunzip)(archive, { maxOutputLength: largest })),
+  const archive = await fetchArchive(wanted, signal, web)
+  const program = await extractMember(
+    await attempt(promisify(gunzip)(archive, { maxOutputLength: MAX_BYTES })),
     `package/${astGrepProgram}`,
   )
   await attempt(writeState(target, program, { mode: 0o755 }))
-  await rm(failure(home), { force: true })
+  await rm(resolveFailureFile(home), { force: true })
   return target
 }
 
-const failure = (home: string): string => join(managedFolder(home), 'ast-grep.failed.json')
+const resolveFailureFile = (home: string): string => join(resolveBinFolder(home), 'ast-grep.failed.json')
 
 /** Where the system tells its C library, the published programs run only on glibc. */
 function isGlibc(): boolean {
@@ -96,7 +96,7 @@ function isGlibc(): boolean {
   return header.glibcVersionRuntime !== undefined
 }
 
-async function fetched(
+async function fetchArchive(
   { name, integrity }: { name: string; integrity: string },
   signal: AbortSignal,
   web: WebSettings,
@@ -112,8 +112,8 @@ async function fetched(
     const host = hostOf(readUrl(url))
     // Whoever runs the program named the registry, which may well stand in their own network.
     const settings = named === undefined ? web : { ...web, private_hosts: [...web.private_hosts, host] }
-    using limit = deadline(seconds * 1000, signal)
-    const limits = { max_bytes: largest, signal: limit.signal }
+    using limit = deadline(TIMEOUT_SECONDS * 1000, signal)
+    const limits = { max_bytes: MAX_BYTES, signal: limit.signal }
     const archive = await download(url, limits, settings).catch((error: unknown) => {
       throw networkFailure(error, host)
     })
@@ -130,10 +130,10 @@ async function fetched(
   }
 }
 
-async function member(tar: Buffer, wanted: string): Promise<Buffer> {
+async function extractMember(tar: Buffer, wanted: string): Promise<Buffer> {
   let found: TarEntry | undefined
   await attempt(
-    tarEntries(tar, (entry) => {
+    readTarEntries(tar, (entry) => {
       if (entry.path === wanted) found = entry
     }),
   )

@@ -1,31 +1,31 @@
-export { astGrep, astGrepPath, ensureAstGrep, reasons, type Answered } from './ast_grep.js'
+export { runAstGrep, findAstGrep, ensureAstGrep, parseReasons, type AstGrepEnd } from './ast_grep.js'
 export { InstallProblem, install } from './ast_grep_install.js'
 export {
-  languageNamed,
-  languageOf,
+  languageByName,
+  languageByPath,
   languages,
   outlinedByAstGrep,
   patternLanguages,
   type Language,
 } from './languages.js'
-export { astGrepLibrary, isEven, mostInLine, type Library } from './library.js'
+export { loadAstGrepLibrary, isLinearToParse, MAX_LINE_UNITS, type Library } from './library.js'
 export {
-  outlineAnswer,
-  cached,
-  leftOut,
-  remember,
-  outlineSubjects,
-  roomFor,
-  shaperOf,
-  tooLargeToOutline,
-  versionIn,
-  versionOf,
-  wantedLanguage,
-  shownName,
+  createOutlineAnswer,
+  getCachedItems,
+  describeSkipped,
+  cacheItems,
+  findOutlineSubjects,
+  createRoomCheck,
+  createShaper,
+  isTooLargeToOutline,
+  readVersion,
+  toVersion,
+  resolveLanguage,
+  shortenName,
   type OutlineSubject,
 } from './outline.js'
-export type { Member, Outlined, OutlineInput, OutlineItem, Range } from './types.js'
-export { positionsIn, type Positions } from './positions.js'
-export { pageItems, styleItems } from './markup.js'
-export { scriptRulesFile, unmarkedItems } from './script_rules.js'
-export { scriptItems } from './scripts.js'
+export type { Member, OutlinedFile, OutlineInput, OutlineItem, Range } from './types.js'
+export { createPositions, type Positions } from './positions.js'
+export { outlinePage, outlineStyles } from './markup.js'
+export { writeScriptRules, removeMarks } from './script_rules.js'
+export { outlineScript } from './scripts.js'

@@ -6,10 +6,10 @@ export interface Language {
   aliases: string[]
   extensions: string[]
   /** Read by tree-sitter alone: it has an outline, and no patterns. */
-  outlined?: true
+  isOutlineOnly?: true
 }
 
-const row = (id: string, title: string, aliases: string, extensions: string): Language => ({
+const toLanguage = (id: string, title: string, aliases: string, extensions: string): Language => ({
   id,
   title,
   aliases: aliases.split(' ').filter(Boolean),
@@ -17,42 +17,42 @@ const row = (id: string, title: string, aliases: string, extensions: string): La
 })
 
 export const languages: readonly Language[] = [
-  row('typescript', 'TypeScript', 'ts', 'ts mts cts'),
-  row('tsx', 'Tsx', '', 'tsx'),
-  row('javascript', 'JavaScript', 'js jsx', 'js mjs cjs jsx'),
-  row('python', 'Python', 'py', 'py pyi'),
-  row('rust', 'Rust', 'rs', 'rs'),
-  row('go', 'Go', 'golang', 'go'),
-  row('java', 'Java', '', 'java'),
-  row('c', 'C', '', 'c h'),
-  row('cpp', 'Cpp', 'c++ cc cxx', 'cc cpp cxx hpp hh hxx'),
-  row('csharp', 'CSharp', 'cs c#', 'cs'),
-  row('ruby', 'Ruby', 'rb', 'rb'),
-  row('php', 'Php', '', 'php'),
-  row('kotlin', 'Kotlin', 'kt', 'kt kts'),
-  row('swift', 'Swift', '', 'swift'),
-  row('scala', 'Scala', '', 'scala sc sbt'),
-  row('lua', 'Lua', '', 'lua'),
-  row('bash', 'Bash', 'sh zsh shell', 'sh bash zsh'),
-  row('elixir', 'Elixir', 'ex', 'ex exs'),
-  row('haskell', 'Haskell', 'hs', 'hs'),
-  row('dart', 'Dart', '', 'dart'),
-  row('solidity', 'Solidity', 'sol', 'sol'),
-  row('nix', 'Nix', '', 'nix'),
-  row('hcl', 'Hcl', 'tf terraform', 'hcl tf'),
-  row('html', 'Html', '', 'html htm'),
-  row('css', 'Css', '', 'css'),
-  row('json', 'Json', '', 'json'),
-  row('yaml', 'Yaml', 'yml', 'yaml yml'),
-  row('markdown', 'Markdown', 'md', 'md'),
-  { ...row('toml', 'Toml', '', 'toml'), outlined: true },
-  { ...row('svelte', 'Svelte', '', 'svelte'), outlined: true },
-  { ...row('vue', 'Vue', '', 'vue'), outlined: true },
-  { ...row('zig', 'Zig', '', 'zig'), outlined: true },
+  toLanguage('typescript', 'TypeScript', 'ts', 'ts mts cts'),
+  toLanguage('tsx', 'Tsx', '', 'tsx'),
+  toLanguage('javascript', 'JavaScript', 'js jsx', 'js mjs cjs jsx'),
+  toLanguage('python', 'Python', 'py', 'py pyi'),
+  toLanguage('rust', 'Rust', 'rs', 'rs'),
+  toLanguage('go', 'Go', 'golang', 'go'),
+  toLanguage('java', 'Java', '', 'java'),
+  toLanguage('c', 'C', '', 'c h'),
+  toLanguage('cpp', 'Cpp', 'c++ cc cxx', 'cc cpp cxx hpp hh hxx'),
+  toLanguage('csharp', 'CSharp', 'cs c#', 'cs'),
+  toLanguage('ruby', 'Ruby', 'rb', 'rb'),
+  toLanguage('php', 'Php', '', 'php'),
+  toLanguage('kotlin', 'Kotlin', 'kt', 'kt kts'),
+  toLanguage('swift', 'Swift', '', 'swift'),
+  toLanguage('scala', 'Scala', '', 'scala sc sbt'),
+  toLanguage('lua', 'Lua', '', 'lua'),
+  toLanguage('bash', 'Bash', 'sh zsh shell', 'sh bash zsh'),
+  toLanguage('elixir', 'Elixir', 'ex', 'ex exs'),
+  toLanguage('haskell', 'Haskell', 'hs', 'hs'),
+  toLanguage('dart', 'Dart', '', 'dart'),
+  toLanguage('solidity', 'Solidity', 'sol', 'sol'),
+  toLanguage('nix', 'Nix', '', 'nix'),
+  toLanguage('hcl', 'Hcl', 'tf terraform', 'hcl tf'),
+  toLanguage('html', 'Html', '', 'html htm'),
+  toLanguage('css', 'Css', '', 'css'),
+  toLanguage('json', 'Json', '', 'json'),
+  toLanguage('yaml', 'Yaml', 'yml', 'yaml yml'),
+  toLanguage('markdown', 'Markdown', 'md', 'md'),
+  { ...toLanguage('toml', 'Toml', '', 'toml'), isOutlineOnly: true },
+  { ...toLanguage('svelte', 'Svelte', '', 'svelte'), isOutlineOnly: true },
+  { ...toLanguage('vue', 'Vue', '', 'vue'), isOutlineOnly: true },
+  { ...toLanguage('zig', 'Zig', '', 'zig'), isOutlineOnly: true },
 ]
 
 /** Those that patterns are written in. */
-export const patternLanguages = languages.filter(({ outlined }) => !outlined)
+export const patternLanguages = languages.filter(({ isOutlineOnly }) => !isOutlineOnly)
 
 /** Languages whose symbols ast-grep knows by itself. */
 export const outlinedByAstGrep: ReadonlySet<string> = new Set(
@@ -67,10 +67,10 @@ const byExtension = new Map(
 )
 
 /** The language of that name or alias, in any case. */
-export const languageNamed = (name: string): Language | undefined => byName.get(name.toLowerCase())
+export const languageByName = (name: string): Language | undefined => byName.get(name.toLowerCase())
 
 /** The language that a file's name speaks for. */
-export function languageOf(path: string): Language | undefined {
+export function languageByPath(path: string): Language | undefined {
   const [, extension] = /\.([^./]+)$/.exec(path) ?? []
   return extension === undefined ? undefined : byExtension.get(extension.toLowerCase())
 }

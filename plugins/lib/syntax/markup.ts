@@ -1,8 +1,8 @@
 import type { SgNode } from '@ast-grep/napi'
-import { pauses } from '../base/index.js'
-import { shownName } from './outline.js'
+import { createPauser } from '../base/index.js'
+import { shortenName } from './outline.js'
 import type { Member, OutlineItem } from './types.js'
-import { positionsIn, type Positions } from './positions.js'
+import { createPositions, type Positions } from './positions.js'
 
 const elements = ['element', 'script_element', 'style_element'].map((kind) => ({ kind }))
 const withId = {
@@ -13,46 +13,46 @@ const withId = {
 }
 const conditions = [{ kind: 'media_statement' }, { kind: 'supports_statement' }]
 const conditional = { rule: { kind: 'rule_set', inside: { kind: 'block', inside: { any: conditions } } } }
-const mayHoldRules = /@(?:media|supports)\b/i
+const CONDITIONAL_RULES = /@(?:media|supports)\b/i
 
 /** The elements of a page with an id. `undefined` where only tree-sitter can read the page. */
-export async function pageItems(root: SgNode, text: string): Promise<OutlineItem[] | undefined> {
+export async function outlinePage(root: SgNode, text: string): Promise<OutlineItem[] | undefined> {
   if (isUnsound(root, text)) return undefined
-  const at = positionsIn(text)
-  return itemsIn(root.findAll(withId), (node) => {
-    const name = idOf(node)
-    return name === undefined ? undefined : itemAt(node, 'object', name, at)
+  const at = createPositions(text)
+  return collectItems(root.findAll(withId), (node) => {
+    const name = findId(node)
+    return name === undefined ? undefined : toItem(node, 'object', name, at)
   })
 }
 
 /** The rules of a style sheet, those of media inside. `undefined` where only tree-sitter can read it. */
-export async function styleItems(root: SgNode, text: string): Promise<OutlineItem[] | undefined> {
+export async function outlineStyles(root: SgNode, text: string): Promise<OutlineItem[] | undefined> {
   if (isUnsound(root, text)) return undefined
-  const at = positionsIn(text)
-  return itemsIn(root.namedChildren(), (node) => {
-    const kind = kindsOfStyles[node.kind() as string]
+  const at = createPositions(text)
+  return collectItems(root.namedChildren(), (node) => {
+    const kind = STYLE_KINDS[node.kind() as string]
     if (!kind) return undefined
     const name =
       kind === 'namespace'
-        ? firstLine(node).split('{', 1)[0]!.trimEnd()
-        : childOf(node, kind === 'class' ? 'selectors' : 'keyframes_name')?.text()
+        ? readFirstLine(node).split('{', 1)[0]!.trimEnd()
+        : findChild(node, kind === 'class' ? 'selectors' : 'keyframes_name')?.text()
     return name === undefined
       ? undefined
-      : itemAt(node, kind, name, at, mayHoldRules.test(node.text()) ? node.findAll(conditional).flatMap(memberOf) : [])
+      : toItem(node, kind, name, at, CONDITIONAL_RULES.test(node.text()) ? node.findAll(conditional).flatMap(toMembers) : [])
   })
 }
-const kindsOfStyles: Record<string, string | undefined> = {
+const STYLE_KINDS: Record<string, string | undefined> = {
   rule_set: 'class',
   media_statement: 'namespace',
   supports_statement: 'namespace',
   keyframes_statement: 'object',
 }
 
-async function itemsIn(nodes: SgNode[], itemOf: (node: SgNode) => OutlineItem | undefined): Promise<OutlineItem[]> {
+async function collectItems(nodes: SgNode[], convert: (node: SgNode) => OutlineItem | undefined): Promise<OutlineItem[]> {
   const items: OutlineItem[] = []
-  const pause = pauses()
+  const pause = createPauser()
   for (const node of nodes) {
-    const item = itemOf(node)
+    const item = convert(node)
     if (item) items.push(item)
     await pause()
   }
@@ -63,49 +63,49 @@ async function itemsIn(nodes: SgNode[], itemOf: (node: SgNode) => OutlineItem | 
 const isUnsound = (root: SgNode, text: string): boolean =>
   text.startsWith('\uFEFF') || root.find({ rule: { kind: 'ERROR' } }) !== null
 
-const childOf = (node: SgNode, kind: string): SgNode | undefined => node.namedChildren().find((child) => child.is(kind))
+const findChild = (node: SgNode, kind: string): SgNode | undefined => node.namedChildren().find((child) => child.is(kind))
 
 /** The value of an id, rather one between quotes; scripts and styles are known by those alone. */
-function idOf(node: SgNode): string | undefined {
-  const attributes = childOf(node, 'start_tag')!
+function findId(node: SgNode): string | undefined {
+  const attributes = findChild(node, 'start_tag')!
     .namedChildren()
-    .filter((child) => child.is('attribute') && childOf(child, 'attribute_name')?.text() === 'id')
+    .filter((child) => child.is('attribute') && findChild(child, 'attribute_name')?.text() === 'id')
   const quoted = attributes
-    .flatMap((one) => childOf(one, 'quoted_attribute_value') ?? [])
-    .flatMap((value) => childOf(value, 'attribute_value') ?? [])
-  const bare = node.is('element') ? attributes.flatMap((one) => childOf(one, 'attribute_value') ?? []) : []
+    .flatMap((one) => findChild(one, 'quoted_attribute_value') ?? [])
+    .flatMap((value) => findChild(value, 'attribute_value') ?? [])
+  const bare = node.is('element') ? attributes.flatMap((one) => findChild(one, 'attribute_value') ?? []) : []
   return [...quoted, ...bare][0]?.text()
 }
 
-function memberOf(node: SgNode): Member[] {
-  const name = childOf(node, 'selectors')?.text()
+function toMembers(node: SgNode): Member[] {
+  const name = findChild(node, 'selectors')?.text()
   return name === undefined
     ? []
     : [
         {
           role: 'member',
           kind: 'class',
-          name: unquoted(name),
-          signature: firstLine(node),
+          name: unquote(name),
+          signature: readFirstLine(node),
           isPublic: true,
           line_number: node.range().start.line + 1,
         },
       ]
 }
 
-const firstLine = (node: SgNode): string => node.text().slice(0, 400).split('\n', 1)[0]!.trim()
+const readFirstLine = (node: SgNode): string => node.text().slice(0, 400).split('\n', 1)[0]!.trim()
 
-const unquoted = (name: string): string => shownName(name.replace(/^(['"])(.*)\1$/s, '$2'))
+const unquote = (name: string): string => shortenName(name.replace(/^(['"])(.*)\1$/s, '$2'))
 
-function itemAt(node: SgNode, kind: string, name: string, at: Positions, members: Member[] = []): OutlineItem {
+function toItem(node: SgNode, kind: string, name: string, at: Positions, members: Member[] = []): OutlineItem {
   const { start, end } = node.range()
   const range = at.range({ start, end })
   const astKind = node.kind() as string
   return {
     role: 'item',
     kind,
-    name: unquoted(name),
-    signature: firstLine(node),
+    name: unquote(name),
+    signature: readFirstLine(node),
     astKind,
     isImport: false,
     isExported: true,

@@ -3,27 +3,27 @@ import { sha256 } from '../../../core/system/index.js'
 import { visibleLine } from '../../../core/text/index.js'
 import type { Context } from '../../../core/contract/index.js'
 import type { EntryStat, Handle } from '../../../core/workspace/index.js'
-import { byPath, parentOf, pluralized, nextCall, notice, remarks, some } from '../base/index.js'
+import { comparePaths, toParentPath, pluralize, nextCall, notice, listSearchNotices, some } from '../base/index.js'
 import {
-  filesBelow,
+  listFiles,
   openToSearch,
-  largestParsed,
-  largestSearched,
+  MAX_PARSED_BYTES,
+  MAX_SEARCHED_BYTES,
   tooLargeToParse,
   type Listing,
 } from '../search/index.js'
-import { languageNamed, languageOf, type Language } from './languages.js'
-import { filterOf } from './outline_filter.js'
-import type { Outlined, OutlineInput, OutlineItem, OutlineOutput } from './types.js'
+import { languageByName, languageByPath, type Language } from './languages.js'
+import { createItemFilter } from './outline_filter.js'
+import type { OutlinedFile, OutlineInput, OutlineItem, OutlineOutput } from './types.js'
 
 /** A name over several lines in one, and none that is as long as a page. */
-export const shownName = (name: string): string => name.replace(/\s+/g, ' ').slice(0, 200)
+export const shortenName = (name: string): string => name.replace(/\s+/g, ' ').slice(0, 200)
 
 /** The language that the caller names, known here or not. */
-export function wantedLanguage({ lang }: OutlineInput): Language | undefined {
+export function resolveLanguage({ lang }: OutlineInput): Language | undefined {
   return lang === undefined
     ? undefined
-    : (languageNamed(lang) ?? { id: lang, title: lang, aliases: [], extensions: [] })
+    : (languageByName(lang) ?? { id: lang, title: lang, aliases: [], extensions: [] })
 }
 
 export interface OutlineSubject {
@@ -38,16 +38,16 @@ export interface OutlineSubjects {
 }
 
 /** The files to outline, in path order, each with its language. */
-export async function outlineSubjects(context: Context, input: OutlineInput): Promise<OutlineSubjects> {
-  const wanted = wantedLanguage(input)
+export async function findOutlineSubjects(context: Context, input: OutlineInput): Promise<OutlineSubjects> {
+  const wanted = resolveLanguage(input)
   await using target = await openToSearch(context, input.path)
   if (target.kind === 'file') {
-    const language = wanted ?? languageOf(target.path)
+    const language = wanted ?? languageByPath(target.path)
     return { files: language ? [{ path: target.path, language }] : [], single: true }
   }
-  const listing = await filesBelow(context, target, { follow: input.follow })
+  const listing = await listFiles(context, target, { follow: input.follow })
   const files = listing.files.flatMap((path) => {
-    const language = languageOf(path)
+    const language = languageByPath(path)
     return language && (!wanted || wanted.id === language.id) ? [{ path, language }] : []
   })
   return { files, single: false, listing }
@@ -56,25 +56,25 @@ export async function outlineSubjects(context: Context, input: OutlineInput): Pr
 /** Outlines by the version of the file, the least recently used removed first. A directory must fit. */
 const cache = new Map<string, OutlineItem[]>()
 /** Some 25 MB. */
-const mostCachedItems = 100_000
+const MAX_CACHED_ITEMS = 100_000
 let cachedItems = 0
-const weight = (items: OutlineItem[]): number => items.reduce((sum, { members }) => sum + 1 + members.length, 1)
+const computeWeight = (items: OutlineItem[]): number => items.reduce((sum, { members }) => sum + 1 + members.length, 1)
 
 type Identity = Pick<EntryStat, 'dev' | 'ino' | 'bytes' | 'mtime_ns' | 'mtime_ms'>
 
 /** A key that changes whenever the file may have; `undefined` where only its bytes can tell. */
-export function versionOf({ dev, ino, bytes, mtime_ns, mtime_ms }: Identity, engine: string): string | undefined {
+export function toVersion({ dev, ino, bytes, mtime_ns, mtime_ms }: Identity, engine: string): string | undefined {
   // Within the resolution of a clock two versions may carry one time.
   return Date.now() - mtime_ms > 2000 ? [engine, dev, ino, bytes, mtime_ns].join(':') : undefined
 }
 
 /** The same of an open file, told by its bytes where it must. */
-export async function versionIn(handle: Handle, engine: string): Promise<string> {
+export async function readVersion(handle: Handle, engine: string): Promise<string> {
   const { stat } = handle
-  return versionOf(stat, engine) ?? `${engine}:${stat.dev}:${stat.ino}:${sha256(await handle.read(0, stat.bytes))}`
+  return toVersion(stat, engine) ?? `${engine}:${stat.dev}:${stat.ino}:${sha256(await handle.read(0, stat.bytes))}`
 }
 
-export function cached(version: string): OutlineItem[] | undefined {
+export function getCachedItems(version: string): OutlineItem[] | undefined {
   const items = cache.get(version)
   if (items) {
     cache.delete(version)
@@ -83,72 +83,72 @@ export function cached(version: string): OutlineItem[] | undefined {
   return items
 }
 
-export function remember(version: string, items: OutlineItem[]): void {
+export function cacheItems(version: string, items: OutlineItem[]): void {
   const before = cache.get(version)
-  cachedItems += weight(items) - (before ? weight(before) : 0)
+  cachedItems += computeWeight(items) - (before ? computeWeight(before) : 0)
   cache.set(version, items)
   for (const [oldest, forgotten] of cache) {
-    if (cachedItems <= mostCachedItems || oldest === version) return
-    cachedItems -= weight(forgotten)
+    if (cachedItems <= MAX_CACHED_ITEMS || oldest === version) return
+    cachedItems -= computeWeight(forgotten)
     cache.delete(oldest)
   }
 }
 
 /** Whether a file is left out for its size. Throws VT_INPUT_TOO_LARGE where it is the one that was named. */
-export function tooLargeToOutline({ path, stat }: Handle, single: boolean): boolean {
-  if (stat.bytes <= (single ? largestSearched : largestParsed)) return false
+export function isTooLargeToOutline({ path, stat }: Handle, single: boolean): boolean {
+  if (stat.bytes <= (single ? MAX_SEARCHED_BYTES : MAX_PARSED_BYTES)) return false
   if (single) throw tooLargeToParse(path, stat.bytes)
   return true
 }
 
 /** The remarks on files that were too much to parse, and on those that could not be opened. */
-export function leftOut(large: string[], unread: string[]): Notice[] {
+export function describeSkipped(large: string[], unread: string[]): Notice[] {
   const remark = (files: string[], what: string) =>
     files.length > 0
-      ? [notice('VT_SEARCH_SKIPPED', `${pluralized(files.length, 'file')} ${what}, left out: ${some(files)}`)]
+      ? [notice('VT_SEARCH_SKIPPED', `${pluralize(files.length, 'file')} ${what}, left out: ${some(files)}`)]
       : []
   return [...remark(large, 'too much to parse'), ...remark(unread, 'not read')]
 }
 
-const most = { items: 2000, bytes: 262_144 }
+const MAX_ANSWER = { items: 2000, bytes: 262_144 }
 
 /** Tells what an answer shows of a file. */
-export type OutlineShaper = (file: Outlined) => ReturnType<typeof shownOf>
+export type OutlineShaper = (file: OutlinedFile) => ReturnType<typeof shapeFile>
 
 /** Shapes files, each once, for as long as one call lasts. Throws VT_INPUT_INVALID, VT_SEARCH_PATTERN. */
-export async function shaperOf(input: OutlineInput, single: boolean): Promise<OutlineShaper> {
-  const filter = await filterOf(input, single)
-  const known = new Map<string, ReturnType<typeof shownOf>>()
+export async function createShaper(input: OutlineInput, single: boolean): Promise<OutlineShaper> {
+  const filter = await createItemFilter(input, single)
+  const known = new Map<string, ReturnType<typeof shapeFile>>()
   return (file) => {
     let shown = known.get(file.path)
-    if (!shown) known.set(file.path, (shown = shownOf(file, filter(file), input.view)))
+    if (!shown) known.set(file.path, (shown = shapeFile(file, filter(file), input.view)))
     return shown
   }
 }
 
-function shownOf(
-  file: Outlined,
+function shapeFile(
+  file: OutlinedFile,
   kept: OutlineItem[],
   view: OutlineInput['view'],
 ): { kept: OutlineItem[]; groups: Group[]; shaped: unknown; bytes: number } {
-  const groups = groupsOf(kept)
-  const shaped = shape({ ...file, items: kept }, groups, view)
+  const groups = groupByKind(kept)
+  const shaped = toOutput({ ...file, items: kept }, groups, view)
   return { kept, groups, shaped, bytes: Buffer.byteLength(JSON.stringify(shaped)) }
 }
 
 /** Tells of files, which come in path order, whether an answer has room for more after each. */
-export function roomFor(shaper: OutlineShaper): (file: Outlined) => boolean {
+export function createRoomCheck(shaper: OutlineShaper): (file: OutlinedFile) => boolean {
   let [items, bytes] = [0, 0]
   return (file) => {
     const shown = shaper(file)
     items += shown.kept.length
     bytes += shown.bytes
-    return items <= most.items && bytes <= most.bytes
+    return items <= MAX_ANSWER.items && bytes <= MAX_ANSWER.bytes
   }
 }
 
 export interface DrawnOutline {
-  files: Outlined[]
+  files: OutlinedFile[]
   /** Files that were not drawn because of `max_results`, and because the answer is full. */
   beyond: string[]
   backend: OutlineOutput['backend']
@@ -158,16 +158,16 @@ export interface DrawnOutline {
 }
 
 /** The answer: filtered, in the view that was asked for, cut at the caps. */
-export function outlineAnswer(
+export function createOutlineAnswer(
   drawn: DrawnOutline,
   { input, given }: Pick<Call<OutlineInput>, 'input' | 'given'>,
   shaper: OutlineShaper,
 ): Result {
   const { files, items, cutAt } = fitFiles(drawn, input.view, shaper)
-  const left = [...drawn.files.slice(cutAt).map(({ path }) => path), ...drawn.beyond].sort(byPath)
-  const truncated = left.length > 0 || items > most.items || drawn.listing?.incomplete === true
+  const left = [...drawn.files.slice(cutAt).map(({ path }) => path), ...drawn.beyond].sort(comparePaths)
+  const truncated = left.length > 0 || items > MAX_ANSWER.items || drawn.listing?.incomplete === true
   const sub = left
-    .map(parentOf)
+    .map(toParentPath)
     .find(
       (folder) =>
         folder !== input.path && !drawn.files.slice(0, cutAt).some(({ path }) => path.startsWith(`${folder}/`)),
@@ -180,8 +180,8 @@ export function outlineAnswer(
     truncated,
     ...(sub !== undefined && { next: nextCall('outline', { ...given, path: sub }) }),
   }
-  const notices = [...drawn.notices, ...(drawn.listing ? remarks(drawn.listing) : [])]
-  const tail = left.length > 0 ? `${pluralized(left.length, 'file')} left out; outline a sub-directory.` : ''
+  const notices = [...drawn.notices, ...(drawn.listing ? listSearchNotices(drawn.listing) : [])]
+  const tail = left.length > 0 ? `${pluralize(left.length, 'file')} left out; outline a sub-directory.` : ''
   const none =
     drawn.files.length + drawn.beyond.length > 0
       ? 'No symbols in'
@@ -199,21 +199,21 @@ function fitFiles({ files: all, single }: DrawnOutline, view: OutlineInput['view
   let [items, bytes] = [0, 0]
   for (const [index, file] of all.entries()) {
     const { kept, ...whole } = shaper(file)
-    const shown = kept.length > most.items - items ? shownOf(file, kept.slice(0, most.items - items), view) : whole
+    const shown = kept.length > MAX_ANSWER.items - items ? shapeFile(file, kept.slice(0, MAX_ANSWER.items - items), view) : whole
     items += kept.length
     bytes += shown.bytes
-    if (bytes > most.bytes && index > 0) return { files, items, cutAt: index }
+    if (bytes > MAX_ANSWER.bytes && index > 0) return { files, items, cutAt: index }
     if (kept.length > 0 || single) {
       files.push({ shaped: shown.shaped, text: render(file, shown.groups), symbols: symbols(kept) })
     }
-    if (items > most.items) return { files, items, cutAt: index + 1 }
+    if (items > MAX_ANSWER.items) return { files, items, cutAt: index + 1 }
   }
   return { files, items, cutAt: all.length }
 }
 
 const symbols = (items: OutlineItem[]): number => items.reduce((sum, item) => sum + 1 + item.members.length, 0)
 
-function shape({ path, lang, items }: Outlined, groups: Group[], view: OutlineInput['view']): unknown {
+function toOutput({ path, lang, items }: OutlinedFile, groups: Group[], view: OutlineInput['view']): unknown {
   if (view === 'full') return { path, lang, items }
   const shaped = groups.map(({ kind, names, members }) => ({ kind, names, ...(view === 'digest' && { members }) }))
   return { path, lang, groups: shaped }
@@ -226,7 +226,7 @@ interface Group {
 }
 
 /** Names by kind, in the order in which the kinds first appear. */
-function groupsOf(items: OutlineItem[]): Group[] {
+function groupByKind(items: OutlineItem[]): Group[] {
   const groups = new Map<string, Group>()
   for (const { kind, name, members } of items) {
     let group = groups.get(kind)
@@ -237,7 +237,7 @@ function groupsOf(items: OutlineItem[]): Group[] {
   return [...groups.values()]
 }
 
-function render({ path, lang }: Outlined, groups: Group[]): string {
+function render({ path, lang }: OutlinedFile, groups: Group[]): string {
   const lines = groups.map(
     ({ kind, names, members }) =>
       `  ${kind}: ${names.join(', ')}${members.length > 0 ? ` — ${members.join(', ')}` : ''}`,

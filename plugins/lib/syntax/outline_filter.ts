@@ -1,8 +1,8 @@
 import { problem } from '../../../core/shapes/index.js'
-import { slotRefusal } from '../base/index.js'
-import type { Outlined, OutlineInput, OutlineItem } from './types.js'
+import { createSlotError } from '../base/index.js'
+import type { OutlinedFile, OutlineInput, OutlineItem } from './types.js'
 
-const symbolTypes = [
+const SYMBOL_TYPES = [
   'file',
   'module',
   'namespace',
@@ -32,46 +32,46 @@ const symbolTypes = [
 ]
 
 /** What the caller's words leave of a file. Throws VT_INPUT_INVALID, VT_SEARCH_PATTERN. */
-export async function filterOf(
+export async function createItemFilter(
   input: OutlineInput,
   single: boolean,
-): Promise<(file: Pick<Outlined, 'lang' | 'items'>) => OutlineItem[]> {
-  const types = typesIn(input.type)
-  const matches = input.match === undefined ? undefined : await regex(input.match)
-  const keeps = (item: OutlineItem, role: string): boolean =>
+): Promise<(file: Pick<OutlinedFile, 'lang' | 'items'>) => OutlineItem[]> {
+  const types = parseTypes(input.type)
+  const matches = input.match === undefined ? undefined : await compileRegex(input.match)
+  const isKept = (item: OutlineItem, role: string): boolean =>
     hasRole(item, role) &&
     (types.size === 0 || types.has(item.kind)) &&
     (!matches || matches(item.name) || matches(item.signature))
-  const narrowed = (item: OutlineItem): OutlineItem =>
+  const narrowMembers = (item: OutlineItem): OutlineItem =>
     input.pub_members ? { ...item, members: item.members.filter((member) => member.isPublic) } : item
   return ({ lang, items }) => {
     // A CommonJS module has no syntax that exports; it shows what it holds.
     const common = lang === 'JavaScript' && !items.some(({ isExported, isImport }) => isExported || isImport)
     const role = input.items !== 'auto' ? input.items : single || common ? 'structure' : 'exports'
-    return items.filter((item) => keeps(item, role)).map(narrowed)
+    return items.filter((item) => isKept(item, role)).map(narrowMembers)
   }
 }
 
 /** A regular expression that answers in linear time, whatever it is. */
-async function regex(pattern: string): Promise<(text: string) => boolean> {
+async function compileRegex(pattern: string): Promise<(text: string) => boolean> {
   const { RE2JS } = await import('re2js')
   try {
     const compiled = RE2JS.compile(pattern)
     return (text) => compiled.matcher(text).find()
   } catch (error) {
-    throw slotRefusal(
+    throw createSlotError(
       'VT_SEARCH_PATTERN',
       `'match' ${JSON.stringify(pattern.slice(0, 80))} is no regular expression: ${(error as Error).message.slice(0, 160)}.`,
     )
   }
 }
 
-function typesIn(declared: OutlineInput['type'] = []): Set<string> {
+function parseTypes(declared: OutlineInput['type'] = []): Set<string> {
   const parts = [declared].flat().flatMap((type) => type.split(','))
   const types = new Set(parts.map((part) => part.replace(/[\s"'[\]]/g, '')).filter(Boolean))
-  const strange = [...types].find((type) => !symbolTypes.includes(type))
-  if (strange === undefined) return types
-  const problem_ = `'type' has '${strange.slice(0, 40)}'; allowed: ${symbolTypes.join(' ')}.`
+  const unknownType = [...types].find((type) => !SYMBOL_TYPES.includes(type))
+  if (unknownType === undefined) return types
+  const problem_ = `'type' has '${unknownType.slice(0, 40)}'; allowed: ${SYMBOL_TYPES.join(' ')}.`
   throw problem('VT_INPUT_INVALID', { problem: problem_ })
 }
 

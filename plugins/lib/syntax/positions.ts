@@ -14,10 +14,10 @@ export interface Positions {
 }
 
 /** Units between two marks: no position costs more than counting this many, however long the lines are. */
-const stride = 128
+const STRIDE_UNITS = 128
 
-export function positionsIn(text: string): Positions {
-  const { byte, column, points } = Buffer.byteLength(text) === text.length ? plain : countedIn(text)
+export function createPositions(text: string): Positions {
+  const { byte, column, points } = Buffer.byteLength(text) === text.length ? ASCII_POSITIONS : createMarkedPositions(text)
   const place = ({ line, column: units }: Pos) => ({ line, column: column(line, units) })
   return {
     byte,
@@ -32,22 +32,22 @@ export function positionsIn(text: string): Positions {
 }
 
 /** Of a text in which every unit is a byte. */
-const plain: Omit<Positions, 'range'> = {
+const ASCII_POSITIONS: Omit<Positions, 'range'> = {
   byte: (index) => index,
   column: (_line, column) => column,
   points: (from, to) => to - from,
 }
 
-function countedIn(text: string): Omit<Positions, 'range'> {
-  const marks = marksIn(text)
+function createMarkedPositions(text: string): Omit<Positions, 'range'> {
+  const marks = computeMarks(text)
   const starts = [0]
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1)
   const before = (index: number, counts: Uint32Array, measure: (text: string) => number): number => {
-    const mark = Math.floor(index / stride)
-    return counts[mark]! + measure(text.slice(markAt(text, mark), index))
+    const mark = Math.floor(index / STRIDE_UNITS)
+    return counts[mark]! + measure(text.slice(toMarkIndex(text, mark), index))
   }
-  const pointsTo = (index: number) => before(index, marks.points, codePoints)
-  const points = (from: number, to: number) => pointsTo(to) - pointsTo(from)
+  const countPointsTo = (index: number) => before(index, marks.points, countCodePoints)
+  const points = (from: number, to: number) => countPointsTo(to) - countPointsTo(from)
   return {
     byte: (index) => before(index, marks.bytes, Buffer.byteLength),
     column: (line, column) => points(starts[line]!, starts[line]! + column),
@@ -56,25 +56,25 @@ function countedIn(text: string): Omit<Positions, 'range'> {
 }
 
 /** What lies before each mark. */
-function marksIn(text: string): { bytes: Uint32Array; points: Uint32Array } {
-  const bytes = new Uint32Array(Math.floor(text.length / stride) + 1)
+function computeMarks(text: string): { bytes: Uint32Array; points: Uint32Array } {
+  const bytes = new Uint32Array(Math.floor(text.length / STRIDE_UNITS) + 1)
   const points = new Uint32Array(bytes.length)
   for (let mark = 1; mark < bytes.length; mark++) {
-    const part = text.slice(markAt(text, mark - 1), markAt(text, mark))
+    const part = text.slice(toMarkIndex(text, mark - 1), toMarkIndex(text, mark))
     bytes[mark] = bytes[mark - 1]! + Buffer.byteLength(part)
-    points[mark] = points[mark - 1]! + codePoints(part)
+    points[mark] = points[mark - 1]! + countCodePoints(part)
   }
   return { bytes, points }
 }
 
 /** Never between the halves of one character. */
-function markAt(text: string, mark: number): number {
-  const index = mark * stride
+function toMarkIndex(text: string, mark: number): number {
+  const index = mark * STRIDE_UNITS
   const unit = text.charCodeAt(index)
   return unit >= 0xdc00 && unit <= 0xdfff ? index - 1 : index
 }
 
-function codePoints(text: string): number {
+function countCodePoints(text: string): number {
   let points = 0
   for (const _ of text) points++
   return points

@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { tempFolder } from '../base/index.js'
+import { createTempFolder } from '../base/index.js'
 import type { Language } from './languages.js'
 import type { OutlineItem } from './types.js'
 
@@ -33,7 +33,7 @@ const named: Rule = { field: 'name', pattern: '$NAME' }
 const identifier: Rule = { ...named, kind: 'identifier' }
 const topLevel: Rule = { inside: { kind: 'program' } }
 const statements: Rule = { any: [{ kind: 'lexical_declaration' }, { kind: 'variable_declaration' }] }
-const anyOf = (...kinds: string[]): Rule => ({ any: kinds.map((kind) => ({ kind })) })
+const matchAnyKind = (...kinds: string[]): Rule => ({ any: kinds.map((kind) => ({ kind })) })
 
 /** Reads the word alone: the text of each part of a statement would take quadratic time. */
 const isConst: Rule = { has: { field: 'kind', regex: '^const$' } }
@@ -51,14 +51,14 @@ const DECLARATIONS = [
   ['enum', 'enum'],
 ] as const
 
-const exportsVariable = /export\s+(?:const|let|var)\s/
+const EXPORTED_VARIABLE = /export\s+(?:const|let|var)\s/
 /** A pattern ends with a bracket before `=`, or before its type. */
-const holdsPattern = /[\]}]\s*[:=]/
+const PATTERN_END = /[\]}]\s*[:=]/
 
 const known = new Map<string, Extractor[]>()
 
 /** Returns the rules for a script, which the program and the library of ast-grep both read; `undefined` for others. */
-export function scriptRules(language: Language): Extractor[] | undefined {
+export function loadScriptRules(language: Language): Extractor[] | undefined {
   if (!['javascript', 'typescript', 'tsx'].includes(language.id)) return undefined
   let rules = known.get(language.id)
   if (!rules) known.set(language.id, (rules = new ScriptRules(language).all))
@@ -68,29 +68,29 @@ export function scriptRules(language: Language): Extractor[] | undefined {
 class ScriptRules {
   readonly all: Extractor[] = []
   /** Whether the script has no types: then only declarations at its top count. */
-  private readonly plain: boolean
+  private readonly isPlain: boolean
 
   constructor(private readonly language: Language) {
-    this.plain = language.id === 'javascript'
-    this.modules()
-    for (const [word, symbol] of this.plain ? DECLARATIONS.slice(0, 2) : DECLARATIONS) this.declaration(word, symbol)
-    if (!this.plain) this.signatures()
-    if (!this.plain) this.abstractClasses()
-    this.membersOfClasses()
-    this.exportedVariables()
-    this.ownVariables()
-    if (this.plain) return
-    this.member('interface', 'method', { kind: 'method_signature', has: named })
-    this.member('interface', 'field', { kind: 'property_signature', has: named })
-    const inside = anyOf('enum_body', 'enum_assignment')
-    this.member('enum', 'enumMember', { kind: 'property_identifier', pattern: '$NAME', inside })
+    this.isPlain = language.id === 'javascript'
+    this.addModules()
+    for (const [word, symbol] of this.isPlain ? DECLARATIONS.slice(0, 2) : DECLARATIONS) this.declaration(word, symbol)
+    if (!this.isPlain) this.addSignatures()
+    if (!this.isPlain) this.addAbstractClasses()
+    this.addClassMembers()
+    this.addExportedVariables()
+    this.addOwnVariables()
+    if (this.isPlain) return
+    this.addMember('interface', 'method', { kind: 'method_signature', has: named })
+    this.addMember('interface', 'field', { kind: 'property_signature', has: named })
+    const inside = matchAnyKind('enum_body', 'enum_assignment')
+    this.addMember('enum', 'enumMember', { kind: 'property_identifier', pattern: '$NAME', inside })
   }
 
   private item(symbolType: string, rule: KindRule, how: How = {}): void {
     this.add({ role: 'item', symbolType, rule, name: '$NAME', isExported: true, needs: [], ...how })
   }
 
-  private member(parent: string, symbolType: string, rule: KindRule, isPublic = true): void {
+  private addMember(parent: string, symbolType: string, rule: KindRule, isPublic = true): void {
     const parents = this.all.filter((one) => one.role === 'item' && one.symbolType === parent)
     const parentRuleIds = parents.map(({ id }) => id)
     this.add({ role: 'member', symbolType, rule, name: '$NAME', isPublic, parentRuleIds, needs: [parent] })
@@ -101,21 +101,21 @@ class ScriptRules {
   }
 
   /** Adds a rule for statements that export what the rule describes. */
-  private exported(symbol: string, rule: Rule, how: How = {}, where: Rule = topLevel): void {
+  private addExported(symbol: string, rule: Rule, how: How = {}, where: Rule = topLevel): void {
     const needs = ['export', ...(how.needs ?? [])]
     const declaration = { field: 'declaration', ...rule }
     this.item(symbol, { kind: 'export_statement', has: declaration, ...where }, { ...how, needs })
   }
 
   /** Adds rules for statements that declare what the rule describes, exported or not. */
-  private declared(symbol: string, rule: Rule, how: How = {}, where: Rule = topLevel): void {
+  private addDeclared(symbol: string, rule: Rule, how: How = {}, where: Rule = topLevel): void {
     const needs = ['declare', ...(how.needs ?? [])]
     const declaration = { kind: 'ambient_declaration', has: rule }
-    this.exported(symbol, declaration, { ...how, needs }, where)
+    this.addExported(symbol, declaration, { ...how, needs }, where)
     this.item(symbol, { ...declaration, ...where }, { ...how, needs })
   }
 
-  private modules(): void {
+  private addModules(): void {
     const source = { has: { field: 'source', pattern: '$NAME' } }
     this.item('module', { kind: 'import_statement', ...source }, { isImport: true, isExported: false })
     this.item('module', { kind: 'export_statement', ...source }, { needs: ['export'] })
@@ -123,83 +123,83 @@ class ScriptRules {
     const has = { kind: 'export_clause', pattern: '$NAME' }
     const list = { regex: '^export\\s*\\{(?s:.*);$', not: { has: { field: 'source', pattern: '$SOURCE' } } }
     this.item('module', { kind: 'export_statement', has, ...list }, { name: 'exports', needs: ['export'] })
-    if (this.plain) return
+    if (this.isPlain) return
     const space = { kind: 'internal_module', has: named }
     const needs = [/namespace|module/]
-    this.exported('module', space, { needs }, {})
-    this.declared('module', space, { needs }, {})
+    this.addExported('module', space, { needs }, {})
+    this.addDeclared('module', space, { needs }, {})
     this.item('module', space, { isExported: false, needs })
     const text = { field: 'name', kind: 'string', has: { kind: 'string_fragment', pattern: '$NAME' } }
-    this.declared('module', { kind: 'module', has: text }, { needs }, {})
+    this.addDeclared('module', { kind: 'module', has: text }, { needs }, {})
   }
 
   private declaration(word: string, symbol: string): void {
     const rule = { kind: `${word}_declaration`, has: named }
     const needs = [word.replace('_alias', '')]
-    this.exported(symbol, rule, { needs }, {})
-    this.item(symbol, { ...rule, ...(this.plain && topLevel) }, { isExported: false, needs })
+    this.addExported(symbol, rule, { needs }, {})
+    this.item(symbol, { ...rule, ...(this.isPlain && topLevel) }, { isExported: false, needs })
   }
 
-  private signatures(): void {
+  private addSignatures(): void {
     const rule = { kind: 'function_signature', has: named }
     const how = { name: `${MARK}$NAME`, needs: ['function'] }
-    this.exported('function', rule, how)
-    this.declared('function', rule, how)
+    this.addExported('function', rule, how)
+    this.addDeclared('function', rule, how)
   }
 
-  private abstractClasses(): void {
+  private addAbstractClasses(): void {
     const rule = { kind: 'abstract_class_declaration', has: named }
     const needs = ['abstract']
-    this.exported('class', rule, { needs })
-    this.declared('class', rule, { needs })
+    this.addExported('class', rule, { needs })
+    this.addDeclared('class', rule, { needs })
     this.item('class', { ...rule, ...topLevel }, { isExported: false, needs })
   }
 
-  private membersOfClasses(): void {
+  private addClassMembers(): void {
     const modifier = { has: { kind: 'accessibility_modifier', regex: '^(private|protected)$' } }
-    const hidden = { any: [{ has: { kind: 'private_property_identifier' } }, ...(this.plain ? [] : [modifier])] }
+    const hidden = { any: [{ has: { kind: 'private_property_identifier' } }, ...(this.isPlain ? [] : [modifier])] }
     const add = (symbol: string, rule: KindRule): void => {
-      this.member('class', symbol, { ...rule, ...hidden }, false)
-      this.member('class', symbol, { ...rule, not: hidden })
+      this.addMember('class', symbol, { ...rule, ...hidden }, false)
+      this.addMember('class', symbol, { ...rule, not: hidden })
     }
     const method = { kind: 'method_definition', has: named }
     const isConstructor = { has: { field: 'name', regex: '^constructor$' } }
     add('constructor', { ...method, all: [isConstructor] })
     add('method', { ...method, all: [{ not: isConstructor }] })
-    if (this.plain) add('field', { kind: 'field_definition', has: { field: 'property', pattern: '$NAME' } })
+    if (this.isPlain) add('field', { kind: 'field_definition', has: { field: 'property', pattern: '$NAME' } })
     else add('field', { kind: 'public_field_definition', has: named })
-    if (!this.plain) add('method', { kind: 'abstract_method_signature', has: named })
+    if (!this.isPlain) add('method', { kind: 'abstract_method_signature', has: named })
   }
 
   /** Adds rules for exported variables: the statement of one, the declarator of several, the name in a pattern. */
-  private exportedVariables(): void {
+  private addExportedVariables(): void {
     const declarator = { kind: 'variable_declarator', has: identifier }
     const follows = { kind: 'variable_declarator', stopBy: 'end' }
     const several = { has: { kind: 'variable_declarator', follows } }
     const exporting = { kind: 'export_statement', ...topLevel }
     const ambient = { kind: 'ambient_declaration', inside: { any: [{ kind: 'program' }, exporting] } }
     const defaults = ['object_assignment_pattern', 'assignment_pattern']
-    const inPattern = anyOf('object_pattern', 'array_pattern', 'pair_pattern', 'rest_pattern', ...defaults)
-    const isDefault = { inside: { ...anyOf(...defaults), field: 'right' } }
+    const inPattern = matchAnyKind('object_pattern', 'array_pattern', 'pair_pattern', 'rest_pattern', ...defaults)
+    const isDefault = { inside: { ...matchAnyKind(...defaults), field: 'right' } }
     const marked = { name: `${MARK}$NAME`, needs: ['declare'] }
     for (const [symbol, word] of VARIABLES) {
       const single = { all: [statements, word, { has: declarator }, { not: several }] }
       const within = (outer: Rule): Rule => ({ inside: { all: [statements, word, { inside: outer }] } })
-      this.exported(symbol, single)
-      this.item(symbol, { ...declarator, ...within(exporting) }, { needs: [exportsVariable] })
-      if (!this.plain) this.declared(symbol, single, marked)
-      if (!this.plain) this.item(symbol, { ...declarator, ...within(ambient) }, marked)
+      this.addExported(symbol, single)
+      this.item(symbol, { ...declarator, ...within(exporting) }, { needs: [EXPORTED_VARIABLE] })
+      if (!this.isPlain) this.addDeclared(symbol, single, marked)
+      if (!this.isPlain) this.item(symbol, { ...declarator, ...within(ambient) }, marked)
       const inside = { kind: 'variable_declarator', ...within(exporting), stopBy: { not: inPattern } }
       const all = [{ inside: inPattern }, { not: isDefault }]
       for (const kind of ['identifier', 'shorthand_property_identifier_pattern']) {
-        const needs = [exportsVariable, holdsPattern]
+        const needs = [EXPORTED_VARIABLE, PATTERN_END]
         this.item(symbol, { kind, pattern: '$NAME', all, inside }, { needs })
       }
     }
   }
 
   /** Adds rules for variables at the top that are not exported. */
-  private ownVariables(): void {
+  private addOwnVariables(): void {
     const isArrow = { has: { field: 'value', kind: 'arrow_function' } }
     const isValued = { has: { field: 'value', pattern: '$VALUE' } }
     const add = (symbol: string, rule: Rule, word: Rule = {}): void => {
@@ -210,7 +210,7 @@ class ScriptRules {
     add('constant', { all: [isValued, { not: isArrow }] }, isConst)
     // As ast-grep has it, a typed variable with a value is a constant, and a typed pattern is named by its text.
     const isTyped = { has: { field: 'type', pattern: '$TYPE' } }
-    if (!this.plain) add('constant', { has: named, all: [isTyped, isValued, { not: isArrow }] })
+    if (!this.isPlain) add('constant', { has: named, all: [isTyped, isValued, { not: isArrow }] })
     add('variable', { not: isArrow }, { not: isConst })
   }
 }
@@ -218,12 +218,12 @@ class ScriptRules {
 const files = new Map<string, string>()
 
 /** Returns a file of the rules for a script, for the program. Writes it once, and again where it was removed. */
-export function scriptRulesFile(language: Language): string | undefined {
-  const rules = scriptRules(language)
+export function writeScriptRules(language: Language): string | undefined {
+  const rules = loadScriptRules(language)
   if (!rules) return undefined
   let file = files.get(language.id)
   if (file === undefined || !existsSync(file)) {
-    file = join(tempFolder('rules'), `${language.id}.yml`)
+    file = join(createTempFolder('rules'), `${language.id}.yml`)
     writeFileSync(file, rules.map(({ needs: _, ...extractor }) => JSON.stringify(extractor)).join('\n---\n'))
     files.set(language.id, file)
   }
@@ -231,7 +231,7 @@ export function scriptRulesFile(language: Language): string | undefined {
 }
 
 /** Returns the items of a script that count, without their marks. */
-export function unmarkedItems(items: OutlineItem[]): OutlineItem[] {
+export function removeMarks(items: OutlineItem[]): OutlineItem[] {
   const isMarked = ({ kind, name }: OutlineItem): boolean => kind !== 'module' && name.startsWith(MARK)
   const names = new Set(items.flatMap((item) => (isMarked(item) ? [] : [item.name])))
   return items.flatMap((item) => {

@@ -1,10 +1,10 @@
 import type { NapiConfig, SgNode } from '@ast-grep/napi'
-import { pauses } from '../base/index.js'
+import { createPauser } from '../base/index.js'
 import type { Language } from './languages.js'
-import { shownName } from './outline.js'
+import { shortenName } from './outline.js'
 import type { OutlineItem } from './types.js'
-import { positionsIn } from './positions.js'
-import { scriptRules, unmarkedItems, type Extractor } from './script_rules.js'
+import { createPositions } from './positions.js'
+import { loadScriptRules, removeMarks, type Extractor } from './script_rules.js'
 
 /** A rule for the library, which binds a variable of its own: it shows which rule found a node. */
 interface LibraryRule {
@@ -14,10 +14,10 @@ interface LibraryRule {
 }
 const known = new Map<string, LibraryRule[]>()
 
-function libraryRules(language: Language): LibraryRule[] {
+function loadLibraryRules(language: Language): LibraryRule[] {
   let rules = known.get(language.id)
   if (!rules) {
-    rules = scriptRules(language)!.map((extractor, index) => {
+    rules = loadScriptRules(language)!.map((extractor, index) => {
       const variable = `NAME${index}`
       const rule = JSON.parse(JSON.stringify(extractor.rule).replaceAll('$NAME', `$${variable}`)) as unknown
       return { extractor, variable, rule }
@@ -28,13 +28,13 @@ function libraryRules(language: Language): LibraryRule[] {
 }
 
 /** Returns the rules that may find something in a text: to read all of them takes longer than to search a short one. */
-function rulesFor(text: string, language: Language): LibraryRule[] {
+function selectRules(text: string, language: Language): LibraryRule[] {
   const tested = new Map<string | RegExp, boolean>()
   const isHeld = (word: string | RegExp): boolean => {
     if (!tested.has(word)) tested.set(word, typeof word === 'string' ? text.includes(word) : word.test(text))
     return tested.get(word)!
   }
-  return libraryRules(language).filter(({ extractor }) => extractor.needs.every(isHeld))
+  return loadLibraryRules(language).filter(({ extractor }) => extractor.needs.every(isHeld))
 }
 
 /**
@@ -42,17 +42,17 @@ function rulesFor(text: string, language: Language): LibraryRule[] {
  * `undefined` where something does not parse: how a parser goes on after an error depends on the encoding, and only
  * the program reads bytes.
  */
-export async function scriptItems(root: SgNode, text: string, language: Language): Promise<OutlineItem[] | undefined> {
-  const rules = rulesFor(text, language)
+export async function outlineScript(root: SgNode, text: string, language: Language): Promise<OutlineItem[] | undefined> {
+  const rules = selectRules(text, language)
   const byKind = new Map<string, LibraryRule[]>()
   for (const one of rules) {
     const { kind } = one.extractor.rule
     byKind.set(kind, [...(byKind.get(kind) ?? []), one])
   }
-  const at = positionsIn(text)
+  const at = createPositions(text)
   const items: OutlineItem[] = []
   let [end, endOfMember, holder] = [0, 0, '']
-  const pause = pauses()
+  const pause = createPauser()
   const config = { rule: { any: [{ kind: 'ERROR' }, ...rules.map(({ rule }) => rule)] } } as NapiConfig
   for (const node of root.findAll(config)) {
     await pause()
@@ -68,9 +68,9 @@ export async function scriptItems(root: SgNode, text: string, language: Language
       if (isInside ? !parentRuleIds?.includes(holder) : role === 'member') continue
       const written = node.getMatch(variable)
       if (!written) continue
-      const name = shownName(extractor.name.replace('$NAME', () => written.text()))
+      const name = shortenName(extractor.name.replace('$NAME', () => written.text()))
       const isOneLine = range.start.line === range.end.line
-      const signature = (isOneLine ? text.slice(from, to) : lineAt(text, written.range().start.index, from, to)).trim()
+      const signature = (isOneLine ? text.slice(from, to) : readLine(text, written.range().start.index, from, to)).trim()
       const line_number = range.start.line + 1
       if (isInside) {
         endOfMember = to
@@ -83,11 +83,11 @@ export async function scriptItems(root: SgNode, text: string, language: Language
       break
     }
   }
-  return unmarkedItems(items)
+  return removeMarks(items)
 }
 
 /** Returns the line of a place, as far as it lies between two others. */
-function lineAt(text: string, place: number, from: number, to: number): string {
+function readLine(text: string, place: number, from: number, to: number): string {
   const line = text.indexOf('\n', place)
   return text.slice(Math.max(from, text.lastIndexOf('\n', place - 1) + 1), line < 0 ? to : Math.min(line, to))
 }

@@ -42,7 +42,7 @@ export interface OutlineItem {
   range: Range
   members: Member[]
 }
-export interface Outlined {
+export interface OutlinedFile {
   path: string
   lang: string
   items: OutlineItem[]

@@ -1,31 +1,31 @@
 import { shortLine } from '../../../core/text/index.js'
 import type { Approval, Approved, Io } from '../../../core/contract/index.js'
-import { askAlone, line } from './terminal.js'
+import { askAlone, readLine } from './terminal.js'
 
 /** Asks the person at the terminal whether a call may be made, and for how long a yes is meant where it can be remembered. */
-export const approver =
+export const createApprover =
   (terminal: Io) =>
   (request: Approval): Promise<Approved> =>
-    askAlone(terminal, (io) => ask(io, request))
+    askAlone(terminal, (io) => askApproval(io, request))
 
-async function ask(io: Io, { question, covers }: Approval): Promise<Approved> {
+async function askApproval(io: Io, { question, covers }: Approval): Promise<Approved> {
   if (covers !== undefined) io.stderr.write(`s = for this session, a = always: ${shortLine(covers, 400)}\n`)
   io.stderr.write(`${question}\n`)
-  const answer = await line(io, covers === undefined ? 'Do it, or why not? [y/N] ' : 'Do it, or why not? [y/N/s/a] ')
+  const answer = await readLine(io, covers === undefined ? 'Do it, or why not? [y/N] ' : 'Do it, or why not? [y/N/s/a] ')
   const word = answer.toLowerCase()
-  const scope = covers === undefined ? undefined : scopes.get(word)
+  const scope = covers === undefined ? undefined : SCOPES.get(word)
   if (scope !== undefined) return { decision: 'allow', scope }
-  return words.get(word) ?? { decision: 'deny', followup: answer }
+  return DECISIONS.get(word) ?? { decision: 'deny', followup: answer }
 }
 
-const words = new Map([
+const DECISIONS = new Map([
   ['y', true],
   ['yes', true],
   ['n', false],
   ['no', false],
   ['', false],
 ])
-const scopes = new Map<string, 'session' | 'always'>([
+const SCOPES = new Map<string, 'session' | 'always'>([
   ['s', 'session'],
   ['session', 'session'],
   ['a', 'always'],

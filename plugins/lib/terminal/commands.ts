@@ -1,12 +1,12 @@
 import { Command, CommanderError } from 'commander'
 import { nearest } from '../../../core/text/index.js'
 import type { Io } from '../../../core/contract/index.js'
-import { pluralized } from '../base/index.js'
-import { helpWidth } from './slot_help.js'
-import { oneLine, say } from './terminal.js'
+import { pluralize } from '../base/index.js'
+import { HELP_WIDTH } from './slot_help.js'
+import { toOneLine, say } from './terminal.js'
 
 /** A verb with sub-commands; what it prints goes through the streams of the surface. */
-export function verb(name: string, description: string, io: Io): Command {
+export function createVerb(name: string, description: string, io: Io): Command {
   const command = new Command(`vtcode ${name}`)
   return command
     .description(description)
@@ -14,8 +14,8 @@ export function verb(name: string, description: string, io: Io): Command {
     .configureOutput({
       writeOut: (text) => void io.stdout.write(text),
       writeErr: (text) => void io.stderr.write(text),
-      getOutHelpWidth: () => helpWidth,
-      outputError: (text) => explain(text, command, io),
+      getOutHelpWidth: () => HELP_WIDTH,
+      outputError: (text) => reportUsageError(text, command, io),
     })
     .showSuggestionAfterError()
     .addHelpText('after', '\nFlags that every verb takes: `vtcode help`.')
@@ -33,7 +33,7 @@ export async function runCommand(command: Command, argv: string[], done: () => n
 }
 
 // Flags that one verb knows and another does not: where they belong.
-const belongs = {
+const FLAG_OWNERS = {
   '--model': 'it goes with ask, exec, chat and resume',
   '--provider': 'it goes with ask, exec, chat and resume',
   '--session-id': 'it goes with ask, exec, chat and resume --fork',
@@ -45,8 +45,8 @@ const belongs = {
   '--remote': 'there are no other machines to work on yet',
 }
 /** What is wrong, and where the right form stands unless that is said already. */
-function explain(text: string, command: Command, io: Io): void {
-  const elsewhere = belongsTo(text)
+function reportUsageError(text: string, command: Command, io: Io): void {
+  const elsewhere = explainFlag(text)
   if (elsewhere) return say(io, 'error', elsewhere)
   const [word = ''] = command.args
   const typed = command.commands.find((one) => one.name() === word || one.aliases().includes(word))
@@ -54,33 +54,33 @@ function explain(text: string, command: Command, io: Io): void {
   say(
     io,
     'error',
-    (!typed && unknownWord(text, word, command)) ||
-      wordTooMany(text, typed ?? command, form) ||
+    (!typed && explainUnknownWord(text, word, command)) ||
+      explainExtraWord(text, typed ?? command, form) ||
       text.trimEnd().replace(/^error: /, ''),
   )
   io.stderr.write(`See \`${form} --help\`.\n`)
 }
 
-function belongsTo(text: string): string | undefined {
+function explainFlag(text: string): string | undefined {
   const flag = /unknown option '(--[a-z-]+)/.exec(text)?.[1] ?? ''
-  return Object.hasOwn(belongs, flag)
-    ? `${flag} has no place here; ${belongs[flag as keyof typeof belongs]}.`
+  return Object.hasOwn(FLAG_OWNERS, flag)
+    ? `${flag} has no place here; ${FLAG_OWNERS[flag as keyof typeof FLAG_OWNERS]}.`
     : undefined
 }
 
 /** A word that is no sub-command. Where one needs no name, commander takes the word for an argument of that one. */
-function unknownWord(text: string, word: string, { commands }: Command): string | undefined {
+function explainUnknownWord(text: string, word: string, { commands }: Command): string | undefined {
   if (commands.length === 0 || !/^error: (?:unknown command|too many arguments)/.test(text)) return undefined
   const known = commands.map((one) => one.name())
   const like = nearest(word, known)
-  return `Unknown sub-command '${oneLine(word)}'${like === undefined ? '' : ` (did you mean ${like}?)`}; known: ${known.join(', ')}.`
+  return `Unknown sub-command '${toOneLine(word)}'${like === undefined ? '' : ` (did you mean ${like}?)`}; known: ${known.join(', ')}.`
 }
 
-function wordTooMany(
+function explainExtraWord(
   text: string,
   { args, registeredArguments: { length } }: Command,
   form: string,
 ): string | undefined {
   if (!text.startsWith('error: too many arguments')) return undefined
-  return `'${oneLine(args[length] ?? '')}' has no place here; \`${form}\` takes ${length === 0 ? 'no word' : pluralized(length, 'word')} besides its flags.`
+  return `'${toOneLine(args[length] ?? '')}' has no place here; \`${form}\` takes ${length === 0 ? 'no word' : pluralize(length, 'word')} besides its flags.`
 }

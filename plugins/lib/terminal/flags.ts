@@ -17,9 +17,9 @@ export async function readInput(words: string[], io: Io): Promise<JsonObject> {
   const action = words[0] !== undefined && !words[0].startsWith('--') ? { action: words.shift() } : {}
   const fields = readFields(words)
   const whole = Object.keys(fields).length === 1 ? fields['input'] : undefined
-  if (whole === '-') return { ...action, ...parse(await readAll(io)) }
+  if (whole === '-') return { ...action, ...parseInput(await readAll(io)) }
   // A field may be called "input" too, and its text is no JSON object: patches are given like this.
-  if (typeof whole === 'string' && whole.trimStart().startsWith('{')) return { ...action, ...parse(whole) }
+  if (typeof whole === 'string' && whole.trimStart().startsWith('{')) return { ...action, ...parseInput(whole) }
   return { ...action, ...fields }
 }
 
@@ -28,7 +28,7 @@ function readFields(words: string[]): JsonObject {
   for (let word = words.shift(); word !== undefined; word = words.shift()) {
     if (!word.startsWith('--') || word === '--')
       throw new CallUsageError(`Unexpected '${word}'; fields are given as --field value.`)
-    const [name, attached] = split(word.slice(2))
+    const [name, attached] = splitFlag(word.slice(2))
     const value = attached ?? (words[0] === undefined || words[0].startsWith('--') ? true : words.shift()!)
     const before = fields.get(name)
     fields.set(name, before === undefined ? value : Array.isArray(before) ? [...before, value] : [before, value])
@@ -36,12 +36,12 @@ function readFields(words: string[]): JsonObject {
   return Object.fromEntries(fields)
 }
 
-function split(word: string): [name: string, value?: string] {
+function splitFlag(word: string): [name: string, value?: string] {
   const at = word.indexOf('=')
   return at < 0 ? [word] : [word.slice(0, at), word.slice(at + 1)]
 }
 
-function parse(text: string): JsonObject {
+function parseInput(text: string): JsonObject {
   let value: unknown
   try {
     value = JSON.parse(text)

@@ -2,7 +2,7 @@ import { Writable } from 'node:stream'
 import type { Io, Kernel } from '../../../core/contract/index.js'
 
 /** What `vtcode <verb> --help` prints; empty for a verb of others, of which nobody knows what it does with `--help`. */
-export async function helpText(kernel: Kernel, verb: string, io: Io): Promise<string> {
+export async function readHelpText(kernel: Kernel, verb: string, io: Io): Promise<string> {
   const ours = kernel.inspection
     .contributions()
     .some((one) => one.kind === 'surface' && one.verb === verb && one.layer === 'builtin')

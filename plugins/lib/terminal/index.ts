@@ -1,20 +1,20 @@
-export { approver } from './approver.js'
-export { runCommand, verb } from './commands.js'
+export { createApprover } from './approver.js'
+export { runCommand, createVerb } from './commands.js'
 export { CallUsageError, readInput, takeTool } from './flags.js'
-export { ago, asDocument, documentText, type OutputForm } from './output.js'
-export { helpText } from './help_text.js'
-export { filledPrompt, promptHelp, promptNamed } from './prompts.js'
-export { asker, pickOne } from './questions.js'
+export { formatAge, shouldPrintJson, formatDocument, type OutputForm } from './output.js'
+export { readHelpText } from './help_text.js'
+export { fillPrompt, renderPromptHelp, findPrompt } from './prompts.js'
+export { createAsker, pickOne } from './questions.js'
 export {
-  columns,
-  confirmed,
-  fitTerminal,
-  growingTerminalText,
-  interactive,
-  oneLine,
-  paint,
+  formatColumns,
+  confirm,
+  formatForStdout,
+  createTerminalStream,
+  isInteractive,
+  toOneLine,
+  createPaint,
   printable,
   say,
   type Paint,
 } from './terminal.js'
-export { callWords, cutLine, helpWidth, slotHelp } from './slot_help.js'
+export { formatCall, cutLine, HELP_WIDTH, renderSlotHelp } from './slot_help.js'

@@ -1,39 +1,39 @@
 import type { Io, Kernel } from '../../../core/contract/index.js'
 import { successText } from '../base/index.js'
-import { deedsOf, personsPrompts, type PersonsPrompt } from '../skills/index.js'
-import { approver } from './approver.js'
-import { asker } from './questions.js'
-import { interactive, oneLine, say } from './terminal.js'
+import { describeEffects, listPrompts, type UserPrompt } from '../skills/index.js'
+import { createApprover } from './approver.js'
+import { createAsker } from './questions.js'
+import { isInteractive, toOneLine, say } from './terminal.js'
 
 /** Words that mean something else in every chat. */
-const ours = new Set(['/help', '/mode', '/plan', '/tasks', '/goal', '/compact', '/quit', '/exit', '/steer'])
+const RESERVED_WORDS = new Set(['/help', '/mode', '/plan', '/tasks', '/goal', '/compact', '/quit', '/exit', '/steer'])
 
 /** The prompt behind a word; a server that brings it may have to be asked first. */
-export async function promptNamed(kernel: Kernel, word: string): Promise<PersonsPrompt | undefined> {
-  if (!/^\/[\p{L}\p{N}_-]+$/u.test(word) || ours.has(word)) return undefined
-  const find = (): PersonsPrompt | undefined => personsPrompts(kernel).find(({ offer }) => offer.name === word.slice(1))
+export async function findPrompt(kernel: Kernel, word: string): Promise<UserPrompt | undefined> {
+  if (!/^\/[\p{L}\p{N}_-]+$/u.test(word) || RESERVED_WORDS.has(word)) return undefined
+  const find = (): UserPrompt | undefined => listPrompts(kernel).find(({ offer }) => offer.name === word.slice(1))
   if (!find()) await kernel.inspection.loadDeferred()
   return find()
 }
 
 /** A line for each prompt that plugins, packages and servers offer. */
-export async function promptHelp(kernel: Kernel): Promise<string> {
+export async function renderPromptHelp(kernel: Kernel): Promise<string> {
   await kernel.inspection.loadDeferred()
   // Skills that only tell a model how to work are there for it; commands are for people.
-  const shown = personsPrompts(kernel).filter(
+  const shown = listPrompts(kernel).filter(
     ({ skill }) => skill?.body !== undefined || skill === undefined || skill.argument_hint !== undefined,
   )
-  const wanted = ({ offer: { arguments: texts = [] }, skill }: PersonsPrompt): string[] =>
-    texts.map((one) => oneLine(skill?.argument_hint ?? `<${one.name}>`))
+  const listArguments = ({ offer: { arguments: texts = [] }, skill }: UserPrompt): string[] =>
+    texts.map((one) => toOneLine(skill?.argument_hint ?? `<${one.name}>`))
   return shown
-    .map((one) => `/${[one.offer.name, ...wanted(one)].join(' ')}: ${oneLine(one.offer.description).slice(0, 200)}\n`)
+    .map((one) => `/${[one.offer.name, ...listArguments(one)].join(' ')}: ${toOneLine(one.offer.description).slice(0, 200)}\n`)
     .join('')
 }
 
 /** What a prompt says with these words in it; nothing where it says why not. */
-export async function filledPrompt(
+export async function fillPrompt(
   kernel: Kernel,
-  { offer: { arguments: texts = [] }, skill, call }: PersonsPrompt,
+  { offer: { arguments: texts = [] }, skill, call }: UserPrompt,
   rest: string,
   io: Io,
   signal: AbortSignal,
@@ -47,12 +47,12 @@ export async function filledPrompt(
       .slice(0, texts.length)
       .map((word, at) => [texts[at]!.name, at === texts.length - 1 ? words.slice(at).join(' ') : word]),
   )
-  if (skill) for (const deed of deedsOf(skill, rest)) say(io, 'info', `/${skill.name} ${oneLine(deed)}`)
+  if (skill) for (const deed of describeEffects(skill, rest)) say(io, 'info', `/${skill.name} ${toOneLine(deed)}`)
   const { tool, input } = call(skill ? { arguments: rest } : values)
   const result = await kernel.call(tool, input, {
     signal,
     surface: 'prompt',
-    ...(interactive(io) && { approve: approver(io), ask: asker(io) }),
+    ...(isInteractive(io) && { approve: createApprover(io), ask: createAsker(io) }),
   })
   if (result.ok) return successText(result)
   say(io, 'error', `${result.error.message} ${result.error.hint}`.trim())

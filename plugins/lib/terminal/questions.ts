@@ -1,9 +1,9 @@
 import type { Io } from '../../../core/contract/index.js'
 import type { Answers, Asker, Question } from '../../../core/shapes/index.js'
-import { askAlone, oneLine, paint } from './terminal.js'
+import { askAlone, toOneLine, createPaint } from './terminal.js'
 
 /** Puts questions to the person at the terminal, one after the other, on stderr; Escape and Ctrl-C decline them all. */
-export const asker =
+export const createAsker =
   (terminal: Io): Asker =>
   (questions, signal) =>
     askAlone(terminal, (io) => ask(io, questions, signal))
@@ -19,11 +19,11 @@ export const pickOne = <T extends string>(
     const { isCancel, select } = await import('@clack/prompts')
     const rows = options.map(({ value, label, hint }) => ({
       value: value as string,
-      label: oneLine(label),
-      ...(hint && { hint: oneLine(hint) }),
+      label: toOneLine(label),
+      ...(hint && { hint: toOneLine(hint) }),
     }))
     const chosen = await select({
-      ...streams(io),
+      ...toStreams(io),
       message,
       options: rows,
       ...(initialValue !== undefined && { initialValue: initialValue as string }),
@@ -31,7 +31,7 @@ export const pickOne = <T extends string>(
     return isCancel(chosen) ? undefined : (chosen as T)
   })
 
-const streams = (io: Io, signal = io.signal) => ({
+const toStreams = (io: Io, signal = io.signal) => ({
   input: io.stdin as NodeJS.ReadStream,
   output: (io.screen ?? io.stderr) as NodeJS.WriteStream,
   signal,
@@ -39,16 +39,16 @@ const streams = (io: Io, signal = io.signal) => ({
 
 async function ask(io: Io, questions: readonly Question[], signal: AbortSignal): Promise<Answers | undefined> {
   const { isCancel, select, text } = await import('@clack/prompts')
-  const common = streams(io, AbortSignal.any([signal, io.signal]))
+  const common = toStreams(io, AbortSignal.any([signal, io.signal]))
   const answers: Answers = {}
   for (const question of questions) {
-    const message = messageOf(question, io)
+    const message = formatMessage(question, io)
     let chosen: string | symbol = other
     if (question.options) {
       const options = question.options.map(({ label, description }) => ({
         value: label,
-        label: oneLine(label),
-        hint: oneLine(description),
+        label: toOneLine(label),
+        hint: toOneLine(description),
       }))
       chosen = await select({
         ...common,
@@ -71,8 +71,8 @@ async function ask(io: Io, questions: readonly Question[], signal: AbortSignal):
 // No label can be this: labels are not empty.
 const other = ''
 
-function messageOf({ header, question, focus_area, analysis_hints = [] }: Question, io: Io): string {
-  const { bold, dim } = paint(io.stderr, io.env)
-  const context = [...(focus_area ? [focus_area] : []), ...analysis_hints].map((text) => `\n${dim(oneLine(text))}`)
-  return `${bold(oneLine(header))}  ${oneLine(question)}${context.join('')}`
+function formatMessage({ header, question, focus_area, analysis_hints = [] }: Question, io: Io): string {
+  const { bold, dim } = createPaint(io.stderr, io.env)
+  const context = [...(focus_area ? [focus_area] : []), ...analysis_hints].map((text) => `\n${dim(toOneLine(text))}`)
+  return `${bold(toOneLine(header))}  ${toOneLine(question)}${context.join('')}`
 }

@@ -5,17 +5,17 @@ import type { Io } from '../../../core/contract/index.js'
 export { visible as printable } from '../../../core/text/index.js'
 
 /** What goes to stdout as it is, and to a terminal fit for it. */
-export const fitTerminal = ({ stdout }: Io, text: string): string => (stdout.isTTY ? visible(text) : text)
+export const formatForStdout = ({ stdout }: Io, text: string): string => (stdout.isTTY ? visible(text) : text)
 
-const joins = /[\u200c\u200d\ufe0e\ufe0f]+$/
+const JOINERS = /[\u200c\u200d\ufe0e\ufe0f]+$/
 /** The same for a text that comes in pieces, to a terminal: what can be shown of it by now; `whole`: nothing follows. */
-export function growingTerminalText(): (text: string, whole?: boolean) => string {
+export function createTerminalStream(): (text: string, whole?: boolean) => string {
   let before = ''
   let held = ''
   return (text, whole = false) => {
     const all = held + text
     // Whether a sign that joins is drawn depends on both its sides.
-    const end = whole ? all.length : (joins.exec(all)?.index ?? all.length)
+    const end = whole ? all.length : (JOINERS.exec(all)?.index ?? all.length)
     held = all.slice(end)
     const now = before + all.slice(0, end)
     const shown = visible(now).slice(visible(before).length)
@@ -25,7 +25,7 @@ export function growingTerminalText(): (text: string, whole?: boolean) => string
 }
 
 /** One line of a text of others; what it has of spaces and line ends is one space. */
-export function oneLine(text: string): string {
+export function toOneLine(text: string): string {
   return visible(text.replace(/[^\S\u2028\u2029\ufeff]+/g, ' ')).trim()
 }
 
@@ -39,7 +39,7 @@ export interface Paint {
 }
 
 /** Colours for a stream that is a terminal and a user who has not said NO_COLOR; elsewhere the text as it is. */
-export function paint(stream: { isTTY?: boolean }, env: Io['env']): Paint {
+export function createPaint(stream: { isTTY?: boolean }, env: Io['env']): Paint {
   const colourful = stream.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb'
   const style = (on: number, off: number) => (text: string) => (colourful ? `\u001b[${on}m${text}\u001b[${off}m` : text)
   return {
@@ -55,12 +55,12 @@ export function paint(stream: { isTTY?: boolean }, env: Io['env']): Paint {
 /** A remark on stderr; stdout is for data. */
 export function say(io: Io, level: 'error' | 'warning' | 'info', text: string): void {
   if (io.quiet && level === 'info') return
-  const colour = paint(io.stderr, io.env)[level === 'error' ? 'red' : level === 'warning' ? 'yellow' : 'dim']
+  const colour = createPaint(io.stderr, io.env)[level === 'error' ? 'red' : level === 'warning' ? 'yellow' : 'dim']
   io.stderr.write(`vtcode: ${colour(level)}: ${visible(redactText(text))}\n`)
 }
 
 /** Lines with their cells padded to columns; the last cell runs free, in a style where one is given. No cell makes a line of its own. */
-export function columns(
+export function formatColumns(
   table: readonly (readonly string[])[],
   last: (text: string) => string = (text) => text,
 ): string {
@@ -78,7 +78,7 @@ export function columns(
 }
 
 /** True when there is a person to ask: the question goes to stderr, the answer comes from stdin. */
-export function interactive(io: Io): boolean {
+export function isInteractive(io: Io): boolean {
   // What nobody reads from is not opened.
   return io.stderr.isTTY === true && io.stdin.isTTY === true
 }
@@ -87,11 +87,11 @@ export function interactive(io: Io): boolean {
 export const askAlone = <T>(io: Io, ask: (io: Io) => Promise<T>): Promise<T> => (io.alone ? io.alone(ask) : ask(io))
 
 /** Asks a person; anything but a clear yes is no, and so are the end of input and an interruption. */
-export const confirmed = async (io: Io, question: string): Promise<boolean> =>
-  /^y(es)?$/i.test(await line(io, `${question} [y/N] `))
+export const confirm = async (io: Io, question: string): Promise<boolean> =>
+  /^y(es)?$/i.test(await readLine(io, `${question} [y/N] `))
 
 /** One line from a person, trimmed; empty at the end of input and at an interruption. */
-export async function line(io: Io, question: string): Promise<string> {
+export async function readLine(io: Io, question: string): Promise<string> {
   const { createInterface } = await import('node:readline')
   const reader = createInterface({ input: io.stdin, output: io.screen ?? io.stderr })
   return new Promise((resolve) => {

@@ -1,7 +1,7 @@
 import type { BigIntStats } from 'node:fs'
 import { join } from 'node:path'
 import { decodeName, encodeName } from '../../../core/system/index.js'
-import { bigStat, leadsOut, misplaced, tick_ns, type Repository } from '../git/index.js'
+import { bigStat, findOutsideReference, findMisplacement, TICK_NS, type Repository } from '../git/index.js'
 import { askStore, listFiles, together, type How, type TreePlaces } from './place.js'
 
 /** What a repository has of the files of a folder, and where. */
@@ -25,7 +25,7 @@ interface Entry {
  * the repository borrows objects from elsewhere or is not the one of its working tree. Throws VT_AGENT_NO_WORKTREE, VT_CALL_ABORTED.
  */
 export async function keptBy(repository: Repository, folder: string, how: How): Promise<KeptFiles | undefined> {
-  if (misplaced(repository, repository.top) ?? leadsOut(repository, repository.top)) return undefined
+  if (findMisplacement(repository, repository.top) ?? findOutsideReference(repository, repository.top)) return undefined
   const written_ns = bigStat(join(repository.path, 'index'))?.mtimeNs ?? 0n
   const entries = entriesIn(
     await listFiles(folder, ['--stage', '--debug', '--', ':(attr:!filter !working-tree-encoding)'], how),
@@ -48,7 +48,7 @@ export async function takeKept(
   const believed = [...files].flatMap(([path, stat]) => {
     const entry = kept.entries.get(path)
     return entry &&
-      stat.mtimeNs + tick_ns < kept.written_ns &&
+      stat.mtimeNs + TICK_NS < kept.written_ns &&
       entry.mode === modeOf(stat) &&
       entry.state === stateOf(stat)
       ? [{ path, bytes: stat.size, ...entry }]

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { VtError } from '../../../core/shapes/index.js'
 import { worktreesFolder } from '../../../core/trust/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import { entriesOf, repositoryAt, smallText, type Repository } from '../git/index.js'
+import { listEntries, findRepository, readSmallFile, type Repository } from '../git/index.js'
 import { ownFolder } from '../state/index.js'
 import { keptBy, takeKept } from './kept.js'
 import { asInput, isLeftOut, pathsIn, standsBelow } from './names.js'
@@ -32,7 +32,7 @@ export interface NewWorktree {
 
 /** The repository that the files of a workspace belong to. Throws VT_AGENT_NO_WORKTREE. */
 export async function repositoryFor({ root }: Pick<Workspace, 'root'>): Promise<Repository> {
-  const found = await repositoryAt(root, root)
+  const found = await findRepository(root, root)
   if (!found) throw noWorktree('the workspace is in no git repository')
   if ('refused' in found) throw noWorktree(found.refused)
   return found.repository
@@ -165,10 +165,10 @@ async function presentFiles(
 const mostSettings = 20_000
 /** The settings files of a workspace, and what lies in its `.vtcode/` but for what this program keeps there. */
 function settingsBelow(root: string): string[] {
-  const found = entriesOf(root).flatMap(({ name }) => (name.startsWith('vtcode.config.') ? [name] : []))
+  const found = listEntries(root).flatMap(({ name }) => (name.startsWith('vtcode.config.') ? [name] : []))
   const folders = ['.vtcode']
   for (let next = 0; next < folders.length && found.length < mostSettings; next += 1) {
-    for (const { name, isFolder } of entriesOf(join(root, folders[next]!))) {
+    for (const { name, isFolder } of listEntries(join(root, folders[next]!))) {
       const path = `${folders[next]}/${name}`
       if (!isFolder) found.push(path)
       else if (!isLeftOut(path)) folders.push(path)
@@ -216,5 +216,5 @@ function excludesOf(common: string, settings: Repository['settings']): string {
     ({ key, scope }) => key === 'core.excludesfile' && ['system', 'global'].includes(scope),
   )?.value
   const files = [...(named?.startsWith('/') ? [named] : []), join(common, 'info/exclude')]
-  return `${files.map((file) => smallText(file, mostExcludes) ?? '').join('\n')}\n`
+  return `${files.map((file) => readSmallFile(file, mostExcludes) ?? '').join('\n')}\n`
 }

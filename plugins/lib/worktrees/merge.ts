@@ -6,7 +6,7 @@ import { shownPath } from '../../../core/system/index.js'
 import type { Context } from '../../../core/contract/index.js'
 import type { Operation, Version, Workspace } from '../../../core/workspace/index.js'
 import { contentHash } from '../base/index.js'
-import { linesChanged, missingParents, recorded, versionAt, type Step } from '../files/index.js'
+import { countChangedLines, findMissingParents, recordChange, readVersion, type Step } from '../files/index.js'
 import { bytesOf, type TreeChange, type TreeEntry } from './changes.js'
 import { noWorktree, runStore, saidBy, type Worktree } from './place.js'
 
@@ -55,7 +55,7 @@ export async function mergeWorktree(
     .sort((a, b) => Number(b.operation.op === 'remove') - Number(a.operation.op === 'remove'))
     .map(({ operation }) => operation)
   const steps = await Promise.all(operations.map((operation) => stepOf(operation, workspace)))
-  await recorded(author, { workspace, session }, steps, () => workspace.transact(operations))
+  await recordChange(author, { workspace, session }, steps, () => workspace.transact(operations))
   return planned.map(({ merged }) => merged)
 }
 
@@ -70,7 +70,7 @@ async function stepOf(operation: Operation, workspace: Workspace): Promise<Step>
     path,
     ...(before && { before }),
     after: contentHash(operation.bytes),
-    made: await missingParents(path, workspace),
+    made: await findMissingParents(path, workspace),
   }
 }
 
@@ -146,7 +146,7 @@ class Merge {
       )
     const stat = await this.workspace.stat(path)
     if (stat && stat.kind !== 'file') return this.fault(path, `is a ${stat.kind} here`)
-    const version = await versionAt(this.workspace, path)
+    const version = await readVersion(this.workspace, path)
     const here = version && { oid: this.oidOf(version.bytes!), runs: (version.stat.mode & 0o100) !== 0 }
     const [was, is] = [sideOf(before), sideOf(now)]
     if (same(here, is) || same(was, is)) return undefined
@@ -248,7 +248,7 @@ class Merge {
 const isBinary = (bytes: Buffer): boolean => bytes.subarray(0, 8000).includes(0)
 const modeWith = (mode: number, runs: boolean): number => (runs ? mode | ((mode & 0o444) >> 2) : mode & ~0o111)
 const counted = (before: Buffer, after: Buffer): Pick<MergedFile, 'added' | 'removed'> =>
-  linesChanged(before, after) ?? { added: 0, removed: 0 }
+  countChangedLines(before, after) ?? { added: 0, removed: 0 }
 
 const mostHunks = 4096
 /** The parts between the marks of conflicts, with them. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { VtError } from '../../../core/shapes/index.js'
 import { inodeOf, worktreeSeal, worktreesFolder } from '../../../core/trust/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import { gitAlone, runGit, type GitRun } from '../git/index.js'
+import { isolatedGitEnv, runGit, type GitRun } from '../git/index.js'
 
 /** A copy of the files of a workspace, for somebody who works on them apart. */
 export interface Worktree {
@@ -148,7 +148,7 @@ export async function runStore(
 ) {
   const lent = objects !== undefined && { GIT_ALTERNATE_OBJECT_DIRECTORIES: JSON.stringify(objects) }
   const env = {
-    ...gitAlone,
+    ...isolatedGitEnv,
     GIT_DIR: store,
     GIT_WORK_TREE: files,
     GIT_INDEX_FILE: join(store, index),

@@ -6,7 +6,7 @@ import { shortLine } from '../../../core/text/index.js'
 import type { Context, JsonObject, Lasting } from '../../../core/index.js'
 import { canonicalJson } from '../../../core/trust/index.js'
 import { startedCommands } from '../../lib/process/index.js'
-import { commandFolder, whatRuns, type CallFacts } from '../../lib/rules/index.js'
+import { readWorkdir, listEffectiveInput, type CallFacts } from '../../lib/rules/index.js'
 import { ownFolder } from '../../lib/state/index.js'
 
 /** What a yes may be remembered for: `covers` says it to a person, `key` is the same for a machine. */
@@ -40,7 +40,7 @@ export function approvalsFor(
 function scopeOf(facts: CallFacts, context: Context): Scope | undefined {
   const { call } = facts
   const { slot, given } = call
-  const at = commandFolder(facts)
+  const at = readWorkdir(facts)
   // A link that is turned after the answer leads to what nobody was asked about.
   const led = call.places.flatMap(({ given: name, resolved }) =>
     name === resolved ? [] : `'${name}' leads to '${resolved}'`,
@@ -53,7 +53,7 @@ function scopeOf(facts: CallFacts, context: Context): Scope | undefined {
     const argv = argvOf(facts)
     if (!argv) return undefined
     // The command and its folder are named first; all else that has a part in what runs is shown and counts.
-    const around = whatRuns(call, context.slot).filter(
+    const around = listEffectiveInput(call, context.slot).filter(
       ([name]) => !['command', 'args', 'workdir', 'cwd'].includes(name),
     )
     const extra = around.map(([name, value]) => `${name} ${shortened(value)}`).join(', ')
@@ -78,7 +78,7 @@ function scopeOf(facts: CallFacts, context: Context): Scope | undefined {
   const sent = receiver(facts, context)
   return scope(
     `exactly this call of ${slot}${sent ? `, to ${sent.shown}` : ''}`,
-    whatRuns(call, context.slot),
+    listEffectiveInput(call, context.slot),
     ...(sent ? [sent.mark] : []),
   )
 }

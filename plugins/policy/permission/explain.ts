@@ -1,11 +1,11 @@
 import type { JsonObject } from '../../../core/index.js'
 import {
-  coveringRule,
-  placesIn,
-  readsOnly,
+  findCoveringRule,
+  listWorkingFolders,
+  isReadOnly,
   type CallFacts,
   type RuleSet,
-  type WordPlace,
+  type WorkingFolder,
 } from '../../lib/rules/index.js'
 import type { Argv } from '../../lib/shell/index.js'
 
@@ -14,7 +14,7 @@ export async function explainCommands(facts: CallFacts, rules: RuleSet): Promise
   const lines = facts.lines()
   const commands: JsonObject[] = []
   for (const line of lines) {
-    const places = await placesIn(line, facts)
+    const places = await listWorkingFolders(line, facts)
     for (const argv of line.commands) {
       commands.push({
         argv: argv.map(({ text }) => text),
@@ -51,15 +51,15 @@ export async function explainCommands(facts: CallFacts, rules: RuleSet): Promise
 
 async function wordOn(
   argv: Argv,
-  places: WordPlace[],
+  places: WorkingFolder[],
   facts: CallFacts,
   rules: RuleSet,
 ): Promise<{ verdict: string; rule?: string }> {
   for (const verdict of ['deny', 'ask'] as const) {
-    const rule = rules[verdict].find((rule) => rule.command?.hits(argv) && rule.applies(facts))
+    const rule = rules[verdict].find((rule) => rule.command?.matches(argv) && rule.applies(facts))
     if (rule) return { verdict, rule: rule.text }
   }
-  if (await readsOnly(argv, places, facts, rules)) return { verdict: 'run', rule: 'only reads' }
-  const rule = await coveringRule(argv, places, facts, rules.allow)
+  if (await isReadOnly(argv, places, facts, rules)) return { verdict: 'run', rule: 'only reads' }
+  const rule = await findCoveringRule(argv, places, facts, rules.allow)
   return rule ? { verdict: 'allow', rule: rule.text } : { verdict: 'ask' }
 }

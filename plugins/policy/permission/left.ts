@@ -1,7 +1,7 @@
 import { pathPattern } from '../../../core/text/index.js'
 import type { RightsLeft, SlotInfo } from '../../../core/index.js'
 import { exceptedBy, leaves } from '../../../core/registry/index.js'
-import { judgeCommands, namesOfPlaces, type CallFacts, type RuleSet } from '../../lib/rules/index.js'
+import { judgeCommands, listPlaceNames, type CallFacts, type RuleSet } from '../../lib/rules/index.js'
 
 /** Why a call goes beyond what is left of the rights; nothing where it does not. A promise only where it might write: every call comes here. */
 export function beyondRights(
@@ -57,7 +57,7 @@ async function beyondWrites(facts: CallFacts, writes: readonly string[], rules: 
       ? undefined
       : `${may}, so commands run that are known to only read: ${reason || 'this one is not'}.`
   }
-  const names = namesOfPlaces(call)
+  const names = listPlaceNames(call)
   if (names.length === 0) return `${may}, and ${call.slot} does not say what it writes.`
   const { root, user } = facts.workspace
   const patterns = writes.map((glob) => pathPattern(glob, { root, home: user }))

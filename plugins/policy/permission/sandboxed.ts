@@ -1,7 +1,7 @@
 import type { Context } from '../../../core/index.js'
 import { confinement, wantsStrict } from '../../lib/process/index.js'
 import type { CallFacts } from '../../lib/rules/index.js'
-import { sandbox } from '../../lib/sandbox/index.js'
+import { findSandbox } from '../../lib/sandbox/index.js'
 import { word } from './modes.js'
 import { steeredBy } from './steered_by.js'
 
@@ -41,4 +41,4 @@ const onlyRuns = ({ call }: CallFacts): boolean =>
 const served = ({ host }: Context): boolean =>
   host.contributions().every(({ slot, state, layer }) => slot !== runner || state !== 'active' || layer === 'builtin')
 
-const isThere = async ({ workspace }: Context): Promise<boolean> => !('missing' in (await sandbox(workspace.root)))
+const isThere = async ({ workspace }: Context): Promise<boolean> => !('missing' in (await findSandbox(workspace.root)))

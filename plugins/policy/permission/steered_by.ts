@@ -1,4 +1,4 @@
-import { findCommandWrites, namesOfPlaces, type CallFacts } from '../../lib/rules/index.js'
+import { findCommandWrites, listPlaceNames, type CallFacts } from '../../lib/rules/index.js'
 import { configuredPlaces, judgePath, onceWritten, type SteeringVerdict } from '../../lib/steering/index.js'
 
 /** Slots that take a folder with all it holds. */
@@ -8,7 +8,7 @@ const takesFolders = ['unified_file/move', 'unified_file/copy', 'unified_file/de
 export async function steeredBy(facts: CallFacts): Promise<{ verdicts: SteeringVerdict[]; unclear?: string }> {
   const { call, workspace } = facts
   const written = facts.hasCommand ? await findCommandWrites(facts) : { names: [] }
-  const names = [...(call.effects.includes('write') ? namesOfPlaces(call) : []), ...written.names]
+  const names = [...(call.effects.includes('write') ? listPlaceNames(call) : []), ...written.names]
   const configured = names.length > 0 ? await configuredPlaces(workspace.root) : []
   const has = onceWritten(names, workspace.root)
   const whole = takesFolders.includes(call.slot)

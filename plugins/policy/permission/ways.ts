@@ -1,9 +1,9 @@
 import { inert } from '../../../core/text/index.js'
 import type { Call, Mode } from '../../../core/index.js'
 import {
-  namesOfPlaces,
+  listPlaceNames,
   parseRule,
-  rulesOfSettings,
+  compileRules,
   type CallFacts,
   type Rule,
   type RuleSettings,
@@ -68,7 +68,7 @@ function narrow(facts: CallFacts): Rule[] {
     }
   }
   if (call.effects.includes('write'))
-    for (const name of namesOfPlaces(call))
+    for (const name of listPlaceNames(call))
       if (/^[^\p{C}\p{Zl}\p{Zp}]{1,200}$/u.test(name)) texts.add(`Edit(/${name.replace(/[*?[\]\\]/g, '\\$&')})`)
   const host = facts.host()
   if (slot.families.includes('WebFetch') && host !== undefined) texts.add(`WebFetch(domain:${host})`)
@@ -80,6 +80,6 @@ function narrow(facts: CallFacts): Rule[] {
 /** The same call as it would stand in another mode, and the rules there. */
 export function inMode(facts: CallFacts, settings: RuleSettings, mode: Mode, more: readonly Rule[]) {
   const call = Object.create(facts.call, { mode: { value: mode } }) as Call
-  const rules = rulesOfSettings(settings, mode, facts.workspace)
+  const rules = compileRules(settings, mode, facts.workspace)
   return { facts: { ...facts, call }, rules: { ...rules, allow: [...rules.allow, ...more] } }
 }

@@ -1,6 +1,6 @@
 import { visible, visibleJson } from '../../../core/text/index.js'
 import type { ContentBlock, Io, Next, Problem, Result } from '../../../core/index.js'
-import { callWords, paint } from '../../lib/terminal/index.js'
+import { formatCall, createPaint } from '../../lib/terminal/index.js'
 
 /** A result for a person at a terminal: its text on stdout; what went wrong, and what to type next, on stderr. */
 export function show(result: Result, io: Io): void {
@@ -11,11 +11,11 @@ export function show(result: Result, io: Io): void {
     if (one !== undefined && one !== '') io.stdout.write(`${visible(one).trimEnd()}\n`)
   const next = output['next'] as Next | undefined
   if (typeof next?.tool === 'string' && typeof next.input === 'object')
-    io.stderr.write(`${paint(io.stderr, io.env).dim(`Next: ${typed(next)}`)}\n`)
+    io.stderr.write(`${createPaint(io.stderr, io.env).dim(`Next: ${typed(next)}`)}\n`)
 }
 
 function failed({ code, message, hint, next }: Problem, io: Io): void {
-  const { red, dim } = paint(io.stderr, io.env)
+  const { red, dim } = createPaint(io.stderr, io.env)
   io.stderr.write(`vtcode: ${red('error')}: ${visible(`${code}: ${message}`)}\n`)
   if (hint) io.stderr.write(`  ${visible(hint)}\n`)
   if (next) io.stderr.write(`  ${dim(`Next: ${typed(next)}`)}\n`)
@@ -23,7 +23,7 @@ function failed({ code, message, hint, next }: Problem, io: Io): void {
 
 const typed = ({ tool, input }: Next): string => {
   const { action, ...rest } = input
-  return visibleJson(typeof action === 'string' ? callWords(`${tool} ${action}`, rest) : callWords(tool, input))
+  return visibleJson(typeof action === 'string' ? formatCall(`${tool} ${action}`, rest) : formatCall(tool, input))
 }
 
 /** What a terminal cannot show. */

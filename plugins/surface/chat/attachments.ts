@@ -3,44 +3,44 @@ import { basename, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { givenImages } from '../../agent/cli/index.js'
 import type { GivenImage } from '../../agent/index.js'
-import { personsCall } from './persons_calls.js'
-import type { Sitting } from './sitting.js'
+import { callAsUser } from './call_as_user.js'
+import type { ChatSession } from './chat_session.js'
 
-const fresh_ms = 5000
-const offered = 20
-const most = 5000
+const CACHE_MS = 5000
+const MAX_OFFERED = 20
+const MAX_LISTED = 5000
 
-/** What `@` offers: the files of the workspace, ignore files obeyed, the best ones for what was typed first. */
-export function offeredFiles(
-  face: () => Pick<Sitting, 'kernel' | 'agent'> | undefined,
+/** Returns the completion of `@`: files of the workspace that are not ignored, best matches first. */
+export function createFileCompletion(
+  chat: () => Pick<ChatSession, 'kernel' | 'agent'> | undefined,
 ): (query: string) => Promise<string[]> {
   let known: { paths: readonly string[]; at: number } | undefined
   return async (query) => {
-    if (!known || performance.now() - known.at > fresh_ms) {
-      const sitting = face()
+    if (!known || performance.now() - known.at > CACHE_MS) {
+      const sitting = chat()
       if (!sitting) return []
-      const result = await personsCall(sitting, 'unified_search', {
+      const result = await callAsUser(sitting, 'unified_search', {
         action: 'list',
         mode: 'recursive',
         entry_type: 'file',
-        max_results: most,
+        max_results: MAX_LISTED,
       })
       const { items = [] } = (result.ok ? result.output : {}) as { items?: { path: string }[] }
       known = { paths: items.map(({ path }) => path), at: performance.now() }
     }
     const ranked = known.paths.flatMap((path) => {
-      const rank = rankOf(path, query)
+      const rank = rankPath(path, query)
       return rank === undefined ? [] : [{ path, rank }]
     })
     return ranked
       .sort((a, b) => a.rank - b.rank || a.path.length - b.path.length || (a.path < b.path ? -1 : 1))
-      .slice(0, offered)
+      .slice(0, MAX_OFFERED)
       .map(({ path }) => path)
   }
 }
 
-/** How well a path fits, 0 being best: the begin of its name, a part of its name, a part of it, its letters in order. Nothing: not at all. */
-function rankOf(path: string, query: string): number | undefined {
+/** Ranks a path: 0 name starts with the query, 1 name contains it, 2 path contains it, 3 letters in order; else `undefined`. */
+function rankPath(path: string, query: string): number | undefined {
   const [whole, wanted] = [path.toLowerCase(), query.toLowerCase()]
   const name = whole.slice(whole.lastIndexOf('/') + 1)
   if (name.startsWith(wanted)) return 0
@@ -51,19 +51,19 @@ function rankOf(path: string, query: string): number | undefined {
   return 3
 }
 
-const imagePath =
+const IMAGE_PATH =
   /(?<=^|\s)@?(?:'([^'\n]{1,4096}\.(?:png|jpe?g|gif|webp))'|"([^"\n]{1,4096}\.(?:png|jpe?g|gif|webp))"|((?:\\.|[^\s'"\\]){1,4096}\.(?:png|jpe?g|gif|webp)))(?=\s|$)/gi
 
-/** The images that a message names by their paths, as a terminal pastes a file that is dropped on it; a word that is no file is a word. */
-export async function imagesNamed(text: string, { io, kernel, handle }: Sitting): Promise<GivenImage[]> {
+/** Reads images that a message names by path, as a terminal pastes a dropped file. Ignores paths without a file. */
+export async function readNamedImages(text: string, { io, kernel, handle }: ChatSession): Promise<GivenImage[]> {
   if (/^[/!]\w/.test(text) && !/^\/[^\s]*\//.test(text)) return []
-  const paths = [...text.matchAll(imagePath)].flatMap(([, single, double, bare]) => {
-    const said = single ?? double ?? bare!.replace(/\\(.)/g, '$1')
-    const path = said.startsWith('file://')
-      ? attempt(() => fileURLToPath(said))
-      : said.startsWith('~/')
-        ? join(io.env['HOME'] ?? '', said.slice(2))
-        : resolve(kernel.workspace, said)
+  const paths = [...text.matchAll(IMAGE_PATH)].flatMap(([, single, double, bare]) => {
+    const value = single ?? double ?? bare!.replace(/\\(.)/g, '$1')
+    const path = value.startsWith('file://')
+      ? attempt(() => fileURLToPath(value))
+      : value.startsWith('~/')
+        ? join(io.env['HOME'] ?? '', value.slice(2))
+        : resolve(kernel.workspace, value)
     return path !== undefined && statSync(path, { throwIfNoEntry: false })?.isFile() ? [path] : []
   })
   if (paths.length === 0) return []

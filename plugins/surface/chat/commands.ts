@@ -1,215 +1,215 @@
 import { nearest } from '../../../core/text/index.js'
 import { modes } from '../../../core/config/index.js'
 import type { Kernel } from '../../../core/index.js'
-import { personsPrompts } from '../../lib/skills/index.js'
+import { listPrompts } from '../../lib/skills/index.js'
 import { say } from '../../lib/terminal/index.js'
 import type { SlashCommand } from '../../tui/index.js'
-import { beginAnew, switchModel, forkAt, goBack, resumeOther } from './going_on.js'
-import { keepTheme, themeNames } from './preferences.js'
-import { runShell } from './shell.js'
-import type { Sitting } from './sitting.js'
+import { startNewSession, switchModel, forkSession, rewindSession, resumeSession } from './session_commands.js'
+import { changeTheme, themeNames } from './theme.js'
+import { runShellCommand } from './shell.js'
+import type { ChatSession } from './chat_session.js'
 import {
-  costText,
+  formatCost,
   openInspector,
   reviewChange,
-  serversText,
+  describeServers,
   showAgents,
-  showChanges,
+  showDiff,
   showHelp,
   showVerb,
-  statusText,
+  formatStatus,
 } from './views.js'
 
 interface Command extends SlashCommand {
-  /** It changes nothing of the conversation, so that it need not wait for the end of a turn. */
+  /** Runs during a turn too, because it does not change the conversation. */
   anytime?: true
-  run(face: Sitting, rest: string, signal: AbortSignal): Promise<void> | void
+  run(chat: ChatSession, rest: string, signal: AbortSignal): Promise<void> | void
 }
 
-const note = (face: Sitting, text: string): void => face.handle.send({ type: 'commit', block: { kind: 'text', text } })
+const showNote = (chat: ChatSession, text: string): void => chat.handle.send({ type: 'commit', block: { kind: 'text', text } })
 
-/** The commands of the screen; those of every chat, of plugins, skills and servers come beside them. */
-const own: readonly Command[] = [
+/** Commands of the screen. */
+const screenCommands: readonly Command[] = [
   {
     name: 'help',
-    description: 'Shows keys and commands',
+    description: 'Show keys and commands',
     anytime: true,
-    run: (face) => showHelp(face, menuOf(face.kernel)),
+    run: (chat) => showHelp(chat, listCommands(chat.kernel)),
   },
-  { name: 'model', description: 'Continues with another model', arguments: '[provider/model]', run: switchModel },
+  { name: 'model', description: 'Continue with another model', arguments: '[provider/model]', run: switchModel },
   {
     name: 'resume',
-    description: 'Continues with another session of this workspace',
+    description: 'Continue another session of this workspace',
     arguments: '[session]',
-    run: resumeOther,
+    run: resumeSession,
   },
-  { name: 'rewind', description: 'Goes back to before a turn: files, conversation or both', run: goBack },
-  { name: 'fork', description: 'Begins a new session with the conversation up to a turn', run: forkAt },
-  { name: 'clear', description: 'Begins a new session', run: beginAnew },
+  { name: 'rewind', description: 'Go back to before a turn: files, conversation or both', run: rewindSession },
+  { name: 'fork', description: 'Start a new session with the conversation before a turn', run: forkSession },
+  { name: 'clear', description: 'Start a new session', run: startNewSession },
   {
     name: 'agents',
-    description: 'Shows the agents that do parts of the work, or may, or what one of them said',
+    description: 'Show the agents that work on parts, or the transcript of one',
     arguments: '[id]',
     anytime: true,
     run: showAgents,
   },
   {
     name: 'permissions',
-    description: 'Shows the rules, and who says each',
+    description: 'Show the rules with their sources',
     anytime: true,
-    run: (face) => showVerb(face, 'policy', ['list']),
+    run: (chat) => showVerb(chat, 'policy', ['list']),
   },
   {
     name: 'tools',
-    description: 'Shows the tools',
+    description: 'Show the tools',
     arguments: '[tool]',
     anytime: true,
-    run: (face, rest) => showVerb(face, 'tools', ['--text', ...rest.split(/\s+/).filter(Boolean)]),
+    run: (chat, rest) => showVerb(chat, 'tools', ['--text', ...rest.split(/\s+/).filter(Boolean)]),
   },
   {
     name: 'skills',
-    description: 'Shows the skills',
+    description: 'Show the skills',
     anytime: true,
-    run: (face) => showVerb(face, 'skills', ['list', '--text']),
+    run: (chat) => showVerb(chat, 'skills', ['list', '--text']),
   },
   {
     name: 'schedule',
-    description: 'Shows the tasks that begin by themselves',
+    description: 'Show the scheduled tasks',
     anytime: true,
-    run: (face) => showVerb(face, 'schedule', ['list', '--text']),
+    run: (chat) => showVerb(chat, 'schedule', ['list', '--text']),
   },
   {
     name: 'trace',
-    description: 'Shows what happened in this session',
+    description: 'Show the events of this session',
     anytime: true,
-    run: (face) => showVerb(face, 'trace', [face.agent.session_id, '--format', 'text']),
+    run: (chat) => showVerb(chat, 'trace', [chat.agent.session_id, '--format', 'text']),
   },
   {
     name: 'inspect',
-    description: 'Opens a page on this machine that shows what happens, until the chat ends',
+    description: 'Open a live page on this machine until the chat ends',
     anytime: true,
     run: openInspector,
   },
   {
     name: 'review',
-    description: 'Looks for faults in what is changed; changes nothing',
+    description: 'Look for faults in the changes; changes nothing',
     arguments: '[--staged | --base <ref> | --commit <sha>]',
     choices: ['--staged'],
     run: reviewChange,
   },
   {
     name: 'mcp',
-    description: 'Shows the servers, and what they bring',
+    description: 'Show the MCP servers with their tools and prompts',
     anytime: true,
-    run: async (face) => note(face, await serversText(face.kernel)),
+    run: async (chat) => showNote(chat, await describeServers(chat.kernel)),
   },
-  { name: 'diff', description: 'Shows what is changed since the last commit', anytime: true, run: showChanges },
+  { name: 'diff', description: 'Show the changes since the last commit', anytime: true, run: showDiff },
   {
     name: 'status',
-    description: 'Shows model, mode, session, context and cost',
+    description: 'Show model, mode, session, context and cost',
     anytime: true,
-    run: (face) => note(face, statusText(face)),
+    run: (chat) => showNote(chat, formatStatus(chat)),
   },
   {
     name: 'cost',
-    description: 'Shows tokens and cost of this session',
+    description: 'Show tokens and cost of this session',
     anytime: true,
-    run: (face) => note(face, costText(face)),
+    run: (chat) => showNote(chat, formatCost(chat)),
   },
-  { name: 'copy', description: 'Puts the last answer on the clipboard', anytime: true, run: copyAnswer },
+  { name: 'copy', description: 'Copy the last answer to the clipboard', anytime: true, run: copyAnswer },
   {
     name: 'theme',
-    description: 'Chooses the colors, also for chats to come',
+    description: 'Choose the colors for this chat and later ones',
     arguments: '<theme>',
     choices: themeNames,
     anytime: true,
-    run: keepTheme,
+    run: changeTheme,
   },
 ]
 
-/** Those that the chat has in any case. */
-const everywhere: readonly SlashCommand[] = [
-  { name: 'mode', description: 'Says the mode, or changes it', arguments: '<mode>', choices: modes },
-  { name: 'plan', description: 'Asks for a plan before anything is changed', arguments: '[what]' },
-  { name: 'tasks', description: 'Shows the steps of the task' },
-  { name: 'compact', description: 'Shortens the conversation', arguments: '[what matters]' },
-  { name: 'goal', description: 'Goes on until a goal is met', arguments: '<text>' },
+/** Commands of every chat, with or without a screen. */
+const commonCommands: readonly SlashCommand[] = [
+  { name: 'mode', description: 'Show or change the mode', arguments: '<mode>', choices: modes },
+  { name: 'plan', description: 'Ask for a plan before any change', arguments: '[what]' },
+  { name: 'tasks', description: 'Show the steps of the task' },
+  { name: 'compact', description: 'Shorten the conversation', arguments: '[what matters]' },
+  { name: 'goal', description: 'Work until a goal is met', arguments: '<text>' },
   {
     name: 'loop',
-    description: 'Begins something again and again',
+    description: 'Repeat a prompt',
     arguments: '[10m] <prompt>',
     choices: ['list', 'cancel all'],
   },
-  { name: 'remind', description: 'Begins something once', arguments: '<18:30 | +45m> <text>' },
-  { name: 'image', description: 'Gives an image with the next message', arguments: '<file>' },
-  { name: 'steer', description: 'Ends the turn and continues with this', arguments: '<text>' },
-  { name: 'quit', description: 'Ends the chat' },
-  { name: 'exit', description: 'Ends the chat' },
+  { name: 'remind', description: 'Send a text once, at a time', arguments: '<18:30 | +45m> <text>' },
+  { name: 'image', description: 'Add an image to the next message', arguments: '<file>' },
+  { name: 'steer', description: 'Stop the turn and continue with this text', arguments: '<text>' },
+  { name: 'quit', description: 'End the chat' },
+  { name: 'exit', description: 'End the chat' },
 ]
 
-/** What the menu offers: our commands, and what plugins, skills and servers bring, with its arguments. */
-export function menuOf(kernel: Kernel): SlashCommand[] {
-  const brought = personsPrompts(kernel).map(({ offer: { name, description, arguments: texts = [] }, skill }) => {
-    const behind = skill?.argument_hint ?? texts.map((one) => `<${one.name}>`).join(' ')
-    return { name, description, ...(behind !== '' && { arguments: behind }) }
+/** Lists commands for the menu: our own, then those of plugins, skills and servers. */
+export function listCommands(kernel: Kernel): SlashCommand[] {
+  const provided = listPrompts(kernel).map(({ offer: { name, description, arguments: texts = [] }, skill }) => {
+    const args = skill?.argument_hint ?? texts.map((one) => `<${one.name}>`).join(' ')
+    return { name, description, ...(args !== '' && { arguments: args }) }
   })
-  const ours = [...own, ...everywhere]
-  return [...ours, ...brought.filter(({ name }) => !ours.some((one) => one.name === name))].sort((a, b) =>
+  const ours = [...screenCommands, ...commonCommands]
+  return [...ours, ...provided.filter(({ name }) => !ours.some((one) => one.name === name))].sort((a, b) =>
     a.name < b.name ? -1 : 1,
   )
 }
 
-const commandIn = (text: string): { word: string; rest: string } | undefined => {
+const parseSlashCommand = (text: string): { word: string; rest: string } | undefined => {
   const [, word, rest = ''] = /^\/([\p{L}\p{N}_-]+)(?:\s+([^]*))?$/u.exec(text) ?? []
   return word === undefined ? undefined : { word, rest: rest.trim() }
 }
 
-/** Runs a message while nothing is under way: a command of the screen, one for the shell, or what every chat does with it. Returns whether it succeeded. */
-export async function runOwn(face: Sitting, text: string, signal: AbortSignal): Promise<boolean> {
+/** Runs a message between turns: a screen command, a shell command, or a message for the model. Returns whether it succeeded. */
+export async function runMessage(chat: ChatSession, text: string, signal: AbortSignal): Promise<boolean> {
   let succeeded = true
-  const command = commandIn(text)
-  const found = own.find(({ name }) => name === command?.word)
-  if (text.startsWith('!')) await runShell(face, text.slice(1).trim(), signal)
-  else if (found) await found.run(face, command!.rest, signal)
-  else if (command && !(await isKnown(face.kernel, command.word))) refuse(face, command.word)
-  else succeeded = await face.talk.said(text, signal)
-  if (face.talk.over) face.over = true
+  const command = parseSlashCommand(text)
+  const found = screenCommands.find(({ name }) => name === command?.word)
+  if (text.startsWith('!')) await runShellCommand(chat, text.slice(1).trim(), signal)
+  else if (found) await found.run(chat, command!.rest, signal)
+  else if (command && !(await isKnown(chat.kernel, command.word))) reportUnknownCommand(chat, command.word)
+  else succeeded = await chat.conversation.handleMessage(text, signal)
+  if (chat.conversation.over) chat.over = true
   return succeeded && !signal.aborted
 }
 
-/** A command while a turn is under way. */
-export async function runMeanwhile(face: Sitting, text: string): Promise<void> {
-  const command = commandIn(text)
-  const found = own.find(({ name }) => name === command?.word)
-  if (found?.anytime) await found.run(face, command!.rest, face.io.signal)
+/** Runs a command during a turn. */
+export async function runWhileBusy(chat: ChatSession, text: string): Promise<void> {
+  const command = parseSlashCommand(text)
+  const found = screenCommands.find(({ name }) => name === command?.word)
+  if (found?.anytime) await found.run(chat, command!.rest, chat.io.signal)
   else if (found)
-    say(face.io, 'error', `/${found.name} waits for nothing: end the turn with Esc, or say it when the turn is over.`)
-  else if (command && !(await isKnown(face.kernel, command.word))) refuse(face, command.word)
-  else await face.talk.meanwhile(text, () => face.stop())
+    say(chat.io, 'error', `/${found.name} cannot run during a turn. Stop the turn with Esc, or wait for its end.`)
+  else if (command && !(await isKnown(chat.kernel, command.word))) reportUnknownCommand(chat, command.word)
+  else await chat.conversation.handleWhileBusy(text, () => chat.stop())
 }
 
 async function isKnown(kernel: Kernel, word: string): Promise<boolean> {
-  const named = (): boolean => menuOf(kernel).some(({ name }) => name === word)
-  if (!named()) await kernel.inspection.loadDeferred()
-  return named()
+  const isListed = (): boolean => listCommands(kernel).some(({ name }) => name === word)
+  if (!isListed()) await kernel.inspection.loadDeferred()
+  return isListed()
 }
 
-/** What looks like a command and is none goes to no model. */
-function refuse({ io, kernel }: Sitting, word: string): void {
+/** Reports an unknown command; the model does not get it. */
+function reportUnknownCommand({ io, kernel }: ChatSession, word: string): void {
   const like = nearest(
     word,
-    menuOf(kernel).map(({ name }) => name),
+    listCommands(kernel).map(({ name }) => name),
   )
   say(
     io,
     'error',
-    `Unknown command /${word}${like === undefined ? '' : ` (did you mean /${like}?)`}; / alone shows all. Nothing was sent to the model.`,
+    `Unknown command /${word}${like === undefined ? '' : ` (did you mean /${like}?)`}; type / to list all. Nothing was sent to the model.`,
   )
 }
 
-function copyAnswer(face: Sitting): void {
-  const { answer } = face.transcript
-  if (answer === '') return say(face.io, 'error', 'There is no answer yet.')
-  face.handle.send({ type: 'copy', text: answer })
-  say(face.io, 'info', `The last answer, ${answer.length} characters, was sent to the clipboard of the terminal.`)
+function copyAnswer(chat: ChatSession): void {
+  const { answer } = chat.transcript
+  if (answer === '') return say(chat.io, 'error', 'There is no answer yet.')
+  chat.handle.send({ type: 'copy', text: answer })
+  say(chat.io, 'info', `The last answer, ${answer.length} characters, was sent to the clipboard of the terminal.`)
 }

@@ -1,23 +1,23 @@
-import { spawnSession, unfitTerminal, type UiEvent, type UiSession } from '../../tui/index.js'
+import { spawnSession, findTerminalFault, type UiEvent, type UiSession } from '../../tui/index.js'
 
-/** The screen of a chat, drawn before the rest of the program is there; what is typed on it is kept for the chat. */
+/** Screen of a chat, drawn before the rest of the program is loaded. Keeps typed text for the chat. */
 export interface ChatFront {
   readonly session: UiSession
-  /** The chat has the screen. */
+  /** Whether the chat took over the screen. */
   taken: boolean
-  /** What the program has to say before the chat is begun. */
+  /** Shows a message of the program before the chat starts. */
   say(text: string): void
-  /** Gives the terminal back. */
+  /** Restores the terminal. */
   end(): void
 }
 
-/** Nothing where the chat is not on a screen, or where its words may be wrong: who is told so has no screen. */
-export default async function drawnFirst(): Promise<ChatFront | undefined> {
+/** Draws the screen early. Returns nothing without a screen, or if flags may be invalid: the error needs a plain terminal. */
+export default async function drawFront(): Promise<ChatFront | undefined> {
   const { stdin, stdout, stderr, env, argv } = process
   const words = argv.slice(2)
-  if (!areRight(words.slice(1)) || !stdout.isTTY || unfitTerminal({ stdin, output: stderr, env }) !== undefined)
+  if (!hasOnlyChatFlags(words.slice(1)) || !stdout.isTTY || findTerminalFault({ stdin, output: stderr, env }) !== undefined)
     return undefined
-  // The program guards its streams when it is loaded; who draws has the terminal as it is.
+  // The program wraps its streams when it is loaded; the screen needs the real `write`.
   const write = stderr.write.bind(stderr)
   const output = new Proxy(stderr, {
     get(target, key) {
@@ -30,7 +30,7 @@ export default async function drawnFirst(): Promise<ChatFront | undefined> {
   const onEvent = (event: UiEvent): void => {
     if (front.taken) return
     if (event.type === 'submit') handle.send({ type: 'queue', items: (sent.push(event.text), sent) })
-    // Who asks twice does not wait for the chat.
+    // A second request to exit does not wait for the chat.
     if (event.type === 'exit' && ++ends > 1) process.kill(process.pid, 'SIGTERM')
   }
   const session = spawnSession({ stdin, output, env, onEvent, placeholder: chatPlaceholder })
@@ -41,11 +41,11 @@ export default async function drawnFirst(): Promise<ChatFront | undefined> {
     say: (text) => handle.send({ type: 'commit', block: { kind: 'output', text } }),
     end: () => handle.send({ type: 'shutdown' }),
   }
-  handle.send({ type: 'status', left: 'vtcode starts' })
+  handle.send({ type: 'status', left: 'vtcode is starting' })
   return front
 }
 
-/** Flags of the chat, and whether a value stands behind each: said here once more because what defines them loads the agent; a test holds both together. */
+/** Flags of the chat, and whether each takes a value. A copy, because their definition loads the agent; a test compares both. */
 const flags: Record<string, boolean> = {
   '--continue': false,
   '--keep': false,
@@ -58,8 +58,8 @@ const flags: Record<string, boolean> = {
   '--image': true,
 }
 
-/** Whether these words are flags of the chat on a screen, with their values. */
-function areRight(words: readonly string[]): boolean {
+/** Whether all words are flags of the chat, with their values. */
+function hasOnlyChatFlags(words: readonly string[]): boolean {
   for (let at = 0; at < words.length; at++) {
     const [, flag = '', value] = /^(--[a-z-]+)(?:=(.+))?$/s.exec(words[at]!) ?? []
     if (!Object.hasOwn(flags, flag) || (value !== undefined && !flags[flag])) return false

@@ -2,68 +2,68 @@ import { clearLine, createInterface, cursorTo, type Interface } from 'node:readl
 import { Writable } from 'node:stream'
 import type { Io } from '../../../core/index.js'
 
-// A line as it fits most terminals.
-const width = 80
+/** Width of a line that fits most terminals. */
+const LINE_COLUMNS = 80
 
-// What comes within this time was pasted, not typed, and is one message, where the terminal does not say what is pasted.
-const paste_ms = 15
+/** Lines within this time are one paste, for terminals without bracketed paste. */
+const PASTE_MS = 15
 const [pastesOn, pastesOff] = ['\u001b[?2004h', '\u001b[?2004l']
 
 /**
- * The one reader of a terminal. A line goes to the question that is open, else to whoever waits for one, else, while something is under
- * way, to `meanwhile`. What others write with `io` stands above the line that is being typed.
+ * The only reader of a terminal. A line goes to the open question, else to `readMessage`, else to `onBusyMessage`.
+ * Output written with `io` appears above the line that is being typed.
  */
 export class Keyboard {
   readonly io: Io
-  /** Gets what is typed while something is under way. */
-  meanwhile: (text: string) => void = () => {}
+  /** Receives messages that are typed during a turn. */
+  onBusyMessage: (text: string) => void = () => {}
   private reader: Interface | undefined
   private history: string[] = []
   private pasted: string[] = []
-  /** The lines of what is pasted, of which the last one is being typed on. */
+  /** Complete lines of a paste whose last line is still in the editor. */
   private held: string[] = []
   private pasting = false
   private waiting: ((text: string | undefined) => void) | undefined
   private signal: AbortSignal
-  private armed = false
+  private exitArmed = false
   private over = false
-  /** Where a text stands in the middle of its line, to go on there. */
-  private halfway: Io['stdout'] | undefined
+  /** Stream whose last line has no line feed yet. */
+  private unfinishedLine: Io['stdout'] | undefined
 
   constructor(private readonly terminal: Io) {
     this.io = {
       ...terminal,
-      stdout: this.above(terminal.stdout),
-      stderr: this.above(terminal.stderr),
-      alone: (ask) => this.lend(ask),
+      stdout: this.wrapStream(terminal.stdout),
+      stderr: this.wrapStream(terminal.stderr),
+      alone: (ask) => this.askAlone(ask),
     }
     this.signal = terminal.signal
     terminal.signal.addEventListener('abort', this.end)
-    terminal.interrupts?.(this.interrupted)
-    process.on('SIGCONT', this.continued)
-    process.on('exit', this.restore)
+    terminal.interrupts?.(this.onInterrupt)
+    process.on('SIGCONT', this.onContinue)
+    process.on('exit', this.resetPasteMode)
     this.open()
   }
 
-  /** The next message, with something in it to begin with; `undefined` when there will be none. */
-  next(draft = ''): Promise<string | undefined> {
+  /** Reads the next message, with `draft` in the editor; `undefined` at the end of input. */
+  readMessage(draft = ''): Promise<string | undefined> {
     this.breakLine()
     return new Promise((resolve) => {
       this.waiting = resolve
       if (this.over) this.end()
       const line = [draft, this.reader?.line].filter(Boolean).join(' ')
-      this.erase()
-      this.put(line, line.length)
+      this.eraseLine()
+      this.restoreLine(line, line.length)
     })
   }
 
-  /** Nobody waits for a line any more; what is typed so far stays. */
-  release(): void {
+  /** Stops reading a message; keeps the typed text. */
+  stopReading(): void {
     this.waiting = undefined
   }
 
-  /** Something that Ctrl-C ends, and nothing else by it. */
-  async during<T>(what: (signal: AbortSignal, stop: () => void) => Promise<T>): Promise<T> {
+  /** Runs `what`; Ctrl-C aborts only it. */
+  async runInterruptible<T>(what: (signal: AbortSignal, stop: () => void) => Promise<T>): Promise<T> {
     const { signal, interrupts } = this.terminal
     const own = new AbortController()
     this.signal = AbortSignal.any([signal, own.signal])
@@ -72,17 +72,17 @@ export class Keyboard {
       return await what(this.signal, () => own.abort())
     } finally {
       this.signal = signal
-      interrupts?.(this.interrupted)
+      interrupts?.(this.onInterrupt)
     }
   }
 
-  /** Leaves the terminal as it was. */
+  /** Restores the terminal. */
   close(): void {
     this.end()
     this.terminal.signal.removeEventListener('abort', this.end)
     this.terminal.interrupts?.(undefined)
-    process.off('SIGCONT', this.continued)
-    process.off('exit', this.restore)
+    process.off('SIGCONT', this.onContinue)
+    process.off('exit', this.resetPasteMode)
   }
 
   private open(): void {
@@ -91,62 +91,62 @@ export class Keyboard {
       output: this.screen,
       history: this.history,
     }))
-    // What is typed begins a line of its own.
-    this.terminal.stdin.prependListener('keypress', this.before)
-    this.mode(pastesOn)
+    // Typed text starts on its own line.
+    this.terminal.stdin.prependListener('keypress', this.onKeypress)
+    this.writeMode(pastesOn)
     reader.once('close', () => {
-      this.terminal.stdin.off('keypress', this.before)
-      this.mode(pastesOff)
+      this.terminal.stdin.off('keypress', this.onKeypress)
+      this.writeMode(pastesOff)
     })
     reader.on('history', (history) => (this.history = [...history]))
     reader.on('line', (text) => {
       if (this.pasting) return void this.held.push(text)
       if (this.held.length > 0) text = [...this.held.splice(0), text].join('\n')
-      if (this.pasted.push(text) === 1) setTimeout(() => this.take(), paste_ms)
+      if (this.pasted.push(text) === 1) setTimeout(() => this.submitLines(), PASTE_MS)
     })
     reader.on('close', () => reader === this.reader && this.end())
-    // In raw mode these are keys; they mean what they mean elsewhere.
+    // Raw mode delivers these as keys; raise the usual signals.
     reader.on('SIGINT', () => process.kill(process.pid, 'SIGINT'))
     reader.on('SIGTSTP', () => {
-      this.mode(pastesOff)
+      this.writeMode(pastesOff)
       process.kill(0, 'SIGTSTP')
     })
   }
 
-  /** What is pasted is text, its line ends too: nothing is sent before Enter is typed. */
-  private readonly before = (_text: unknown, key: { name?: string } | undefined): void => {
+  /** Tracks pastes: line ends in a paste are text and do not send it. */
+  private readonly onKeypress = (_text: unknown, key: { name?: string } | undefined): void => {
     if (key?.name === 'paste-start' || key?.name === 'paste-end') this.pasting = key.name === 'paste-start'
     else this.breakLine()
   }
-  private mode(sequence: string): void {
+  private writeMode(sequence: string): void {
     if (this.terminal.env['TERM'] !== 'dumb') this.screen.write(sequence)
   }
-  private readonly restore = (): void => {
-    if (this.reader) this.mode(pastesOff)
+  private readonly resetPasteMode = (): void => {
+    if (this.reader) this.writeMode(pastesOff)
   }
-  private readonly continued = (): void => {
-    this.mode(pastesOn)
+  private readonly onContinue = (): void => {
+    this.writeMode(pastesOn)
     this.redraw()
   }
 
-  private take(): void {
+  private submitLines(): void {
     const text = this.pasted.splice(0).join('\n').trim()
     const { waiting } = this
-    this.armed = false
+    this.exitArmed = false
     if (text === '') return this.redraw()
     this.waiting = undefined
     if (waiting) waiting(text)
-    else this.meanwhile(text)
+    else this.onBusyMessage(text)
   }
 
-  /** Ctrl-C while nothing is under way: empties the line; on an empty one the first warns and the second ends. */
-  private readonly interrupted = (): boolean => {
+  /** Handles Ctrl-C between turns: empties the line; on an empty line warns first, then ends the chat. */
+  private readonly onInterrupt = (): boolean => {
     const dropped = this.held.splice(0).length > 0
     const empty = this.reader?.line === '' && !dropped
-    if (empty && this.armed) this.end()
-    else if (empty) this.io.stderr.write('Ctrl-C once more ends the chat.\n')
-    else this.erase()
-    this.armed = empty
+    if (empty && this.exitArmed) this.end()
+    else if (empty) this.io.stderr.write('Press Ctrl-C again to end the chat.\n')
+    else this.eraseLine()
+    this.exitArmed = empty
     this.redraw()
     return false
   }
@@ -162,40 +162,40 @@ export class Keyboard {
     waiting(undefined)
   }
 
-  /** The terminal for a question alone; what was typed before it is there again after it. */
-  private async lend<T>(ask: (io: Io) => Promise<T>): Promise<T> {
+  /** Gives the terminal to a question, then restores the typed text. */
+  private async askAlone<T>(ask: (io: Io) => Promise<T>): Promise<T> {
     const { line = '', cursor = 0 } = this.reader ?? {}
     const { reader } = this
     this.breakLine()
-    this.erase()
+    this.eraseLine()
     this.reader = undefined
     reader?.close()
     try {
       return await ask({ ...this.terminal, signal: this.signal })
     } finally {
       if (!this.over) this.open()
-      this.put(line, cursor)
+      this.restoreLine(line, cursor)
     }
   }
 
-  private above(stream: Io['stdout']): Io['stdout'] {
+  private wrapStream(stream: Io['stdout']): Io['stdout'] {
     let held = ''
     const write = (chunk: string | Buffer, _encoding: unknown, done: () => void): void => {
       const text = held + String(chunk)
       const { line = '', cursor = 0 } = this.reader ?? {}
       if (line === '' && !this.waiting) {
-        if (this.halfway !== stream) this.breakLine()
+        if (this.unfinishedLine !== stream) this.breakLine()
         stream.write(text)
         held = ''
-        this.halfway = text.endsWith('\n') ? undefined : stream
+        this.unfinishedLine = text.endsWith('\n') ? undefined : stream
       } else {
-        // Beside what is being typed there is room for whole lines only; a long one is as good as whole.
-        const end = Math.max(text.lastIndexOf('\n'), text.length > width ? text.lastIndexOf(' ') : -1) + 1
+        // Above a typed line only whole lines fit; cut a long one at a space.
+        const end = Math.max(text.lastIndexOf('\n'), text.length > LINE_COLUMNS ? text.lastIndexOf(' ') : -1) + 1
         held = text.slice(end)
         if (end > 0) {
-          this.erase()
+          this.eraseLine()
           stream.write(text.slice(0, end).replace(/\n?$/, '\n'))
-          this.put(line, cursor)
+          this.restoreLine(line, cursor)
         }
       }
       done()
@@ -204,26 +204,26 @@ export class Keyboard {
   }
 
   private readonly breakLine = (): void => {
-    this.halfway?.write('\n')
-    this.halfway = undefined
+    this.unfinishedLine?.write('\n')
+    this.unfinishedLine = undefined
   }
 
   private get screen(): NodeJS.WritableStream {
     return this.terminal.screen ?? this.terminal.stderr
   }
 
-  private erase(): void {
+  private eraseLine(): void {
     if (!this.reader) return
-    // Node does not count the rows of what comes in one piece.
+    // Node does not count the rows of text that arrives in one piece.
     Object.assign(this.reader, { prevRows: this.reader.getCursorPos().rows })
     this.reader.write(null, { ctrl: true, name: 'e' })
     this.reader.write(null, { ctrl: true, name: 'u' })
     clearLine(this.screen, 0)
     cursorTo(this.screen, 0)
   }
-  private put(line: string, cursor: number): void {
+  private restoreLine(line: string, cursor: number): void {
     this.redraw()
-    // A terminal that cannot move its cursor has kept it.
+    // A terminal that cannot move its cursor kept the line.
     if (line === '' || this.reader?.line !== '') return
     this.reader.write(line)
     for (let left = line.length - cursor; left > 0; left--) this.reader.write(null, { name: 'left' })

@@ -2,12 +2,12 @@ import type { Answers, Asker, JsonObject } from '../../../core/shapes/index.js'
 import type { Approval, Approved } from '../../../core/contract/index.js'
 import type { Kernel } from '../../../core/index.js'
 import type { Overlay, UiEvent, UiHandle } from '../../tui/index.js'
-import { callBlocks } from './changes.js'
-import { allowByRule, rulesAbout } from './lasting_rules.js'
+import { buildCallBlocks, formatQuestion } from './call_blocks.js'
+import { addAllowRule, findRules } from './approval_rules.js'
 
 type OverlayResult = UiEvent & { type: 'overlay_result' }
 
-/** Questions to the person, one overlay each; the letters of a message that is being typed are never taken for an answer. */
+/** Asks the person questions, one overlay each. Letters of a message being typed are never an answer. */
 export class Questions {
   private readonly open = new Map<string, (result: OverlayResult) => void>()
   private count = 0
@@ -18,14 +18,14 @@ export class Questions {
     private readonly kernel: Kernel,
   ) {}
 
-  /** What came of an overlay goes to whoever opened it. */
-  answered(result: OverlayResult): void {
+  /** Passes the result of an overlay to its question. */
+  handleResult(result: OverlayResult): void {
     this.open.get(result.id)?.(result)
     this.open.delete(result.id)
   }
 
-  /** Nothing is answered any more. */
-  drop(): void {
+  /** Closes all questions without an answer. */
+  cancelAll(): void {
     for (const [id, answer] of this.open) {
       this.handle.send({ type: 'close_overlay', id })
       answer({ type: 'overlay_result', id, value: undefined })
@@ -33,7 +33,7 @@ export class Questions {
     this.open.clear()
   }
 
-  private put(make: (id: string) => Parameters<UiHandle['send']>[0], signal: AbortSignal): Promise<OverlayResult> {
+  private openOverlay(make: (id: string) => Parameters<UiHandle['send']>[0], signal: AbortSignal): Promise<OverlayResult> {
     const id = `q${++this.count}`
     return new Promise((resolve) => {
       this.open.set(id, resolve)
@@ -52,32 +52,32 @@ export class Questions {
 
   readonly approve = async (asked: Approval): Promise<Approved> => {
     const { call } = asked
-    this.handle.send({ type: 'notify', text: `${call.slot} waits for an approval` })
-    const about = await rulesAbout(this.kernel, call)
+    this.handle.send({ type: 'notify', text: `${call.slot} waits for approval` })
+    const about = await findRules(this.kernel, call)
     for (;;) {
-      const { value, text = '' } = await this.put(
+      const { value, text = '' } = await this.openOverlay(
         (id) => ({
           type: 'overlay',
-          overlay: approvalOverlay(id, { ...asked, call: { ...call, input: statedOnly(this.kernel, call) } }, about),
+          overlay: createApprovalOverlay(id, { ...asked, call: { ...call, input: omitDefaults(this.kernel, call) } }, about),
         }),
         this.signal,
       )
       if (value === 'yes') return true
       if (value === 'session' || value === 'always') return { decision: 'allow', scope: value }
       if (value !== 'rule') return value === 'why' && text.trim() !== '' ? { decision: 'deny', followup: text } : false
-      const wrong = await allowByRule(this.kernel, call, text)
+      const wrong = await addAllowRule(this.kernel, call, text)
       this.handle.send({
         type: 'commit',
         block: {
           kind: wrong === undefined ? 'note' : 'error',
-          text: wrong ?? `From now on ${text.trim()} is allowed in this workspace.`,
+          text: wrong ?? `Allowed in this workspace from now on: ${text.trim()}`,
         },
       })
       if (wrong === undefined) return true
     }
   }
 
-  /** One of some values; `undefined` where the person left. */
+  /** Lets the person pick a value; `undefined` if they leave. */
   async pick(
     title: string,
     choices: readonly { value: string; label: string; description?: string }[],
@@ -85,7 +85,7 @@ export class Questions {
     signal = this.signal,
   ): Promise<string | undefined> {
     return (
-      await this.put(
+      await this.openOverlay(
         (id) => ({
           type: 'overlay',
           overlay: { kind: 'select', id, title, choices, ...(selected !== undefined && { selected }) },
@@ -103,11 +103,11 @@ export class Questions {
       const title = [header, question, notes].filter(Boolean).join('  ')
       const rows = [
         ...(options ?? []).map(({ label, description }) => ({ value: label, label, description })),
-        { value: other, label: 'Something else', description: 'answer in your own words' },
+        { value: OTHER, label: 'Something else', description: 'type your answer' },
       ]
-      const chosen = options ? await this.pick(title, rows, undefined, signal) : other
+      const chosen = options ? await this.pick(title, rows, undefined, signal) : OTHER
       if (chosen === undefined) return undefined
-      if (chosen !== other) {
+      if (chosen !== OTHER) {
         answers[id] = { selected: [chosen] }
         this.handle.send({ type: 'commit', block: { kind: 'note', text: `  ${question} ${chosen}` } })
         continue
@@ -119,7 +119,7 @@ export class Questions {
         answers: [{ key: 'a', value: 'answer', label: 'answer' }],
         texts: [{ value: 'answer', label: 'Your answer' }],
       }
-      const { value, text } = await this.put((own) => ({ type: 'overlay', overlay: { ...inWords, id: own } }), signal)
+      const { value, text } = await this.openOverlay((own) => ({ type: 'overlay', overlay: { ...inWords, id: own } }), signal)
       if (value === undefined) return undefined
       this.handle.send({ type: 'commit', block: { kind: 'note', text: `  ${question} ${text ?? ''}` } })
       answers[id] = { selected: [], ...(text && { other: text }) }
@@ -127,11 +127,11 @@ export class Questions {
     return answers
   }
 }
-// No label can be this: labels are not empty.
-const other = ''
+// Labels are never empty.
+const OTHER = ''
 
-/** What a call states: what would be so without being said is left out. What strangers say of their own tools hides nothing of a call. */
-function statedOnly(kernel: Kernel, { slot, input }: Approval['call']): JsonObject {
+/** Omits inputs that equal their defaults. Keeps all inputs of plugin tools, so that their defaults hide nothing. */
+function omitDefaults(kernel: Kernel, { slot, input }: Approval['call']): JsonObject {
   const info = kernel.list().find((one) => one.slot === slot)
   const own = new Set(kernel.inspection.contributions().flatMap(({ id, layer }) => (layer === 'builtin' ? [id] : [])))
   if (!info?.chain.every((id) => own.has(id))) return input
@@ -143,8 +143,8 @@ function statedOnly(kernel: Kernel, { slot, input }: Approval['call']): JsonObje
   )
 }
 
-/** The exact call, why it is asked, and what each answer covers. */
-function approvalOverlay(
+/** Returns the overlay of an approval: the exact call, the reasons, and the scope of each answer. */
+function createApprovalOverlay(
   id: string,
   { call: { slot, input }, reasons, covers }: Approval,
   { asks, allows }: { asks?: string; allows?: string },
@@ -156,29 +156,29 @@ function approvalOverlay(
           { key: 's', value: 'session', label: 'yes, for this session' },
           { key: 'a', value: 'always', label: 'always' },
         ]
-  const ruled = allows === undefined ? [] : [{ key: 'r', value: 'rule', label: 'always, by a rule' }]
+  const ruled = allows === undefined ? [] : [{ key: 'r', value: 'rule', label: 'always, with a rule' }]
   const note = (text: string) => ({ kind: 'note' as const, text })
   return {
     kind: 'confirm',
     id,
-    title: `May ${slot} do this?`,
+    title: formatQuestion(slot, input),
     body: [
-      ...callBlocks(input),
+      ...buildCallBlocks(input),
       note(reasons.join('\n')),
-      ...(asks === undefined ? [] : [note(`the rule that asks: ${asks}`)]),
+      ...(asks === undefined ? [] : [note(`rule that asks: ${asks}`)]),
       ...(covers === undefined ? [] : [note(`s and a cover: ${covers}`)]),
-      ...(allows === undefined ? [] : [note(`r allows, and can be changed before: ${allows}`)]),
+      ...(allows === undefined ? [] : [note(`r allows, after you edit it: ${allows}`)]),
     ],
     answers: [
       { key: 'y', value: 'yes', label: 'yes' },
       ...lasting,
       ...ruled,
       { key: 'n', value: 'no', label: 'no' },
-      { key: 'w', value: 'why', label: 'no, and what instead' },
+      { key: 'w', value: 'why', label: 'no, do this instead' },
     ],
     texts: [
-      { value: 'why', label: 'No; instead' },
-      { value: 'rule', label: 'Allow', ...(allows !== undefined && { initial: allows }) },
+      { value: 'why', label: 'Do instead' },
+      { value: 'rule', label: 'Rule', ...(allows !== undefined && { initial: allows }) },
     ],
   }
 }

@@ -10,49 +10,49 @@ import {
 } from '../../agent/cli/index.js'
 import type { Agent, AgentOptions, GivenImage } from '../../agent/index.js'
 import { spawnSession, type SessionSurface, type UiEvent, type UiSession } from '../../tui/index.js'
-import { branchOf } from './branch.js'
-import { offeredFiles, imagesNamed } from './attachments.js'
-import { readablePart } from './changes.js'
-import { menuOf, runMeanwhile, runOwn } from './commands.js'
+import { createBranchReader } from './branch.js'
+import { createFileCompletion, readNamedImages } from './attachments.js'
+import { truncateForDisplay } from './call_blocks.js'
+import { listCommands, runWhileBusy, runMessage } from './commands.js'
 import { chatPlaceholder, type ChatFront } from './front.js'
-import { keepSaid, saidBefore } from './history.js'
-import { whenDue } from './loops.js'
-import { chosenTheme } from './preferences.js'
+import { appendHistory, readHistory } from './history.js'
+import { waitUntilDue } from './chat_schedule.js'
+import { resolveTheme } from './theme.js'
 import { Questions } from './questions.js'
-import { screenIo } from './screen_io.js'
-import { editOutside } from './shell.js'
-import { asksHere, Sitting } from './sitting.js'
+import { createScreenIo } from './screen_io.js'
+import { openExternalEditor } from './shell.js'
+import { isPromptApproval, ChatSession } from './chat_session.js'
 import { Transcript } from './transcript.js'
 
-/** The chat on a screen: finished rows in the scrollback, the rest and the editor below. */
-export async function atScreen(
+/** Runs the chat on a screen: finished rows in the scrollback, the live part and the editor below. */
+export async function runOnScreen(
   kernel: Kernel,
   { context, surface, ...flags }: SessionFlags & { surface?: SessionSurface },
   terminal: Io,
   images: GivenImage[],
 ): Promise<number> {
-  const { session, io, face } = opened(kernel, terminal, surface)
+  const { session, io, chat } = openScreen(kernel, terminal, surface)
   const { handle } = session
   const options: AgentOptions = {
     surface: 'chat',
-    onDelta: face.transcript.delta,
+    onDelta: chat.transcript.onDelta,
     onEvent: async (event) => {
-      await face.transcript.event(event)
-      face.count(event)
+      await chat.transcript.onEvent(event)
+      chat.recordEvent(event)
     },
   }
   try {
     let chosen: AgentOptions | undefined = sessionOptions(flags)
-    // Where another agent cannot be opened, the last one goes on.
+    // If another agent cannot be opened, continue with the last one.
     let good: AgentOptions | undefined
     let code = 0
-    while (chosen && !face.over) {
+    while (chosen && !chat.over) {
       let begun = false
-      if (chosen.resume !== undefined && face.session_id !== chosen.resume && !chosen.fork)
-        await showPast(face, chosen.resume)
-      // What a person chose otherwise, such as questions that are kept for later, stays as it is.
-      const approval = asksHere(kernel, context, io.env)
-        ? { approval: { approve: face.questions.approve, ask: face.questions.ask } }
+      if (chosen.resume !== undefined && chat.session_id !== chosen.resume && !chosen.fork)
+        await showPastMessages(chat, chosen.resume)
+      // Keep another choice of the person, such as approvals that are saved for later.
+      const approval = isPromptApproval(kernel, context, io.env)
+        ? { approval: { approve: chat.questions.approve, ask: chat.questions.ask } }
         : {}
       const providers = { ...chosen.providers, ...approval }
       code = await withAgent(
@@ -62,68 +62,68 @@ export async function atScreen(
         { ...options, ...chosen, providers },
         async (agent) => {
           begun = true
-          face.begin(agent, images.splice(0), chosen?.resume !== undefined)
-          await sit(face, session, agent)
-          good = face.here
+          chat.begin(agent, images.splice(0), chosen?.resume !== undefined)
+          await runAgent(chat, session, agent)
+          good = chat.resumeOptions
           return io.signal.aborted ? 130 : 0
         },
       )
       const back: AgentOptions | undefined = good
       if (!begun) good = undefined
-      chosen = begun ? await nextOf(face, good) : back
+      chosen = begun ? await resolveNextOptions(chat, good) : back
     }
     return code
   } finally {
-    face.ended.abort()
+    chat.ended.abort()
     handle.send({ type: 'shutdown' })
     await handle.closed
   }
 }
 
-/** With which agent to go on; what cannot be done for it is said, and the same one goes on. */
-async function nextOf(face: Sitting, same: AgentOptions | undefined): Promise<AgentOptions | undefined> {
+/** Returns the options of the next agent. Reports a failure and returns `same`. */
+async function resolveNextOptions(chat: ChatSession, same: AgentOptions | undefined): Promise<AgentOptions | undefined> {
   try {
-    return await face.next?.()
+    return await chat.next?.()
   } catch (error) {
-    printFailure(face.kernel, error, face.io)
+    printFailure(chat.kernel, error, chat.io)
     return same
   }
 }
 
-const pastShown = 20
+const MAX_PAST_MESSAGES = 20
 
-/** The last words of a session that is gone on with. */
-async function showPast({ kernel, handle }: Sitting, id: string): Promise<void> {
+/** Shows the last messages of a resumed session. */
+async function showPastMessages({ kernel, handle }: ChatSession, id: string): Promise<void> {
   const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
     const words = await wordsOf(workspace, id === 'last' ? await sessionMeant(workspace, undefined) : id)
-    if (words.length > pastShown)
+    if (words.length > MAX_PAST_MESSAGES)
       handle.send({
         type: 'commit',
-        block: { kind: 'note', text: `… ${words.length - pastShown} messages before these` },
+        block: { kind: 'note', text: `… ${words.length - MAX_PAST_MESSAGES} earlier messages` },
       })
-    for (const { by, text } of words.slice(-pastShown))
+    for (const { by, text } of words.slice(-MAX_PAST_MESSAGES))
       handle.send({ type: 'commit', block: { kind: by === 'person' ? 'user' : 'markdown', text } })
   } catch {
-    // Whoever opens the session says what is wrong with it.
+    // Opening the session reports the error.
   } finally {
     workspace.close()
   }
 }
 
-function opened(
+function openScreen(
   kernel: Kernel,
   terminal: Io,
   surface = kernel.settings.ui.surface,
-): { session: UiSession; io: Io; face: Sitting } {
+): { session: UiSession; io: Io; chat: ChatSession } {
   const { env } = terminal
-  let face: Sitting | undefined
-  const theme = chosenTheme(kernel.settings.ui.theme, env)
+  let chat: ChatSession | undefined
+  const theme = resolveTheme(kernel.settings.ui.theme, env)
   const offer = {
     keyBindings: kernel.settings.ui.key_bindings ?? {},
-    files: offeredFiles(() => (face?.agent ? face : undefined)),
-    slashCommands: menuOf(kernel),
-    history: saidBefore(kernel),
+    files: createFileCompletion(() => (chat?.agent ? chat : undefined)),
+    slashCommands: listCommands(kernel),
+    history: readHistory(kernel),
   }
   const stdin = terminal.stdin as NodeJS.ReadStream
   const output = (terminal.screen ?? terminal.stderr) as NodeJS.WriteStream
@@ -139,94 +139,94 @@ function opened(
   handle.send({ type: 'theme', name: theme })
   handle.send({ type: 'offer', ...offer })
   handle.send({ type: 'queue', items: [] })
-  const io = screenIo(terminal, handle)
+  const io = createScreenIo(terminal, handle)
   const questions = new Questions(handle, terminal.signal, kernel)
-  const made = (face = new Sitting(
+  const made = (chat = new ChatSession(
     kernel,
     io,
     handle,
     questions,
     new Transcript((command) => handle.send(command)),
-    branchOf(kernel.workspace),
+    createBranchReader(kernel.workspace),
   ))
   terminal.signal.addEventListener('abort', () => (made.stop(), handle.send({ type: 'shutdown' })), { once: true })
-  // What a shell or a supervisor sends means what the key means.
+  // A signal from a shell or supervisor acts like the key.
   terminal.interrupts?.(() => {
     const { busy } = made
     if (busy) made.stop()
     else handle.send({ type: 'shutdown' })
     return busy
   })
-  return { session, io, face: made }
+  return { session, io, chat: made }
 }
 
-/** Runs the chat with a person. Returns when they end it or change the agent. */
-async function sit(face: Sitting, { handle, events }: UiSession, agent: Agent): Promise<void> {
+/** Runs the chat with one agent. Returns when the person ends it or changes the agent. */
+async function runAgent(chat: ChatSession, { handle, events }: UiSession, agent: Agent): Promise<void> {
   handle.send({
     type: 'header',
-    lines: [`${agent.model}, mode ${agent.mode}, session ${agent.session_id}; /help says what else there is.`],
+    lines: [`${agent.model}, mode ${agent.mode}, session ${agent.session_id}; /help lists commands.`],
   })
-  handle.send({ type: 'title', text: `vtcode · ${face.kernel.workspace.split('/').at(-1)}` })
-  // What an earlier chat left waiting is theirs to send or to drop.
+  handle.send({ type: 'title', text: `vtcode · ${chat.kernel.workspace.split('/').at(-1)}` })
+  // The person sends or drops messages that an earlier chat left in the queue.
   const left = await agent.takeBack()
   if (left.length > 0) handle.send({ type: 'input', text: left.join('\n') })
   const reader = events[Symbol.asyncIterator]()
-  // What was typed while the one agent was closed and the next one opened is for the next one.
-  let event = face.unread
-  while (!face.over && !face.next) {
+  // Input typed between two agents belongs to the next one.
+  let event = chat.pendingEvent
+  while (!chat.over && !chat.next) {
     event ??= reader.next()
-    const ended = new Promise<undefined>((resolve) => (face.wake = () => resolve(undefined)))
-    const clock = face.busy ? undefined : whenDue(agent)
+    const ended = new Promise<undefined>((resolve) => (chat.wake = () => resolve(undefined)))
+    const clock = chat.busy ? undefined : waitUntilDue(agent)
     const found = await Promise.race([event, ended, ...(clock ? [clock.due] : [])])
     clock?.stop()
-    if (found === true && !face.busy) face.start((signal) => face.talk.run(undefined, signal))
+    if (found === true && !chat.busy) chat.start((signal) => chat.conversation.runTurn(undefined, signal))
     if (!found || found === true) continue
     event = undefined
-    if (found.done || found.value.type === 'exit') face.over = true
-    else await take(face, found.value)
+    if (found.done || found.value.type === 'exit') chat.over = true
+    else await handleEvent(chat, found.value)
   }
-  face.unread = event
-  face.stop()
-  await face.idle
+  chat.pendingEvent = event
+  chat.stop()
+  await chat.idle
 }
 
-async function take(face: Sitting, event: UiEvent): Promise<void> {
-  const { handle } = face
-  if (event.type === 'overlay_result') face.questions.answered(event)
-  // What was sent before the chat was there was sent while nothing was under way yet.
-  else if (event.type === 'submit' && !face.busy) submit(face, event.text)
-  else if (event.type === 'submit' || event.type === 'queue_submit') await wait(face, event.text)
-  else if (event.type === 'steer') await face.talk.meanwhile(`/steer ${event.text}`, () => face.stop())
-  else if (event.type === 'cancel' || event.type === 'interrupt') face.stop()
-  else if (event.type === 'edit_queue') face.editQueue()
-  else if (event.type === 'cycle_mode') await face.cycleMode()
-  else if (event.type === 'toggle_detail' && face.transcript.detail)
-    handle.send({ type: 'overlay', overlay: { kind: 'pager', id: 'detail', ...face.transcript.detail } })
-  else if (event.type === 'history') void searchHistory(face)
-  else if (event.type === 'launch_editor') await editOutside(face, event.text)
+async function handleEvent(chat: ChatSession, event: UiEvent): Promise<void> {
+  const { handle } = chat
+  if (event.type === 'overlay_result') chat.questions.handleResult(event)
+  // A message sent before the chat was loaded was sent between turns.
+  else if (event.type === 'submit' && !chat.busy) submit(chat, event.text)
+  else if (event.type === 'submit' || event.type === 'queue_submit') await enqueueMessage(chat, event.text)
+  else if (event.type === 'steer') await chat.conversation.handleWhileBusy(`/steer ${event.text}`, () => chat.stop())
+  else if (event.type === 'cancel' || event.type === 'interrupt') chat.stop()
+  else if (event.type === 'edit_queue') chat.editLastQueued()
+  else if (event.type === 'cycle_mode') await chat.cycleMode()
+  else if (event.type === 'toggle_detail' && chat.transcript.detail)
+    handle.send({ type: 'overlay', overlay: { kind: 'pager', id: 'detail', ...chat.transcript.detail } })
+  else if (event.type === 'history') void searchHistory(chat)
+  else if (event.type === 'launch_editor') await openExternalEditor(chat, event.text)
 }
 
-async function searchHistory({ questions, kernel, handle }: Sitting): Promise<void> {
-  const texts = saidBefore(kernel).toReversed()
+async function searchHistory({ questions, kernel, handle }: ChatSession): Promise<void> {
+  const texts = readHistory(kernel).toReversed()
   const chosen = await questions.pick(
-    'Said before',
+    'Earlier messages',
     texts.map((value) => ({ value, label: value.replace(/\s+/g, ' ') })),
   )
   if (chosen !== undefined) handle.send({ type: 'input', text: chosen })
 }
 
-/** A message while nothing is under way; the loop goes on reading keys meanwhile. */
-function submit(face: Sitting, text: string): void {
-  keepSaid(face.kernel, text)
-  face.handle.send({ type: 'commit', block: { kind: 'user', text: readablePart(text) } })
-  face.start(async (signal) => {
-    face.talk.images.push(...(await imagesNamed(text, face)))
-    return runOwn(face, text.trim(), signal)
+/** Starts a message between turns; the loop continues to read keys. */
+function submit(chat: ChatSession, text: string): void {
+  appendHistory(chat.kernel, text)
+  chat.handle.send({ type: 'commit', block: { kind: 'user', text: truncateForDisplay(text) } })
+  chat.start(async (signal) => {
+    chat.conversation.images.push(...(await readNamedImages(text, chat)))
+    return runMessage(chat, text.trim(), signal)
   })
 }
 
-async function wait(face: Sitting, text: string): Promise<void> {
-  keepSaid(face.kernel, text)
-  if (text.startsWith('/')) await runMeanwhile(face, text.trim())
-  else await face.queue(text)
+async function enqueueMessage(chat: ChatSession, text: string): Promise<void> {
+  appendHistory(chat.kernel, text)
+  if (text.startsWith('/')) await runWhileBusy(chat, text.trim())
+  else await chat.enqueue(text)
 }

@@ -2,8 +2,8 @@ import { Writable } from 'node:stream'
 import type { Io } from '../../../core/contract/index.js'
 import type { UiHandle } from '../../tui/index.js'
 
-/** The streams of a face on the screen: what is written there becomes lines of the transcript, and who wants the terminal alone gets it. */
-export function screenIo(terminal: Io, handle: UiHandle): Io {
+/** Creates streams that write to the transcript. `alone` suspends the screen and gives the terminal to a caller. */
+export function createScreenIo(terminal: Io, handle: UiHandle): Io {
   const stream = (): Io['stdout'] => {
     let held = ''
     const write = (chunk: string | Buffer, _encoding: unknown, done: () => void): void => {
@@ -15,7 +15,7 @@ export function screenIo(terminal: Io, handle: UiHandle): Io {
     }
     return Object.assign(new Writable({ decodeStrings: false, write }), { isTTY: true })
   }
-  // Nobody but the session moves the cursor; a bell is one.
+  // Only the session moves the cursor; pass on nothing but the bell.
   const screen = new Writable({
     decodeStrings: false,
     write: (chunk, _encoding, done) => (

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findProgram, searchPath, start } from '../../../core/system/index.js'
 import { say } from '../../lib/terminal/index.js'
-import { personsCall } from './persons_calls.js'
-import type { Sitting } from './sitting.js'
+import { callAsUser } from './call_as_user.js'
+import type { ChatSession } from './chat_session.js'
 
-/** `!command`: runs it for the person, who has agreed to it by typing it; rules that deny hold. Its output goes to no model. */
-export async function runShell(face: Sitting, command: string, signal: AbortSignal): Promise<void> {
-  const { io, handle } = face
-  if (command === '') return say(io, 'error', 'Say what to run: !<command>, such as !git status.')
+/** `!command`: runs a command of the person without asking; deny rules apply. No model sees the output. */
+export async function runShellCommand(chat: ChatSession, command: string, signal: AbortSignal): Promise<void> {
+  const { io, handle } = chat
+  if (command === '') return say(io, 'error', 'No command after `!`. Type, for example, !git status.')
   const id = `shell:${command}`
   let begun = false
   const onProgress = ({ text }: { text?: string }): void => {
@@ -17,8 +17,8 @@ export async function runShell(face: Sitting, command: string, signal: AbortSign
     handle.send(begun ? { type: 'live', id, append: text } : { type: 'live', id, block: { kind: 'output', text } })
     begun = true
   }
-  const result = await personsCall(
-    face,
+  const result = await callAsUser(
+    chat,
     'unified_exec',
     { action: 'run', command, yield_time_ms: 0 },
     { mode: 'ask', approve: () => true, signal, onProgress },
@@ -29,35 +29,35 @@ export async function runShell(face: Sitting, command: string, signal: AbortSign
   const text = [stdout, stderr, output].filter((one) => typeof one === 'string' && one !== '').join('\n')
   handle.send({ type: 'commit', block: { kind: 'output', text: text === '' ? '(no output)' : text } })
   if (exit_code !== 0)
-    handle.send({ type: 'commit', block: { kind: 'note', text: `exit ${exit_code ?? 'by a signal'}` } })
+    handle.send({ type: 'commit', block: { kind: 'note', text: typeof exit_code === 'number' ? `exit ${exit_code}` : 'ended by a signal' } })
 }
 
-/** What is in the editor, changed with the person's own editor. */
-export async function editOutside({ io, handle, kernel }: Sitting, text: string): Promise<void> {
+/** Opens the text of the message in the person's own editor. */
+export async function openExternalEditor({ io, handle, kernel }: ChatSession, text: string): Promise<void> {
   const { env } = io
   const named = (env['VISUAL'] ?? env['EDITOR'] ?? 'vi').trim()
   const [name = 'vi', ...args] = named.split(/\s+/)
   const program = name.includes('/') ? name : findProgram(name, searchPath(env['PATH'], kernel.workspace))
   if (program === undefined)
-    return say(io, 'error', `There is no editor '${name}'; say which one in EDITOR, such as EDITOR=nano.`)
+    return say(io, 'error', `Editor '${name}' not found. Set EDITOR, for example EDITOR=nano.`)
   const folder = mkdtempSync(join(tmpdir(), 'vtcode-edit-'))
   const file = join(folder, 'message.md')
   try {
     writeFileSync(file, text, { mode: 0o600 })
     handle.send({ type: 'suspend' })
-    const failed = await edited(program, [...args, file], kernel.workspace, env)
+    const failed = await runEditor(program, [...args, file], kernel.workspace, env)
     handle.send({ type: 'resume' })
     if (failed === undefined) handle.send({ type: 'input', text: readFileSync(file, 'utf8').replace(/\n+$/, '') })
-    else say(io, 'error', `${name} ${failed}; the message stays as it was.`)
+    else say(io, 'error', `${name} ${failed}; the message is unchanged.`)
   } catch (error) {
-    say(io, 'error', `The message cannot be edited there: ${(error as Error).message}`)
+    say(io, 'error', `The editor cannot open the message: ${(error as Error).message}`)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-/** Resolves with what went wrong. */
-function edited(
+/** Resolves with an error message, or `undefined`. */
+function runEditor(
   file: string,
   args: string[],
   cwd: string,

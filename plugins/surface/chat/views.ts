@@ -2,51 +2,51 @@ import { PassThrough, Writable } from 'node:stream'
 import { version } from '../../../core/system/index.js'
 import { openWorkspace, type Io, type Kernel } from '../../../core/index.js'
 import { childrenText, printFailure, wordsOf } from '../../agent/cli/index.js'
-import { columns, oneLine, say } from '../../lib/terminal/index.js'
+import { formatColumns, toOneLine, say } from '../../lib/terminal/index.js'
 import type { Block, SlashCommand } from '../../tui/index.js'
-import { personsCall } from './persons_calls.js'
-import type { Sitting } from './sitting.js'
+import { callAsUser } from './call_as_user.js'
+import type { ChatSession } from './chat_session.js'
 
-const page = (face: Sitting, title: string, body: Block): void =>
-  face.handle.send({ type: 'overlay', overlay: { kind: 'pager', id: 'view', title, body: [body] } })
+const showPage = (chat: ChatSession, title: string, body: Block): void =>
+  chat.handle.send({ type: 'overlay', overlay: { kind: 'pager', id: 'view', title, body: [body] } })
 
-/** What a verb of the command line says, to page through; by another kernel, or until a signal. */
+/** Runs a command of the command line and shows its output in a pager. */
 export async function showVerb(
-  face: Sitting,
+  chat: ChatSession,
   verb: string,
   words: string[],
-  { kernel = face.kernel, ...how }: { kernel?: Kernel; signal?: AbortSignal; quiet?: true } = {},
+  { kernel = chat.kernel, ...how }: { kernel?: Kernel; signal?: AbortSignal; quiet?: true } = {},
 ): Promise<void> {
   let text = ''
   const stream = Object.assign(
     new Writable({ decodeStrings: false, write: (chunk, _encoding, done) => ((text += String(chunk)), done()) }),
     { isTTY: true },
   )
-  // Nobody answers questions there.
-  const { alone: _, interrupts: __, ...rest } = face.io
+  // The command cannot ask questions.
+  const { alone: _, interrupts: __, ...rest } = chat.io
   const io: Io = {
     ...rest,
     ...how,
     stdin: new PassThrough(),
     stdout: stream,
     stderr: stream,
-    env: { ...face.io.env, NO_COLOR: '1' },
+    env: { ...chat.io.env, NO_COLOR: '1' },
   }
   const main = await kernel.inspection.loadSurface(verb)
   await main?.(kernel, words, io)
-  page(
-    face,
-    `vtcode ${[verb, ...words.filter((word) => !word.startsWith('--') && word !== face.agent.model)].join(' ')}`,
-    { kind: 'output', text: text === '' ? 'There is nothing to show.' : text },
+  showPage(
+    chat,
+    `vtcode ${[verb, ...words.filter((word) => !word.startsWith('--') && word !== chat.agent.model)].join(' ')}`,
+    { kind: 'output', text: text === '' ? 'No output.' : text },
   )
 }
 
-/** `/diff`: by git, as a call like any other, so that rules and questions hold for it. */
-export async function showChanges(face: Sitting, _rest: string, signal: AbortSignal): Promise<void> {
-  const { io, questions } = face
+/** `/diff`: runs git as a normal call, so policies and approvals apply. */
+export async function showDiff(chat: ChatSession, _rest: string, signal: AbortSignal): Promise<void> {
+  const { io, questions } = chat
   const command = 'git diff HEAD && git status --short'
-  const result = await personsCall(
-    face,
+  const result = await callAsUser(
+    chat,
     'unified_exec',
     { action: 'run', command, yield_time_ms: 0 },
     { approve: questions.approve, signal },
@@ -58,16 +58,16 @@ export async function showChanges(face: Sitting, _rest: string, signal: AbortSig
     exit_code,
   } = result.output as { stdout?: string; stderr?: string; exit_code?: number }
   if (exit_code !== 0)
-    return say(io, 'error', oneLine(stderr.trim().split('\n')[0] ?? '') || `git ended by exit ${exit_code}.`)
-  if (stdout.trim() === '') return say(io, 'info', 'Nothing is changed since the last commit.')
-  page(face, command, { kind: 'diff', text: stdout })
+    return say(io, 'error', toOneLine(stderr.trim().split('\n')[0] ?? '') || `git failed with exit ${exit_code}.`)
+  if (stdout.trim() === '') return say(io, 'info', 'No changes since the last commit.')
+  showPage(chat, command, { kind: 'diff', text: stdout })
 }
 
-/** `/review`: by the model of the chat, in a session of its own and in the mode that changes nothing. */
-export async function reviewChange(face: Sitting, rest: string, signal: AbortSignal): Promise<void> {
-  const kernel = await face.kernel.inspection.openSibling(face.kernel.workspace, { mode: 'plan' })
+/** `/review`: reviews with the model of the chat, in its own session and in mode plan. */
+export async function reviewChange(chat: ChatSession, rest: string, signal: AbortSignal): Promise<void> {
+  const kernel = await chat.kernel.inspection.openSibling(chat.kernel.workspace, { mode: 'plan' })
   try {
-    await showVerb(face, 'review', ['--model', face.agent.model, ...rest.split(/\s+/).filter(Boolean)], {
+    await showVerb(chat, 'review', ['--model', chat.agent.model, ...rest.split(/\s+/).filter(Boolean)], {
       kernel,
       signal,
       quiet: true,
@@ -77,33 +77,33 @@ export async function reviewChange(face: Sitting, rest: string, signal: AbortSig
   }
 }
 
-/** `/inspect`: the page is there until the chat ends. */
-export async function openInspector(face: Sitting): Promise<void> {
-  if (face.inspected) return say(face.io, 'info', 'The inspector is open already; its address stands above.')
-  face.inspected = true
-  const main = await face.kernel.inspection.loadSurface('inspect')
-  const signal = AbortSignal.any([face.io.signal, face.ended.signal])
-  void Promise.resolve(main?.(face.kernel, face.begun ? [face.agent.session_id] : [], { ...face.io, signal })).finally(
-    () => (face.inspected = false),
+/** `/inspect`: opens the inspector until the chat ends. */
+export async function openInspector(chat: ChatSession): Promise<void> {
+  if (chat.inspectorOpen) return say(chat.io, 'info', 'The inspector is already open; its address is above.')
+  chat.inspectorOpen = true
+  const main = await chat.kernel.inspection.loadSurface('inspect')
+  const signal = AbortSignal.any([chat.io.signal, chat.ended.signal])
+  void Promise.resolve(main?.(chat.kernel, chat.hasTurns ? [chat.agent.session_id] : [], { ...chat.io, signal })).finally(
+    () => (chat.inspectorOpen = false),
   )
 }
 
-/** `/agents`: those that do or did parts of the work, and before there is one those that may get some; with an id what was said to one of them and by it, as far as it is in its journal. */
-export async function showAgents(face: Sitting, id: string): Promise<void> {
-  const { agent, kernel, io } = face
-  if (id === '' && agent.children.length === 0) return showVerb(face, 'agents', ['list', '--text'])
-  if (id === '') return page(face, 'agents', { kind: 'output', text: childrenText(agent) })
+/** `/agents`: shows agents that worked on parts, or the defined ones if none did; with an id, the transcript of one. */
+export async function showAgents(chat: ChatSession, id: string): Promise<void> {
+  const { agent, kernel, io } = chat
+  if (id === '' && agent.children.length === 0) return showVerb(chat, 'agents', ['list', '--text'])
+  if (id === '') return showPage(chat, 'agents', { kind: 'output', text: childrenText(agent) })
   const one = agent.children.find((child) => child.id === id)
   if (!one)
     return say(
       io,
       'error',
-      `There is no agent ${oneLine(id).slice(0, 64)}; known: ${agent.children.map((child) => child.id).join(', ') || 'none'}.`,
+      `Unknown agent '${toOneLine(id).slice(0, 64)}'. Known: ${agent.children.map((child) => child.id).join(', ') || 'none'}.`,
     )
   const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
     const words = await wordsOf(workspace, one.session_id)
-    face.handle.send({
+    chat.handle.send({
       type: 'overlay',
       overlay: {
         kind: 'pager',
@@ -119,72 +119,72 @@ export async function showAgents(face: Sitting, id: string): Promise<void> {
   }
 }
 
-/** `/status`. */
-export function statusText(face: Sitting): string {
-  const { agent, kernel, usage, window } = face
+/** Formats the rows of `/status`. */
+export function formatStatus(chat: ChatSession): string {
+  const { agent, kernel, usage, contextWindow } = chat
   const rows = [
     ['model', agent.model],
     ['mode', agent.mode],
     ['session', agent.session_id],
-    ['workspace', oneLine(kernel.workspace)],
-    ['branch', face.branch() ?? 'none'],
-    ['context', window > 0 ? `${usage.context} of ${window} tokens` : `${usage.context} tokens`],
+    ['workspace', toOneLine(kernel.workspace)],
+    ['branch', chat.branch() ?? 'none'],
+    ['context', contextWindow > 0 ? `${usage.context} of ${contextWindow} tokens` : `${usage.context} tokens`],
     ['vtcode', version],
   ]
-  return columns([...rows, ...costRows(face)])
+  return formatColumns([...rows, ...toCostRows(chat)])
 }
 
-/** `/cost`: since this chat went on with the session. */
-export const costText = (face: Sitting): string => columns(costRows(face))
+/** Formats the rows of `/cost`, counted since this chat opened the session. */
+export const formatCost = (chat: ChatSession): string => formatColumns(toCostRows(chat))
 
-function costRows({ usage: { input, cached, output, cost, requests } }: Sitting): string[][] {
+function toCostRows({ usage: { input, cached, output, cost, requests } }: ChatSession): string[][] {
   return [
     ['requests', String(requests)],
     ['input', `${input} tokens, ${cached} of them from the cache`],
     ['output', `${output} tokens`],
-    ['cost', cost === null ? 'not known: the model has no price' : `${cost.toFixed(4)} USD`],
+    ['cost', cost === null ? 'unknown: the model has no price' : `${cost.toFixed(4)} USD`],
   ]
 }
 
-const keys: string[][] = [
-  ['Enter, Ctrl-Enter', 'sends, or lets wait while something is under way; ends that and continues with the text'],
-  ['Esc, Ctrl-C', 'interrupts; Ctrl-C empties the editor first, and twice ends the chat'],
-  ['Shift-Enter, Ctrl-G', 'a new line; your editor'],
-  ['Shift-Tab, Ctrl-O, Ctrl-R', 'the next mode; all of the last output; what you said before'],
-  ['Tab', 'completes; gives a question the keys'],
-  ['!command, @path', 'runs a command; names a file'],
+const KEY_HELP: string[][] = [
+  ['Enter, Ctrl-Enter', 'send, or queue during a turn; stop the turn and continue with the text'],
+  ['Esc, Ctrl-C', 'interrupt; Ctrl-C empties the editor first, and twice ends the chat'],
+  ['Shift-Enter, Ctrl-G', 'new line; your editor'],
+  ['Shift-Tab, Ctrl-O, Ctrl-R', 'next mode; whole last output; earlier messages'],
+  ['Tab', 'complete; move the keys to a question'],
+  ['!command, @path', 'run a command; name a file'],
 ]
 
-/** `/help`. */
-export function showHelp(face: Sitting, commands: readonly SlashCommand[]): void {
-  const rows = commands.map(({ name, description, arguments: behind = '' }) => [
-    oneLine(`/${name} ${behind}`.trim()),
-    oneLine(description),
+/** `/help`: shows keys and commands. */
+export function showHelp(chat: ChatSession, commands: readonly SlashCommand[]): void {
+  const rows = commands.map(({ name, description, arguments: args = '' }) => [
+    toOneLine(`/${name} ${args}`.trim()),
+    toOneLine(description),
   ])
-  page(face, 'What there is', { kind: 'text', text: columns([...keys, ['', ''], ...rows]) })
+  showPage(chat, 'Keys and commands', { kind: 'text', text: formatColumns([...KEY_HELP, ['', ''], ...rows]) })
 }
 
-/** `/mcp`: the servers of the settings, and the tools and prompts of each. */
-export async function serversText(kernel: Kernel): Promise<string> {
+/** Describes the configured MCP servers with their tools and prompts, for `/mcp`. */
+export async function describeServers(kernel: Kernel): Promise<string> {
   await kernel.inspection.loadDeferred()
   const servers = Object.keys(kernel.settings.mcp.servers)
   const rows = servers.map((name) => {
     const own = kernel.inspection.contributions().filter(({ id }) => id.split(/[/:]|__/).includes(name))
-    const brought = own.filter(({ slot, state }) => slot !== undefined && state === 'active')
-    const prompts = brought.filter(({ slot }) => slot!.startsWith('prompt/'))
-    const tools = brought.filter((one) => !prompts.includes(one))
+    const provided = own.filter(({ slot, state }) => slot !== undefined && state === 'active')
+    const prompts = provided.filter(({ slot }) => slot!.startsWith('prompt/'))
+    const tools = provided.filter((one) => !prompts.includes(one))
     const faulty = own.find(({ reason }) => reason !== undefined)
     const names = [...tools.map(({ slot }) => slot!), ...prompts.map(({ slot }) => slot!.replace('prompt/', '/'))]
     return [
-      oneLine(name),
-      counted(tools.length, 'tool'),
-      counted(prompts.length, 'prompt'),
-      oneLine(faulty?.reason ?? names.join(', ')).slice(0, 400),
+      toOneLine(name),
+      formatCount(tools.length, 'tool'),
+      formatCount(prompts.length, 'prompt'),
+      toOneLine(faulty?.reason ?? names.join(', ')).slice(0, 400),
     ]
   })
   return rows.length === 0
-    ? 'There are no servers; `mcp.servers` in the settings names some: see docs/settings.md.'
-    : columns(rows)
+    ? 'No MCP servers are configured. Add them to `mcp.servers` in the settings: see docs/settings.md.'
+    : formatColumns(rows)
 }
 
-const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`
+const formatCount = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`

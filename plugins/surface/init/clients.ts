@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream'
 import type { Io, Kernel } from '../../../core/index.js'
-import { oneLine, say } from '../../lib/terminal/index.js'
+import { toOneLine, say } from '../../lib/terminal/index.js'
 import { StoppedByPerson, type Interview } from './interview.js'
 
 interface Seen {
@@ -39,8 +39,8 @@ export async function setUpClients(
 async function wanted(seen: Seen[], interview: Interview, io: Io): Promise<string[]> {
   const names: string[] = []
   for (const { client, found, set_up } of seen) {
-    if (set_up) say(io, 'info', `${oneLine(client)} knows vtcode already.`)
-    else if (found && (await interview.wants(`Set up ${oneLine(client)}?`, false))) names.push(client)
+    if (set_up) say(io, 'info', `${toOneLine(client)} knows vtcode already.`)
+    else if (found && (await interview.wants(`Set up ${toOneLine(client)}?`, false))) names.push(client)
   }
   return names
 }

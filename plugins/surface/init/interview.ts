@@ -1,5 +1,5 @@
 import type { Io } from '../../../core/index.js'
-import { interactive, pickOne } from '../../lib/terminal/index.js'
+import { isInteractive, pickOne } from '../../lib/terminal/index.js'
 
 /** A person ended the questions. */
 export class StoppedByPerson extends Error {}
@@ -19,7 +19,7 @@ export class Interview {
     private readonly io: Io,
     readonly yes: boolean,
   ) {
-    this.asks = !yes && interactive(io)
+    this.asks = !yes && isInteractive(io)
   }
 
   /** One of these; the first where nobody is asked. Throws StoppedByPerson. */

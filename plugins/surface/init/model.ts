@@ -11,7 +11,7 @@ import {
   signInOf,
   uncountedModels,
 } from '../../agent/cli/index.js'
-import { oneLine, say } from '../../lib/terminal/index.js'
+import { toOneLine, say } from '../../lib/terminal/index.js'
 import type { Interview } from './interview.js'
 import { ownValue, type InitFlags } from './plan.js'
 
@@ -119,7 +119,7 @@ async function signedIn(
 ): Promise<boolean> {
   const { entry } = findModel(kernel, io.env, id)
   if (code !== 'VT_LLM_AUTH' || entry.auth?.type !== 'oauth' || wanted === false) return false
-  if (!wanted && !(await interview.wants(`Sign in to ${oneLine(entry.name)}?`, false))) return false
+  if (!wanted && !(await interview.wants(`Sign in to ${toOneLine(entry.name)}?`, false))) return false
   await signIn(
     await signInOf(kernel, entry.name, await chooseComponents({ kernel, env: io.env })),
     kernel.workspace,
@@ -130,7 +130,7 @@ async function signedIn(
 
 function nothingFound({ without_key }: Offered, io: Io): number {
   say(io, 'error', 'No key of a provider is set, and no model server answers on this machine.')
-  const keys = without_key.map(({ name, variable }) => `${variable} (${oneLine(name)})`).join(', ')
+  const keys = without_key.map(({ name, variable }) => `${variable} (${toOneLine(name)})`).join(', ')
   io.stderr.write(
     `  Set one of ${keys}, or start Ollama, LM Studio or llama.cpp; other servers go under custom_providers in ~/.vtcode/vtcode.config.yaml.\n`,
   )

@@ -2,7 +2,7 @@ import { dirname } from 'node:path'
 import type { Io, Kernel } from '../../../core/index.js'
 import { openWorkspace } from '../../../core/workspace/index.js'
 import { settingsDraft, settingsFile } from '../../lib/own_files/index.js'
-import { oneLine, say } from '../../lib/terminal/index.js'
+import { toOneLine, say } from '../../lib/terminal/index.js'
 import { agentsText, projectSettings } from './drafts.js'
 import type { Interview } from './interview.js'
 import type { Plan } from './record.js'
@@ -60,7 +60,7 @@ export async function planSettings(
     say(
       io,
       'warning',
-      `${oneLine(file)} is not changed: ${(error as Error).message}. Enter yourself: ${open.map(([path, value]) => `${path}: ${value}`).join(', ')}`,
+      `${toOneLine(file)} is not changed: ${(error as Error).message}. Enter yourself: ${open.map(([path, value]) => `${path}: ${value}`).join(', ')}`,
     )
     return undefined
   }

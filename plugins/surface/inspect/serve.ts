@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { Io, Kernel, Workspace } from '../../../core/index.js'
 import { modes } from '../../../core/config/index.js'
 import { redact, type Mode } from '../../../core/index.js'
-import { drained } from '../../lib/base/index.js'
+import { waitForDrain } from '../../lib/base/index.js'
 import { createGuard } from '../../lib/page/index.js'
 import { say } from '../../lib/terminal/index.js'
 import { FreshKernel } from './facts.js'
@@ -157,7 +157,7 @@ function sendJson(
 
 async function sendPage(response: ServerResponse, policy: string, pieces: Iterable<string>): Promise<void> {
   response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy, ...always })
-  for (const piece of pieces) if (!response.write(piece)) await drained(response)
+  for (const piece of pieces) if (!response.write(piece)) await waitForDrain(response)
   response.end()
 }
 
@@ -201,7 +201,7 @@ async function stream(serving: Serving, session: string | undefined, response: S
       AbortSignal.any([gone.signal, serving.over.signal]),
     )) {
       if (!response.write(`data: ${JSON.stringify(redact(rows))}\n\n`) && response.writableLength > most.waiting)
-        await drained(response)
+        await waitForDrain(response)
     }
   } finally {
     clearInterval(beat)

@@ -1,7 +1,7 @@
 import type { CallToolResult, GetPromptResult, ReadResourceResult } from '@modelcontextprotocol/server'
 import { visible } from '../../../core/text/index.js'
 import type { ContentBlock, Failure, Offer, Result, Success } from '../../../core/index.js'
-import { withinBytes, nextLine, noticeLines, successText, valueLimit, valueText } from '../../lib/base/index.js'
+import { truncateValue, nextLine, noticeLines, successText, valueLimit, valueText } from '../../lib/base/index.js'
 
 export interface AnswerForm {
   /** A failure is one sentence, for those whose tools are called in words. */
@@ -18,7 +18,7 @@ export function toolAnswer(result: Result, { words, structured }: AnswerForm): C
     content: (result.ok ? behindText(text, result) : [text]) as CallToolResult['content'],
     ...(structured && {
       structuredContent: result.ok
-        ? withinBytes(result.output, result.text === undefined ? Infinity : valueLimit(result.text))
+        ? truncateValue(result.output, result.text === undefined ? Infinity : valueLimit(result.text))
         : { error: result.error },
     }),
     ...(!result.ok && { isError: true }),

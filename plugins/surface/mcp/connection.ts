@@ -1,7 +1,7 @@
 import type { RequestStateCodec, Server } from '@modelcontextprotocol/server'
 import { deadline } from '../../../core/system/index.js'
 import { visibleLine, type CallOptions, type Kernel, type Problem } from '../../../core/index.js'
-import { unlessAborted } from '../../lib/base/index.js'
+import { raceAbort } from '../../lib/base/index.js'
 import { ClientQuestions, type McpRequest } from './asking.js'
 import { page } from './page.js'
 import type { Sdk } from './sdk.js'
@@ -60,7 +60,7 @@ const LIST_WAIT = 3_000
 /** Waits for servers that are being started to be asked what they offer. */
 export async function untilSettled(kernel: Kernel, signal: AbortSignal): Promise<void> {
   using limit = deadline(LIST_WAIT, signal)
-  await unlessAborted(limit.signal, kernel.inspection.loadDeferred()).catch(() => {})
+  await raceAbort(limit.signal, kernel.inspection.loadDeferred()).catch(() => {})
 }
 
 /** A request that cannot be served as it stands. */

@@ -1,5 +1,5 @@
 import { programFile, type Io, type Kernel } from '../../../core/index.js'
-import { oneLine, say } from '../../lib/terminal/index.js'
+import { toOneLine, say } from '../../lib/terminal/index.js'
 
 /** In bytes. */
 const LONG_LIST = 48 * 1024
@@ -49,7 +49,7 @@ export async function examine(kernel: Kernel, io: Io): Promise<number> {
       )
     } catch (error) {
       failed = true
-      io.stdout.write(`failed  ${era}  ${oneLine((error as Error).message)}\n`)
+      io.stdout.write(`failed  ${era}  ${toOneLine((error as Error).message)}\n`)
       if (stderr) say(io, 'info', stderr.trim())
     } finally {
       await client.close().catch(() => {})

@@ -1,6 +1,6 @@
 import { promptAnswer, resourceAnswer } from './answer.js'
 import { failedRequest, paged, requestError, run, untilSettled, type ClientConnection } from './connection.js'
-import { personsPrompts } from '../../lib/skills/index.js'
+import { listPrompts } from '../../lib/skills/index.js'
 import { findResource, listResources } from './offers.js'
 
 const MAX_SUBSCRIPTIONS = 1_000
@@ -64,7 +64,7 @@ export function servePrompts(connection: ClientConnection): void {
   const { kernel, server } = connection
   server.setRequestHandler('prompts/list', async ({ params }, { mcpReq }) => {
     await untilSettled(kernel, mcpReq.signal)
-    const { shown, next } = paged(connection, personsPrompts(kernel), params)
+    const { shown, next } = paged(connection, listPrompts(kernel), params)
     const prompts = shown.map(({ offer: { name, title, description, arguments: texts } }) => ({
       name,
       ...(title !== undefined && { title }),
@@ -74,9 +74,9 @@ export function servePrompts(connection: ClientConnection): void {
     return { prompts, ...next }
   })
   server.setRequestHandler('prompts/get', async ({ params: { name, arguments: values = {} } }, context) => {
-    if (!personsPrompts(kernel).some(({ offer }) => offer.name === name))
+    if (!listPrompts(kernel).some(({ offer }) => offer.name === name))
       await untilSettled(kernel, context.mcpReq.signal)
-    const prompt = personsPrompts(kernel).find(({ offer }) => offer.name === name)
+    const prompt = listPrompts(kernel).find(({ offer }) => offer.name === name)
     if (!prompt) throw requestError(connection, `Prompt not found: '${name}'.`)
     const { tool, input } = prompt.call(values)
     return run(connection, tool, input, context, {
@@ -96,7 +96,7 @@ export function serveCompletion(connection: ClientConnection): void {
   server.setRequestHandler('completion/complete', async ({ params: { ref, argument } }) => {
     const slot =
       ref.type === 'ref/prompt'
-        ? personsPrompts(kernel).find(({ offer }) => offer.name === ref.name)?.offer.slot
+        ? listPrompts(kernel).find(({ offer }) => offer.name === ref.name)?.offer.slot
         : kernel.inspection.offers('resource').find(({ template }) => template === ref.uri)?.slot
     if (slot === undefined) throw requestError(connection, 'Prompt or resource template not found.')
     const values = await kernel.inspection.complete(slot, argument.name, argument.value, session)

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { drained } from '../../lib/base/index.js'
+import { waitForDrain } from '../../lib/base/index.js'
 import type { RequestObjection } from '../../lib/page/index.js'
 import { readMessage, type MessageRefusal } from './frames.js'
 
@@ -54,7 +54,7 @@ export async function send(answer: Response, response: ServerResponse): Promise<
   for (let { done, value } = await reader.read(); !done; { done, value } = await reader.read()) {
     clearTimeout(alone)
     if (response.destroyed) return
-    if (!response.write(value)) await drained(response)
+    if (!response.write(value)) await waitForDrain(response)
   }
   clearTimeout(alone)
   response.end()

@@ -1,7 +1,7 @@
 import type { Io, Kernel } from '../../../core/index.js'
 import type { Inspection } from '../../../core/manifests/index.js'
 import { allowedHere } from '../../lib/own_files/index.js'
-import { confirmed, interactive, oneLine } from '../../lib/terminal/index.js'
+import { confirm, isInteractive, toOneLine } from '../../lib/terminal/index.js'
 import { slotMeant } from './bench.js'
 
 /** The rules that let its tools run unasked and nothing else: one a slot, and one a server, whose tools are known once it runs. */
@@ -23,11 +23,11 @@ export async function askToAllow(
 ): Promise<void> {
   const allowed = allowedHere(kernel.inspection.home, kernel.workspace)
   const rules = rulesFor(inspection).filter((rule) => !allowed.rules.includes(rule))
-  if (rules.length === 0 || here || yes || !interactive(io)) return
+  if (rules.length === 0 || here || yes || !isInteractive(io)) return
   io.stderr.write(
-    `Rules that would allow its tools in this workspace:\n${rules.map((rule) => `  ${oneLine(rule)}\n`).join('')}`,
+    `Rules that would allow its tools in this workspace:\n${rules.map((rule) => `  ${toOneLine(rule)}\n`).join('')}`,
   )
-  if (await confirmed(io, 'Allow its tools?')) allowed.write([...allowed.rules, ...rules])
+  if (await confirm(io, 'Allow its tools?')) allowed.write([...allowed.rules, ...rules])
 }
 
 /** What was allowed for a plugin goes with it: another one of its name is asked about anew. */

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { crc32, gunzipSync } from 'node:zlib'
 import { fromBufferPromise, type Entry as ZipEntry, type ZipFile } from 'yauzl'
 import { makeFolder } from '../../../core/system/index.js'
-import { tarEntries } from '../../lib/files/index.js'
+import { readTarEntries } from '../../lib/files/index.js'
 import { UserError } from './user_error.js'
 
 export const mostUnpackedBytes = 256 * 1_048_576
@@ -82,7 +82,7 @@ function gunzip(bytes: Buffer): Buffer {
 async function readTar(tar: Buffer, accept: Accept): Promise<Entry[]> {
   const all: Entry[] = []
   try {
-    await tarEntries(tar, ({ path, type, mode, size, bytes }) => {
+    await readTarEntries(tar, ({ path, type, mode, size, bytes }) => {
       const folder = type === 'Directory'
       const kind = folder ? 'folder' : ['File', 'OldFile', 'ContiguousFile'].includes(type) ? 'file' : 'other'
       all.push({ path: accept(path, folder ? 0 : size, kind), folder, executable: (mode & 0o111) !== 0, bytes })

@@ -14,7 +14,7 @@ import {
 } from '../../../core/index.js'
 import type { Inspection } from '../../../core/manifests/index.js'
 import { dataKeys } from '../../../core/schema/index.js'
-import { tempFolder } from '../../lib/base/index.js'
+import { createTempFolder } from '../../lib/base/index.js'
 
 export interface Setting {
   path: string
@@ -34,7 +34,7 @@ export async function onBench<T>(
   work: (kernel: Kernel) => Promise<T>,
   surface = 'validate',
 ): Promise<T> {
-  const folder = realpathSync(tempFolder('example'))
+  const folder = realpathSync(createTempFolder('example'))
   try {
     const [workspace, home] = [join(folder, 'ws'), join(folder, 'home')]
     mkdirSync(workspace)

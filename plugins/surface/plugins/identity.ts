@@ -3,7 +3,7 @@ import { visibleLine } from '../../../core/text/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import type { Io } from '../../../core/index.js'
 import type { Installed, PluginSource } from '../../../core/trust/index.js'
-import { oneLine, say } from '../../lib/terminal/index.js'
+import { toOneLine, say } from '../../lib/terminal/index.js'
 import type { Fetched } from './source.js'
 import { UserError } from './user_error.js'
 
@@ -27,7 +27,7 @@ export function pluginNameOf({ root, name }: Fetched, wanted: string | undefined
       `'${chosen}' can be no plugin's name: lower-case letters, digits, and between them single hyphens or dots; say another with --name`,
     )
   if (wanted === undefined && unusable !== undefined)
-    say(io, 'warning', `It calls itself '${oneLine(unusable)}', which can be no plugin's name. Here it is ${chosen}.`)
+    say(io, 'warning', `It calls itself '${toOneLine(unusable)}', which can be no plugin's name. Here it is ${chosen}.`)
   return chosen
 }
 

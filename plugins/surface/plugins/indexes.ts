@@ -5,7 +5,7 @@ import { inside } from '../../../core/system/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import { VtError, type Io, type Kernel } from '../../../core/index.js'
 import { treeDigest } from '../../../core/trust/index.js'
-import { tempFolder } from '../../lib/base/index.js'
+import { createTempFolder } from '../../lib/base/index.js'
 import { claimsOf, nameRule } from './identity.js'
 import { npmOffers } from './npm_registry.js'
 import type { IndexedPlugin, IndexContents, Pinned } from './offer.js'
@@ -131,7 +131,7 @@ async function readList(index: string, context: { kernel: Kernel; io: Io }): Pro
 }
 
 async function fetchedList(index: string, { kernel, io }: { kernel: Kernel; io: Io }): Promise<IndexContents> {
-  const into = tempFolder('index')
+  const into = createTempFolder('index')
   try {
     const { root, source } = await fetchSource(index, { kernel, io, into })
     if (source.type !== 'git') throw new UserError('an index that is fetched is a list, or a git repository with one')

@@ -24,9 +24,9 @@ import {
   type PluginSource,
 } from '../../../core/trust/index.js'
 import { lock } from '../../../core/workspace/index.js'
-import { eventOf } from '../../lib/hooks/index.js'
+import { parseEventName } from '../../lib/hooks/index.js'
 import { auditLog } from '../../lib/state/index.js'
-import { confirmed, interactive, oneLine } from '../../lib/terminal/index.js'
+import { confirm, isInteractive, toOneLine } from '../../lib/terminal/index.js'
 import { askToAllow, forget } from './allow.js'
 import { dependencies } from './packages.js'
 import { executesHash } from './permissions.js'
@@ -124,9 +124,9 @@ async function brought(address: string, into: string, { kernel, io, ref, sha256,
     )
   const named =
     offer || fetched.source.integrity !== undefined
-      ? [`source  ${oneLine(Object.values(fetched.source).join(' '))}`]
+      ? [`source  ${toOneLine(Object.values(fetched.source).join(' '))}`]
       : []
-  const facts = [...(offer ? [`index   ${oneLine(offer.index)}`] : []), ...named, ...provenanceLine(provenance)]
+  const facts = [...(offer ? [`index   ${toOneLine(offer.index)}`] : []), ...named, ...provenanceLine(provenance)]
   io.stderr.write(facts.map((line) => `${line}\n`).join(''))
   return fetched
 }
@@ -220,8 +220,8 @@ export async function remove(name: string, options: Installing & { data?: boolea
     }
     if (
       !options.yes &&
-      interactive(io) &&
-      !(await confirmed(io, `Remove ${name}${options.data ? ' and what it has kept' : ''}?`))
+      isInteractive(io) &&
+      !(await confirm(io, `Remove ${name}${options.data ? ' and what it has kept' : ''}?`))
     )
       throw new UserError('you did not agree')
     const { [name]: _, ...others } = before
@@ -380,8 +380,8 @@ async function usable(root: string, name: string, options: Installing & Pick<Add
 
 async function agree(shown: Shown, { io, yes = false }: Installing): Promise<void> {
   io.stderr.write(consentText(shown, io))
-  if (!yes && !interactive(io)) throw new UserError('there is no terminal to ask at; --yes agrees')
-  if (!yes && !(await confirmed(io, `May ${shown.name} do this with your rights?`)))
+  if (!yes && !isInteractive(io)) throw new UserError('there is no terminal to ask at; --yes agrees')
+  if (!yes && !(await confirm(io, `May ${shown.name} do this with your rights?`)))
     throw new UserError('you did not agree')
   if (treeDigest(shown.root) !== shown.tree) throw changed(shown)
 }
@@ -405,7 +405,7 @@ function entryOf(shown: Shown, source: PluginSource, deps = false): Installed {
   const judges = contributions.some(({ kind }) => kind === 'policy')
   const guards = contributions.some(({ manifest }) =>
     Object.keys(manifest.hooks ?? {}).some((event) =>
-      ['PreToolUse', 'PermissionRequest'].includes(eventOf(event) ?? ''),
+      ['PreToolUse', 'PermissionRequest'].includes(parseEventName(event) ?? ''),
     ),
   )
   const sealed = source.type === 'link' ? { files: {} } : { tree: digest, files }

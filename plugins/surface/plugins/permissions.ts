@@ -4,7 +4,7 @@ import { toText } from '../../../core/text/index.js'
 import type { Contribution, JsonObject } from '../../../core/index.js'
 import type { Inspection } from '../../../core/manifests/index.js'
 import { canonicalJson, treeDigest } from '../../../core/trust/index.js'
-import { spoken } from '../../lib/base/index.js'
+import { formatTypedValue } from '../../lib/base/index.js'
 import { foreignKey, slotMeant } from './bench.js'
 
 export interface Permission {
@@ -104,8 +104,8 @@ function providerDeed(provider: JsonObject): string {
 function serverDeed(server: unknown, root: string): string {
   if (typeof server !== 'object' || server === null) return `calls the server ${toText(server)} of the settings`
   const { command, args, env: variables, cwd, url } = server as JsonObject
-  if (url !== undefined) return `connects to the server ${spoken(url)}`
-  return `starts the server ${JSON.stringify([command, ...((args ?? []) as unknown[])].map(spoken))} in ${spoken(cwd ?? root)}${env(variables)}`
+  if (url !== undefined) return `connects to the server ${formatTypedValue(url)}`
+  return `starts the server ${JSON.stringify([command, ...((args ?? []) as unknown[])].map(formatTypedValue))} in ${formatTypedValue(cwd ?? root)}${env(variables)}`
 }
 
 function hookDeeds(block: Contribution['manifest']['hooks'] = {}): string[] {
@@ -114,7 +114,7 @@ function hookDeeds(block: Contribution['manifest']['hooks'] = {}): string[] {
       (hooks as JsonObject[]).map(({ command, args = [], url }) => {
         const at = `at ${event}${typeof matcher === 'string' && matcher !== '' && matcher !== '*' ? ` of ${matcher}` : ''}`
         return url === undefined
-          ? `runs ${JSON.stringify([command, ...(args as unknown[])].map(spoken).join(' '))} with all your rights ${at}`
+          ? `runs ${JSON.stringify([command, ...(args as unknown[])].map(formatTypedValue).join(' '))} with all your rights ${at}`
           : `tells ${toText(url)} ${at}`
       }),
     ),

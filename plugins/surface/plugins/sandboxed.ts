@@ -2,9 +2,9 @@ import { realpathSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { inside } from '../../../core/system/index.js'
 import { programFile, type Kernel } from '../../../core/index.js'
-import { tempFolder } from '../../lib/base/index.js'
+import { createTempFolder } from '../../lib/base/index.js'
 import { runShort } from '../../lib/process/index.js'
-import { confined, packagesAround, programSight, sandbox, steered } from '../../lib/sandbox/index.js'
+import { confineLaunch, findPackageRoot, listProgramPaths, findSandbox, prepareConfinement } from '../../lib/sandbox/index.js'
 import type { Setting } from './bench.js'
 import { surroundings } from './install.js'
 import { noCounts, tryAll, type Tried } from './self_test.js'
@@ -32,13 +32,13 @@ export interface ConfinedOutcome {
  */
 export async function runConfined(setting: Setting, kernel: Kernel): Promise<ConfinedOutcome> {
   const { plugins: use, ...limits } = kernel.settings.sandbox
-  const found = use === 'off' ? { missing: 'sandbox.plugins is off' } : await sandbox(kernel.workspace)
+  const found = use === 'off' ? { missing: 'sandbox.plugins is off' } : await findSandbox(kernel.workspace)
   if ('missing' in found)
     return use === 'required'
       ? { rows: [], refused: found.missing }
       : { rows: await tryAll(setting), ...(use !== 'off' && { open: found.missing }) }
   const { io, inspection } = setting
-  const folder = realpathSync(tempFolder('validate'))
+  const folder = realpathSync(createTempFolder('validate'))
   try {
     const task: ConfinedTask = { path: setting.path, surroundings: surroundings({ kernel, io }) }
     const launch = {
@@ -48,11 +48,11 @@ export async function runConfined(setting: Setting, kernel: Kernel): Promise<Con
       env: { PATH: io.env['PATH'] ?? '' },
     }
     const settings = { ...limits, network: reachesOut(inspection) }
-    const shown = [...programSight(), shownOf(setting.path, io.env['HOME'] ?? '/')]
-    const { file, args, env } = confined(
+    const shown = [...listProgramPaths(), shownOf(setting.path, io.env['HOME'] ?? '/')]
+    const { file, args, env } = confineLaunch(
       found.tools,
       launch,
-      await steered({ workspace: folder, own: kernel.inspection.home, writable: true, cwd: folder, settings, shown }),
+      await prepareConfinement({ workspace: folder, own: kernel.inspection.home, writable: true, cwd: folder, settings, shown }),
     )
     const ended = await runShort(
       { file, args, cwd: folder, env: env as Record<string, string> },
@@ -92,7 +92,7 @@ function isTried(row: unknown): row is Tried {
 function shownOf(path: string, home: string): string {
   const real = realpathSync(path)
   const folder = statSync(real).isDirectory() ? real : dirname(real)
-  return inside(folder, home) ? real : packagesAround(folder)
+  return inside(folder, home) ? real : findPackageRoot(folder)
 }
 
 const reachesOut = ({ contributions }: Setting['inspection']): boolean =>

@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs'
 import type { Io, Kernel } from '../../../core/index.js'
 import { inspect } from '../../../core/manifests/index.js'
-import { tempFolder } from '../../lib/base/index.js'
-import { documentText, oneLine, paint, say } from '../../lib/terminal/index.js'
+import { createTempFolder } from '../../lib/base/index.js'
+import { formatDocument, toOneLine, createPaint, say } from '../../lib/terminal/index.js'
 import { fetchOffer, isIndexName, offerNamed, readIndexes } from './indexes.js'
 import { pluginNameOf } from './identity.js'
 import { surroundings } from './install.js'
@@ -25,10 +25,10 @@ export async function searchPlugins(kernel: Kernel, words: string[], json: boole
   }
   const { offers, problems } = await readIndexes({ kernel, io }, words)
   const found = ranked(offers, words)
-  for (const { index, problem } of problems) say(io, 'warning', `${oneLine(index)}: ${oneLine(problem)}.`)
+  for (const { index, problem } of problems) say(io, 'warning', `${toOneLine(index)}: ${toOneLine(problem)}.`)
   io.stdout.write(
     json
-      ? documentText({ plugins: found, problems })
+      ? formatDocument({ plugins: found, problems })
       : found.length === 0
         ? 'Nothing was found.\n'
         : found.map((one) => offerText(one, io)).join(''),
@@ -58,26 +58,26 @@ function ranked(offers: IndexedPlugin[], words: readonly string[]): IndexedPlugi
 }
 
 function offerText({ name, version, description, author, index, pinned, unavailable }: IndexedPlugin, io: Io): string {
-  const { bold, dim, yellow } = paint(io.stdout, io.env)
+  const { bold, dim, yellow } = createPaint(io.stdout, io.env)
   const from = pinned
     ? [pinned.address, pinned.subdir, pinned.commit ?? pinned.ref, pinned.integrity]
         .filter((one) => one !== undefined)
         .join('  ')
     : undefined
   return [
-    `${bold(oneLine(name))}${version === undefined ? '' : `  ${oneLine(version)}`}${author === undefined ? '' : `  ${dim(`by ${oneLine(author)}`)}`}`,
-    ...(description === undefined ? [] : [`  ${oneLine(description).slice(0, 300)}`]),
+    `${bold(toOneLine(name))}${version === undefined ? '' : `  ${toOneLine(version)}`}${author === undefined ? '' : `  ${dim(`by ${toOneLine(author)}`)}`}`,
+    ...(description === undefined ? [] : [`  ${toOneLine(description).slice(0, 300)}`]),
     from === undefined
-      ? `  ${yellow('cannot be added')}: ${oneLine(unavailable ?? 'it has no source')}`
-      : `  ${dim(oneLine(from))}`,
-    `  ${dim(`of ${oneLine(index)}`)}`,
+      ? `  ${yellow('cannot be added')}: ${toOneLine(unavailable ?? 'it has no source')}`
+      : `  ${dim(toOneLine(from))}`,
+    `  ${dim(`of ${toOneLine(index)}`)}`,
     '',
   ].join('\n')
 }
 
 /** `vtcode plugins show` of what is not installed: a plugin of an index, or a source. It is fetched, looked at and cleared away; undefined when it is neither. */
 export async function infoBefore(kernel: Kernel, wanted: string, json: boolean, io: Io): Promise<number | undefined> {
-  const into = tempFolder('look')
+  const into = createTempFolder('look')
   try {
     const offer = isIndexName(wanted) ? await offerNamed(wanted, { kernel, io }) : undefined
     if (!offer && !isAddress(wanted)) return undefined
@@ -96,7 +96,7 @@ export async function infoBefore(kernel: Kernel, wanted: string, json: boolean, 
     }
     const document = { ...infoDocument(inspection, undefined, new Map()), root: undefined, ...facts }
     io.stdout.write(
-      json ? documentText(document) : beforeText(offer, fetched.source, provenance, consentText(inspection, io), add),
+      json ? formatDocument(document) : beforeText(offer, fetched.source, provenance, consentText(inspection, io), add),
     )
     return 0
   } catch (error) {
@@ -117,16 +117,16 @@ function beforeText(
 ): string {
   const facts = offer
     ? [
-        ...(offer.description === undefined ? [] : [`says    ${oneLine(offer.description)}`]),
-        `index   ${oneLine(offer.index)}`,
+        ...(offer.description === undefined ? [] : [`says    ${toOneLine(offer.description)}`]),
+        `index   ${toOneLine(offer.index)}`,
       ]
     : []
   return [
     what.trimEnd(),
     ...facts,
-    `source  ${oneLine(Object.values(source).join(' '))}`,
+    `source  ${toOneLine(Object.values(source).join(' '))}`,
     ...provenanceLine(provenance),
-    `It is not installed; \`${oneLine(add)}\` does that.`,
+    `It is not installed; \`${toOneLine(add)}\` does that.`,
     '',
   ].join('\n')
 }

@@ -5,7 +5,7 @@ import { findProgram, searchPath } from '../../../core/system/index.js'
 import { toText } from '../../../core/text/index.js'
 import type { Contribution, Explanation, JsonObject, Result } from '../../../core/index.js'
 import { executes, foreignKey, onBench, probe, slotMeant, type Setting } from './bench.js'
-import { tempFolder } from '../../lib/base/index.js'
+import { createTempFolder } from '../../lib/base/index.js'
 
 export type SelfTestContext = Setting
 export interface SelfTestOutcome {
@@ -184,7 +184,7 @@ async function shrunk(
   const [tool, named] = target.tool.split('/') as [string, string?]
   const action = named ?? (target.input?.['action'] as string | undefined)
   const slot = action === undefined ? tool : `${tool}/${action}`
-  const folder = tempFolder('given')
+  const folder = createTempFolder('given')
   try {
     writeFileSync(
       join(folder, 'given.yaml'),

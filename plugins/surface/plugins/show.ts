@@ -3,31 +3,31 @@ import { readBytes } from '../../../core/documents/index.js'
 import type { Diagnostic, Io } from '../../../core/index.js'
 import type { Inspection } from '../../../core/manifests/index.js'
 import { readTree, type Installed, type Tree } from '../../../core/trust/index.js'
-import { pluralized } from '../../lib/base/index.js'
-import { oneLine, paint, printable } from '../../lib/terminal/index.js'
+import { pluralize } from '../../lib/base/index.js'
+import { toOneLine, createPaint, printable } from '../../lib/terminal/index.js'
 import type { Provenance } from './npm_registry.js'
 import { permissionsOf, type Permission } from './permissions.js'
 
 /** Everything that executes, connects, reads secrets or judges, escaped; with texts that hide something shown as they are. */
 export function consentText(inspection: Inspection, io: Io): string {
-  const { bold, dim, yellow } = paint(io.stderr, io.env)
+  const { bold, dim, yellow } = createPaint(io.stderr, io.env)
   const { name, format, contributions, skills, instructions, agents, diagnostics, root } = inspection
   const powers = permissionsOf(inspection)
   const cleaned = contributions.filter(({ file }) =>
     diagnostics.some(({ code, files }) => code === 'VT_TEXT_CLEANED' && files.includes(file)),
   )
   return [
-    `${bold(oneLine(name))}  ${dim(`${format}, ${pluralized(contributions.length, 'contribution')}, ${pluralized(skills.length, 'skill')}`)}`,
+    `${bold(toOneLine(name))}  ${dim(`${format}, ${pluralize(contributions.length, 'contribution')}, ${pluralize(skills.length, 'skill')}`)}`,
     ...powers.flatMap((power) => powerLines(power)),
     ...(powers.some(({ does }) => does.length > 0) ? [] : ['  runs nothing']),
     ...textLines({ instructions: instructions.map((file) => relative(root, file)), agents }),
     ...diagnostics.map(
       (one) =>
-        `  ${yellow(one.code === 'VT_FORMAT_INVALID' ? 'left out' : one.severity)} ${oneLine(located(one, root))}`,
+        `  ${yellow(one.code === 'VT_FORMAT_INVALID' ? 'left out' : one.severity)} ${toOneLine(located(one, root))}`,
     ),
     // What a reader is shown differs from what stands there, so the file is shown as it stands.
     ...cleaned.flatMap(({ file }) => [
-      dim(`── ${oneLine(relative(root, file))}, as it stands`),
+      dim(`── ${toOneLine(relative(root, file))}, as it stands`),
       printable(readBytes(file).toString()).trimEnd(),
     ]),
     '',
@@ -42,18 +42,18 @@ const textLines = ({
   instructions: readonly string[]
   agents: readonly { name: string; description: string }[]
 }): string[] => [
-  ...instructions.map((file) => `  tells every model what stands in ${oneLine(file)}`),
-  ...agents.map((agent) => `  agent ${oneLine(agent.name)}  ${oneLine(agent.description).slice(0, 120)}`),
+  ...instructions.map((file) => `  tells every model what stands in ${toOneLine(file)}`),
+  ...agents.map((agent) => `  agent ${toOneLine(agent.name)}  ${toOneLine(agent.description).slice(0, 120)}`),
 ]
 
 /** Where a package was built, as its registry attests; nothing where it says nothing. */
 export function provenanceLine(provenance: Provenance | string | undefined): string[] {
   if (provenance === undefined) return []
-  if (typeof provenance === 'string') return [`built   ${oneLine(provenance)}`]
+  if (typeof provenance === 'string') return [`built   ${toOneLine(provenance)}`]
   const { repository, commit, builder, same_bytes } = provenance
   const from = `${repository}${commit === undefined ? '' : ` at ${commit}`}${builder === undefined ? '' : ` by ${builder}`}`
   return [
-    `built   from ${oneLine(from)}, says the attestation of its registry${same_bytes ? '' : ' OF ANOTHER ARCHIVE THAN THIS ONE'}; \`npm audit signatures\` checks who signed it`,
+    `built   from ${toOneLine(from)}, says the attestation of its registry${same_bytes ? '' : ' OF ANOTHER ARCHIVE THAN THIS ONE'}; \`npm audit signatures\` checks who signed it`,
   ]
 }
 
@@ -66,9 +66,9 @@ export function located({ message, files: [file = ''] }: Pick<Diagnostic, 'messa
 }
 
 const powerLines = ({ id, serves, effects, does, reads }: Permission): string[] => [
-  `  ${oneLine(id)}${serves === undefined ? '' : `  ${oneLine(serves)}`}${effects ? `  [${effects.join(', ')}]` : ''}`,
-  ...does.map((deed) => `    ${oneLine(deed)}`),
-  ...(reads.length > 0 ? [`    reads ${oneLine(reads.join(', '))}`] : []),
+  `  ${toOneLine(id)}${serves === undefined ? '' : `  ${toOneLine(serves)}`}${effects ? `  [${effects.join(', ')}]` : ''}`,
+  ...does.map((deed) => `    ${toOneLine(deed)}`),
+  ...(reads.length > 0 ? [`    reads ${toOneLine(reads.join(', '))}`] : []),
 ]
 
 /** What a user would have to look at again; `were` are the files that were agreed to. */
@@ -88,7 +88,7 @@ export function differenceText(before: Inspection | undefined, after: Inspection
 
 function changedFiles(was: Tree['files'], is: Tree['files']): string[] {
   const all = [...new Set([...Object.keys(was), ...Object.keys(is)])].filter((path) => was[path] !== is[path])
-  const lines = all.map((path) => `${path in was ? (path in is ? '~' : '-') : '+'} ${oneLine(path)}`)
+  const lines = all.map((path) => `${path in was ? (path in is ? '~' : '-') : '+'} ${toOneLine(path)}`)
   return lines.length > 20 ? [...lines.slice(0, 20), `  and ${lines.length - 20} more files`] : lines
 }
 
@@ -152,21 +152,21 @@ export function infoText(
   }: ReturnType<typeof infoDocument>,
   io: Io,
 ): string {
-  const { bold, dim } = paint(io.stdout, io.env)
+  const { bold, dim } = createPaint(io.stdout, io.env)
   const { source, tree } = lock as { source?: Installed['source']; tree?: string }
   return [
-    `${bold(oneLine(name))}  ${dim(format)}`,
-    `folder  ${oneLine(root)}`,
-    `source  ${source ? oneLine(Object.values(source).join(' ')) : 'not installed by `vtcode plugins add`'}`,
+    `${bold(toOneLine(name))}  ${dim(format)}`,
+    `folder  ${toOneLine(root)}`,
+    `source  ${source ? toOneLine(Object.values(source).join(' ')) : 'not installed by `vtcode plugins add`'}`,
     ...(tree ? [`tree    ${tree}`] : []),
     ...contributions.flatMap((one) => [
       ...powerLines(one as Permission),
-      `    ${one.state ?? 'not loaded'}${one.reason ? `: ${oneLine(one.reason)}` : ''}`,
-      ...('description' in one && one.description ? [`    ${dim(oneLine(one.description))}`] : []),
+      `    ${one.state ?? 'not loaded'}${one.reason ? `: ${toOneLine(one.reason)}` : ''}`,
+      ...('description' in one && one.description ? [`    ${dim(toOneLine(one.description))}`] : []),
     ]),
-    ...skills.map((skill) => `  skill ${oneLine(skill.name)}  ${dim(oneLine(skill.description))}`),
+    ...skills.map((skill) => `  skill ${toOneLine(skill.name)}  ${dim(toOneLine(skill.description))}`),
     ...textLines({ instructions, agents }),
-    ...diagnostics.map((one) => `  ${one.severity} ${oneLine(located(one, root))}`),
+    ...diagnostics.map((one) => `  ${one.severity} ${toOneLine(located(one, root))}`),
     '',
   ].join('\n')
 }

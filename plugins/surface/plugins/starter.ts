@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { makeFolder } from '../../../core/system/index.js'
 import { programFile, version, type Io, type Kernel } from '../../../core/index.js'
-import { oneLine, say } from '../../lib/terminal/index.js'
+import { toOneLine, say } from '../../lib/terminal/index.js'
 import { writeTypes } from './types.js'
 
 const folderOfTemplates = programFile('skills/plugin-author/assets')
@@ -69,10 +69,10 @@ Use it:   vtcode plugins add --link ${folder}
 }
 
 function objection(name: string, template: string, tests: string): string | undefined {
-  if (!templates.includes(template)) return `Unknown template '${oneLine(template)}'; known: ${templates.join(', ')}.`
-  if (!runners.includes(tests)) return `Unknown runner of tests '${oneLine(tests)}'; known: ${runners.join(', ')}.`
+  if (!templates.includes(template)) return `Unknown template '${toOneLine(template)}'; known: ${templates.join(', ')}.`
+  if (!runners.includes(tests)) return `Unknown runner of tests '${toOneLine(tests)}'; known: ${runners.join(', ')}.`
   if (/^(?=.{1,60}$)[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*$/.test(name)) return undefined
-  return `'${oneLine(name)}' is no name for a plugin: lower-case letters, digits, and between them single hyphens or underscores.`
+  return `'${toOneLine(name)}' is no name for a plugin: lower-case letters, digits, and between them single hyphens or underscores.`
 }
 
 /** The files of a template, `<template>.<path>` with `+` for `/`, and those of every template, `common.<path>`, where it has none of its own. */

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { programFile, type Io } from '../../../core/index.js'
 import { runProgram } from '../../lib/process/index.js'
-import { oneLine, say } from '../../lib/terminal/index.js'
+import { toOneLine, say } from '../../lib/terminal/index.js'
 
 const child = programFile('plugins/surface/plugins/test_child.js')
 const isTest = /\.test\.[cm]?[jt]s$/
@@ -16,7 +16,7 @@ const SECONDS = 3_600
 export async function testPlugin(path: string, io: Io): Promise<number> {
   const place = resolve(path)
   if (!existsSync(place)) {
-    say(io, 'error', `'${oneLine(path)}' does not exist.`)
+    say(io, 'error', `'${toOneLine(path)}' does not exist.`)
     return 1
   }
   const folder = statSync(place).isDirectory()
@@ -25,7 +25,7 @@ export async function testPlugin(path: string, io: Io): Promise<number> {
     say(
       io,
       'error',
-      `There is no test in ${oneLine(place)}: no file is called *.test.js or *.test.ts. \`vtcode plugins new\` writes one.`,
+      `There is no test in ${toOneLine(place)}: no file is called *.test.js or *.test.ts. \`vtcode plugins new\` writes one.`,
     )
     return 1
   }

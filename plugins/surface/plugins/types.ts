@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import type { Contribution, Io, Kernel, Schema } from '../../../core/index.js'
 import { inspect } from '../../../core/manifests/index.js'
-import { oneLine, say } from '../../lib/terminal/index.js'
+import { toOneLine, say } from '../../lib/terminal/index.js'
 import { surroundings } from './install.js'
 import { comment, pascal, typeOf } from './type_text.js'
 
@@ -17,7 +17,7 @@ export async function writeTypes(
 ): Promise<number> {
   const place = resolve(path)
   if (!existsSync(place)) {
-    say(io, 'error', `'${oneLine(path)}' does not exist.`)
+    say(io, 'error', `'${toOneLine(path)}' does not exist.`)
     return 1
   }
   const { root, contributions, invalid } = await inspect(place, surroundings({ kernel, io }))
@@ -26,7 +26,7 @@ export async function writeTypes(
     say(
       io,
       'error',
-      `${oneLine(relative(root, wrong.file))} is not valid: ${oneLine(wrong.reason ?? '')} \`vtcode plugins validate ${oneLine(path)}\` says more.`,
+      `${toOneLine(relative(root, wrong.file))} is not valid: ${toOneLine(wrong.reason ?? '')} \`vtcode plugins validate ${toOneLine(path)}\` says more.`,
     )
     return 1
   }
@@ -36,18 +36,18 @@ export async function writeTypes(
     say(
       io,
       'error',
-      `${oneLine(file)} was not made by \`vtcode plugins types\`. Move or rename it; nothing was written.`,
+      `${toOneLine(file)} was not made by \`vtcode plugins types\`. Move or rename it; nothing was written.`,
     )
     return 1
   }
   const text = `${head}\n${contributions.flatMap((one) => typesOf(one, kernel)).join('\n')}`
   if (check) {
     if (text === before) return 0
-    say(io, 'error', `${oneLine(file)} is not fresh. Write it with \`vtcode plugins types ${oneLine(path)}\`.`)
+    say(io, 'error', `${toOneLine(file)} is not fresh. Write it with \`vtcode plugins types ${toOneLine(path)}\`.`)
     return 1
   }
   writeFileSync(file, text)
-  if (!quiet) io.stdout.write(`Written: ${oneLine(file)}\n`)
+  if (!quiet) io.stdout.write(`Written: ${toOneLine(file)}\n`)
   return 0
 }
 

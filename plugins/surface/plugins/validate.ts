@@ -3,7 +3,7 @@ import { relative, resolve } from 'node:path'
 import { findProgram, searchPath } from '../../../core/system/index.js'
 import type { Diagnostic, Io, Kernel } from '../../../core/index.js'
 import { inspect, type Inspection } from '../../../core/manifests/index.js'
-import { documentText, oneLine, paint, printable, say } from '../../lib/terminal/index.js'
+import { formatDocument, toOneLine, createPaint, printable, say } from '../../lib/terminal/index.js'
 import { checkReferences } from '../../lib/values/index.js'
 import { slotsOnBench } from './bench.js'
 import { surroundings } from './install.js'
@@ -49,7 +49,7 @@ export async function validatePlugin(
     if (tried.open !== undefined)
       say(io, 'warning', `There is no sandbox here: ${tried.open}. The examples ran with your rights.`)
     if (tried.refused !== undefined)
-      rows.set('', { ...empty(''), errors: [`Its examples did not run: ${oneLine(tried.refused)}.`] })
+      rows.set('', { ...empty(''), errors: [`Its examples did not run: ${toOneLine(tried.refused)}.`] })
   }
   addGeneral(rows, general(inspection))
   const bad = [...rows.values()].some((row) => isBad(row, strict))
@@ -60,7 +60,7 @@ export async function validatePlugin(
     skills: inspection.skills.map(({ name }) => name),
     contributions,
   }
-  io.stdout.write(json ? documentText(document) : render(document, bad, io))
+  io.stdout.write(json ? formatDocument(document) : render(document, bad, io))
   return bad ? 1 : 0
 }
 
@@ -128,20 +128,20 @@ function render(
   bad: boolean,
   io: Io,
 ): string {
-  const { bold, dim, red, green, yellow } = paint(io.stdout, io.env)
+  const { bold, dim, red, green, yellow } = createPaint(io.stdout, io.env)
   return [
-    `${bold(oneLine(plugin))}  ${dim(format)}`,
+    `${bold(toOneLine(plugin))}  ${dim(format)}`,
     ...contributions.flatMap(({ id, errors, warnings, examples }) => {
       const counts = Object.entries(examples)
         .filter(([, count]) => count > 0)
         .map(([name, count]) => `${count} ${name.replace('_', ' ')}`)
       return [
-        `${errors.length > 0 ? red('wrong') : green('right')}  ${oneLine(id)}${counts.length > 0 ? `  examples: ${counts.join(', ')}` : ''}`,
+        `${errors.length > 0 ? red('wrong') : green('right')}  ${toOneLine(id)}${counts.length > 0 ? `  examples: ${counts.join(', ')}` : ''}`,
         ...errors.map((text) => `  ${red('error')} ${printable(text)}`),
         ...warnings.map((text) => `  ${yellow('warning')} ${printable(text)}`),
       ]
     }),
-    ...skills.map((name) => `${green('right')}  skill ${oneLine(name)}`),
+    ...skills.map((name) => `${green('right')}  skill ${toOneLine(name)}`),
     bad ? red('It is not as it should be.') : green('All is well.'),
     '',
   ].join('\n')

@@ -1,6 +1,6 @@
 import { problem, type Io, type Kernel } from '../../../core/index.js'
 import { allowedHere } from '../../lib/own_files/index.js'
-import { confirmed, interactive, oneLine, say, CallUsageError } from '../../lib/terminal/index.js'
+import { confirm, isInteractive, toOneLine, say, CallUsageError } from '../../lib/terminal/index.js'
 
 /** Takes allow rules over that the workspace says, where they do not count, into a file of the user's for this workspace. */
 export async function adopt(kernel: Kernel, named: string[], io: Io): Promise<number> {
@@ -10,7 +10,7 @@ export async function adopt(kernel: Kernel, named: string[], io: Io): Promise<nu
   const strange = named.find((rule) => !offered.has(rule))
   if (strange !== undefined)
     throw new CallUsageError(
-      `The workspace does not allow '${oneLine(strange)}'; it allows: ${[...offered.keys()].map(oneLine).join(', ') || '(nothing)'}.`,
+      `The workspace does not allow '${toOneLine(strange)}'; it allows: ${[...offered.keys()].map(toOneLine).join(', ') || '(nothing)'}.`,
     )
   const { rules: before, write } = allowedHere(kernel.inspection.home, kernel.workspace)
   const open = [...offered].filter(([rule]) => !before.includes(rule))
@@ -19,14 +19,14 @@ export async function adopt(kernel: Kernel, named: string[], io: Io): Promise<nu
   for (const [rule, place] of open) {
     if (named.length > 0) named.includes(rule) && taken.push(rule)
     else {
-      io.stderr.write(`${oneLine(rule)}  (${oneLine(place)})\n`)
-      if (interactive(io) && (await confirmed(io, 'Allow this here from now on?'))) taken.push(rule)
+      io.stderr.write(`${toOneLine(rule)}  (${toOneLine(place)})\n`)
+      if (isInteractive(io) && (await confirm(io, 'Allow this here from now on?'))) taken.push(rule)
     }
   }
   if (taken.length > 0) {
     write([...before, ...taken])
-    io.stdout.write(taken.map((rule) => `Allowed here: ${oneLine(rule)}\n`).join(''))
-  } else if (open.length > 0 && !interactive(io))
+    io.stdout.write(taken.map((rule) => `Allowed here: ${toOneLine(rule)}\n`).join(''))
+  } else if (open.length > 0 && !isInteractive(io))
     say(io, 'error', 'There is no terminal to ask at; name the rules: vtcode policy adopt <rule>…')
   return open.length === 0 || taken.length > 0 ? 0 : 1
 }

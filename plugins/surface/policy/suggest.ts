@@ -1,7 +1,7 @@
 import { openWorkspace, type Io, type Kernel } from '../../../core/index.js'
 import { readCommand } from '../../lib/shell/index.js'
 import { recordedCalls, type CallRecord } from '../../lib/state/index.js'
-import { documentText, oneLine } from '../../lib/terminal/index.js'
+import { formatDocument, toOneLine } from '../../lib/terminal/index.js'
 
 interface Suggestion {
   rule: string
@@ -29,12 +29,12 @@ export async function suggest(kernel: Kernel, json: boolean, io: Io): Promise<nu
   const suggestions = [...found.values()]
     .sort((a, b) => b.agreed - a.agreed || b.asked - a.asked || (a.rule < b.rule ? -1 : 1))
     .slice(0, 50)
-  if (json) io.stdout.write(documentText({ suggestions }))
+  if (json) io.stdout.write(formatDocument({ suggestions }))
   else if (suggestions.length === 0) io.stdout.write('Nothing was asked that a rule could answer.\n')
   else {
     const lines = suggestions.map(
       ({ rule, asked, agreed }) =>
-        `    - '${oneLine(rule).replaceAll("'", "''")}'  # asked ${asked} ×, agreed ${agreed} ×\n`,
+        `    - '${toOneLine(rule).replaceAll("'", "''")}'  # asked ${asked} ×, agreed ${agreed} ×\n`,
     )
     io.stdout.write(
       `# To allow one for good, write it to ~/.vtcode/vtcode.config.yaml. Nothing was changed.\npolicy:\n  allow:\n${lines.join('')}`,

@@ -51,7 +51,7 @@ export const findingsPrompt = `Now give the findings of your review as data. ${m
 - detail: what happens, and when. suggestion: what to write instead, if it is short.`
 
 /** Keeps what speaks about a line that there is in a file of the diff; the rest is counted. */
-export async function soundFindings(
+export async function filterFindings(
   found: readonly ReviewFinding[],
   files: readonly Pick<ChangedFile, 'path' | 'lines'>[],
 ): Promise<{ findings: ReviewFinding[]; dropped: number }> {
@@ -60,7 +60,7 @@ export async function soundFindings(
   for (const one of found) {
     const path = one.path.replace(/^\.\//, '')
     const lines = await known.get(path)?.lines()
-    if (lines !== undefined && one.line_number <= lines) kept.push(only({ ...one, path }))
+    if (lines !== undefined && one.line_number <= lines) kept.push(pickFields({ ...one, path }))
   }
   return {
     findings: kept.sort((a, b) => severities.indexOf(b.severity) - severities.indexOf(a.severity)),
@@ -69,7 +69,7 @@ export async function soundFindings(
 }
 
 // What else a model says beside it is not passed on.
-const only = ({ path, line_number, severity, title, detail, suggestion }: ReviewFinding): ReviewFinding => ({
+const pickFields = ({ path, line_number, severity, title, detail, suggestion }: ReviewFinding): ReviewFinding => ({
   path,
   line_number,
   severity,

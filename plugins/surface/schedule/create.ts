@@ -1,11 +1,11 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { catchUps, overlaps, type ScheduledAction, type ScheduledTask, type Timing } from '../../lib/schedule/index.js'
 import type { OutputForm } from '../../lib/terminal/index.js'
-import { tellSchedule } from './list.js'
-import { ownWorkspace, type ScheduleVerb } from './verb.js'
+import { printSchedule } from './list.js'
+import { identifyWorkspace, type ScheduleVerb } from './verb.js'
 
 /** The flags of `create` as they are said. */
-export interface NewSchedule extends OutputForm {
+export interface CreateFlags extends OutputForm {
   prompt?: string
   reminder?: string
   every?: string
@@ -23,12 +23,12 @@ export interface NewSchedule extends OutputForm {
   maxRuns?: number
   maxBudgetUsd?: number
 }
-type Create = (how: NewSchedule, create: (here: ScheduleVerb, how: NewSchedule) => Promise<void>) => Promise<void>
+type Create = (how: CreateFlags, create: (here: ScheduleVerb, how: CreateFlags) => Promise<void>) => Promise<void>
 
 /** Adds the flags of a new schedule to its command. */
-export function addCreate(command: Command, run: Create): void {
-  const whole = numberOf((value) => Number.isSafeInteger(value) && value >= 1, 'a whole number from 1 on is needed.')
-  const amount = numberOf((value) => Number.isFinite(value) && value >= 0, 'a number is needed.')
+export function addCreateCommand(command: Command, run: Create): void {
+  const whole = createNumberParser((value) => Number.isSafeInteger(value) && value >= 1, 'a whole number from 1 on is needed.')
+  const amount = createNumberParser((value) => Number.isFinite(value) && value >= 0, 'a number is needed.')
   command
     .option('--prompt <text>', 'the task, as for `vtcode exec`')
     .option('--reminder <text>', 'a message instead of a task')
@@ -46,27 +46,27 @@ export function addCreate(command: Command, run: Create): void {
     .addOption(new Option('--catch-up <how>', 'of what was missed').choices(catchUps).default('one'))
     .addOption(
       new Option('--catch-up-window <time>', 'what is older is not caught up on')
-        .argParser(span(60, 604_800))
+        .argParser(createSpanParser(60, 604_800))
         .default(3600, '1h'),
     )
-    .addOption(new Option('--timeout <time>', 'of a run').argParser(span(1, 604_800)).default(7200, '2h'))
+    .addOption(new Option('--timeout <time>', 'of a run').argParser(createSpanParser(1, 604_800)).default(7200, '2h'))
     .option('--no-jitter', 'begin to the second, not up to a tenth of the period later')
     .option('--max-runs <n>', 'then it ends', whole)
     .option('--max-budget-usd <usd>', 'what a run may cost', amount)
-    .action((how: NewSchedule) => run(how, create))
+    .action((how: CreateFlags) => run(how, createSchedule))
 }
 
-async function create(here: ScheduleVerb, how: NewSchedule): Promise<void> {
+async function createSchedule(here: ScheduleVerb, how: CreateFlags): Promise<void> {
   const { kernel, store } = here
   const now = Date.now()
-  const schedule = timingOf(here, how, now)
-  const action = actionOf(here, how)
+  const schedule = resolveTiming(here, how, now)
+  const action = resolveAction(here, how)
   const task = await store.add({
     name:
       (how.name ?? (action.kind === 'prompt' ? action.prompt : action.message)).trim().split('\n')[0]!.slice(0, 80) ||
       'schedule',
     workspace: kernel.workspace,
-    workspace_id: ownWorkspace(here, kernel.workspace),
+    workspace_id: identifyWorkspace(here, kernel.workspace),
     created_at: new Date(now).toISOString(),
     enabled: true,
     schedule,
@@ -80,15 +80,15 @@ async function create(here: ScheduleVerb, how: NewSchedule): Promise<void> {
     ...(how.model !== undefined && { model: how.model }),
     mode: kernel.inspection.resolveMode(),
   })
-  tellSchedule(here, task, how)
+  printSchedule(here, task, how)
 }
 
-function timingOf({ library }: ScheduleVerb, { every, cron, at, tz }: NewSchedule, now: number): Timing {
-  const said = [every, cron, at].filter((one) => one !== undefined)
-  if (said.length !== 1)
+function resolveTiming({ library }: ScheduleVerb, { every, cron, at, tz }: CreateFlags, now: number): Timing {
+  const given = [every, cron, at].filter((one) => one !== undefined)
+  if (given.length !== 1)
     throw library.scheduleProblem(
       'VT_SCHED_BAD_EXPRESSION',
-      `${said.length === 0 ? 'No time is' : `${said.length} times are`} said.`,
+      `${given.length === 0 ? 'No time is' : `${given.length} times are`} said.`,
       "Say one of --every 10m, --cron '0 9 * * 1-5' and --at 18:30.",
     )
   if (every !== undefined) return library.intervalTiming(every, now)
@@ -96,7 +96,7 @@ function timingOf({ library }: ScheduleVerb, { every, cron, at, tz }: NewSchedul
   return cron === undefined ? library.onceTiming(at!, zone, now) : library.cronTiming(cron, zone, now)
 }
 
-function actionOf({ library }: ScheduleVerb, { prompt, reminder, verify, maxBudgetUsd }: NewSchedule): ScheduledAction {
+function resolveAction({ library }: ScheduleVerb, { prompt, reminder, verify, maxBudgetUsd }: CreateFlags): ScheduledAction {
   const text = (prompt ?? reminder ?? '').trim()
   const most = prompt === undefined ? 4096 : 65_536
   const refuse = (message: string, hint: string) => library.scheduleProblem('VT_SCHED_BAD_EXPRESSION', message, hint)
@@ -116,7 +116,7 @@ function actionOf({ library }: ScheduleVerb, { prompt, reminder, verify, maxBudg
   }
 }
 
-const numberOf =
+const createNumberParser =
   (fits: (value: number) => boolean, problem: string) =>
   (text: string): number => {
     const value = Number(text)
@@ -124,7 +124,7 @@ const numberOf =
     return value
   }
 
-const span =
+const createSpanParser =
   (least: number, most: number) =>
   (text: string): number => {
     const [, count, unit] = /^(\d{1,7})([smhd])$/.exec(text) ?? []

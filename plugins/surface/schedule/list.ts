@@ -1,25 +1,25 @@
 import type { ScheduledTask, TaskState, Timing } from '../../lib/schedule/index.js'
-import { asDocument, columns, documentText, oneLine, say, type OutputForm } from '../../lib/terminal/index.js'
-import { ownWorkspace, type ScheduleVerb } from './verb.js'
+import { shouldPrintJson, formatColumns, formatDocument, toOneLine, say, type OutputForm } from '../../lib/terminal/index.js'
+import { identifyWorkspace, type ScheduleVerb } from './verb.js'
 
-type Known = ScheduledTask & { state: TaskState }
-const most = 1000
+type KnownTask = ScheduledTask & { state: TaskState }
+const MAX_COMING = 1000
 
 /** `schedule list`. Files that are no schedules are named, and the others are shown. */
 export function listSchedules(here: ScheduleVerb, form: OutputForm): void {
   const { io } = here
-  const { tasks, faults } = known(here)
-  if (asDocument(io, form)) io.stdout.write(documentText(tasks))
+  const { tasks, faults } = readSchedules(here)
+  if (shouldPrintJson(io, form)) io.stdout.write(formatDocument(tasks))
   else
     io.stdout.write(
       tasks.length === 0
         ? 'There are no schedules; `vtcode schedule create` sets one.\n'
-        : columns(tasks.map((one) => [one.id, one.name, when(one.schedule), dueOf(one), lastOf(one)].map(oneLine))),
+        : formatColumns(tasks.map((one) => [one.id, one.name, formatTiming(one.schedule), describeNext(one), describeLast(one)].map(toOneLine))),
     )
-  for (const { file, reason } of faults) say(io, 'warning', oneLine(`${file} is not used: ${reason}`))
+  for (const { file, reason } of faults) say(io, 'warning', toOneLine(`${file} is not used: ${reason}`))
 }
 
-function known({ store }: ScheduleVerb): { tasks: Known[]; faults: { file: string; reason: string }[] } {
+function readSchedules({ store }: ScheduleVerb): { tasks: KnownTask[]; faults: { file: string; reason: string }[] } {
   const { tasks, faults } = store.list()
   const now = Date.now()
   return { tasks: tasks.map((task) => ({ ...task, state: store.stateOf(task, now) })), faults }
@@ -27,20 +27,20 @@ function known({ store }: ScheduleVerb): { tasks: Known[]; faults: { file: strin
 
 /** `schedule show`. */
 export function showSchedule(here: ScheduleVerb, id: string, form: OutputForm): void {
-  tellSchedule(here, here.store.find(id), form)
+  printSchedule(here, here.store.find(id), form)
 }
 
 /** A schedule with what is known of it, as a document or for a person. */
-export function tellSchedule({ store, io }: ScheduleVerb, task: ScheduledTask, form: OutputForm): void {
+export function printSchedule({ store, io }: ScheduleVerb, task: ScheduledTask, form: OutputForm): void {
   const state = store.stateOf(task, Date.now())
-  if (asDocument(io, form)) return void io.stdout.write(documentText({ ...task, state }))
+  if (shouldPrintJson(io, form)) return void io.stdout.write(formatDocument({ ...task, state }))
   const { action } = task
   const rows: [string, string | undefined][] = [
     ['id', task.id],
     ['name', task.name],
-    ['when', when(task.schedule)],
-    ['next', dueOf({ ...task, state })],
-    ['last', lastOf({ ...task, state })],
+    ['when', formatTiming(task.schedule)],
+    ['next', describeNext({ ...task, state })],
+    ['last', describeLast({ ...task, state })],
     [action.kind, action.kind === 'prompt' ? action.prompt : action.message],
     ['workspace', task.workspace],
     ['mode', task.mode],
@@ -50,15 +50,15 @@ export function tellSchedule({ store, io }: ScheduleVerb, task: ScheduledTask, f
     ['runs', `${state.run_count}${task.max_runs === undefined ? '' : ` of ${task.max_runs}`}`],
     ['paused', task.enabled ? undefined : (state.paused ?? 'by you')],
   ]
-  io.stdout.write(columns(rows.flatMap(([name, value]) => (value === undefined ? [] : [[name, oneLine(value)]]))))
+  io.stdout.write(formatColumns(rows.flatMap(([name, value]) => (value === undefined ? [] : [[name, toOneLine(value)]]))))
 }
 
 /** `schedule next`: the coming times of all schedules, without jitter. */
-export function comingRuns(here: ScheduleVerb, { count, ...form }: OutputForm & { count?: string }): void {
+export function printComingRuns(here: ScheduleVerb, { count, ...form }: OutputForm & { count?: string }): void {
   const { io, library } = here
-  const wanted = Math.min(Math.max(Number(count ?? 10) || 10, 1), most)
+  const wanted = Math.min(Math.max(Number(count ?? 10) || 10, 1), MAX_COMING)
   const coming: { at: string; id: string; name: string }[] = []
-  for (const task of known(here).tasks) {
+  for (const task of readSchedules(here).tasks) {
     if (!task.enabled) continue
     let at = task.state.next_base_run_at
     for (let found = 0; at !== null && found < wanted; found += 1) {
@@ -68,10 +68,10 @@ export function comingRuns(here: ScheduleVerb, { count, ...form }: OutputForm & 
     }
   }
   const first = coming.sort((a, b) => (a.at < b.at ? -1 : 1)).slice(0, wanted)
-  if (asDocument(io, form)) io.stdout.write(documentText(first))
+  if (shouldPrintJson(io, form)) io.stdout.write(formatDocument(first))
   else
     io.stdout.write(
-      first.length === 0 ? 'Nothing comes.\n' : columns(first.map(({ at, id, name }) => [at, id, oneLine(name)])),
+      first.length === 0 ? 'Nothing comes.\n' : formatColumns(first.map(({ at, id, name }) => [at, id, toOneLine(name)])),
     )
 }
 
@@ -88,20 +88,20 @@ export async function enableSchedule(
     task,
     enabled,
     Date.now(),
-    enabled ? { workspace, workspace_id: ownWorkspace(here, workspace) } : {},
+    enabled ? { workspace, workspace_id: identifyWorkspace(here, workspace) } : {},
   )
-  tellSchedule(here, here.store.find(task.id), form)
+  printSchedule(here, here.store.find(task.id), form)
 }
 
 /** `schedule delete`. */
 export async function removeSchedule(here: ScheduleVerb, id: string, form: OutputForm): Promise<void> {
   const task = here.store.find(id)
   await here.store.remove(task.id)
-  here.io.stdout.write(asDocument(here.io, form) ? documentText({ deleted: task.id }) : `${task.id} is deleted.\n`)
+  here.io.stdout.write(shouldPrintJson(here.io, form) ? formatDocument({ deleted: task.id }) : `${task.id} is deleted.\n`)
 }
 
 /** When something is due, for a person. */
-function when(timing: Timing): string {
+function formatTiming(timing: Timing): string {
   if (timing.type === 'cron5') return `${timing.expression} (${timing.tz})`
   if (timing.type === 'one_shot') return `once, ${timing.at}`
   const [size, unit] = (
@@ -115,6 +115,6 @@ function when(timing: Timing): string {
   return `every ${timing.seconds / size}${unit}`
 }
 
-const dueOf = ({ enabled, state }: Known): string => (enabled ? (state.next_run_at ?? 'over') : 'paused')
-const lastOf = ({ state }: Known): string =>
+const describeNext = ({ enabled, state }: KnownTask): string => (enabled ? (state.next_run_at ?? 'over') : 'paused')
+const describeLast = ({ state }: KnownTask): string =>
   state.last_run_at === undefined ? 'never ran' : `${state.last_status} ${state.last_run_at}`

@@ -4,13 +4,13 @@ import { makeFolder, programFile, writeStateSync } from '../../../core/system/in
 import type { Settings } from '../../../core/index.js'
 import type { RunEnd, RunPlace, ScheduledTask } from '../../lib/schedule/index.js'
 import { holderLives, isHolder, thisHolder, type Holder } from '../../lib/state/index.js'
-import { asDocument, columns, documentText, oneLine, say, type OutputForm } from '../../lib/terminal/index.js'
+import { shouldPrintJson, formatColumns, formatDocument, toOneLine, say, type OutputForm } from '../../lib/terminal/index.js'
 import type { ScheduleVerb } from './verb.js'
 
 const clock = { now: () => Date.now(), elapsed: () => performance.now() }
 
 /** `automation.scheduled_tasks`. Throws VT_SCHED_DISABLED where nothing may begin by itself. */
-function enabledSettings({ kernel, library }: ScheduleVerb): Settings['automation']['scheduled_tasks'] {
+function requireEnabled({ kernel, library }: ScheduleVerb): Settings['automation']['scheduled_tasks'] {
   const { scheduled_tasks } = kernel.settings.automation
   if (scheduled_tasks.enabled) return scheduled_tasks
   throw library.scheduleProblem(
@@ -21,7 +21,7 @@ function enabledSettings({ kernel, library }: ScheduleVerb): Settings['automatio
 }
 
 /** What a run sees of the environment: what every program sees, and what the providers of the user read. */
-async function placeOf({ kernel, io }: ScheduleVerb): Promise<RunPlace> {
+async function resolveRunPlace({ kernel, io }: ScheduleVerb): Promise<RunPlace> {
   const { providerVariables } = await import('../../agent/cli/index.js')
   const seen = [...providerVariables(kernel), 'VTCODE_MODEL'].flatMap((name) =>
     io.env[name] === undefined ? [] : [[name, io.env[name]] as const],
@@ -30,11 +30,11 @@ async function placeOf({ kernel, io }: ScheduleVerb): Promise<RunPlace> {
 }
 
 /** `schedule serve`: runs what is due, until it is ended. */
-export async function serveHere(here: ScheduleVerb, { once, ...form }: OutputForm & { once?: true }): Promise<void> {
+export async function serveUntilEnded(here: ScheduleVerb, { once, ...form }: OutputForm & { once?: true }): Promise<void> {
   const { io, library, store } = here
-  const { max_parallel } = enabledSettings(here)
-  const place = await placeOf(here)
-  const tell = (
+  const { max_parallel } = requireEnabled(here)
+  const place = await resolveRunPlace(here)
+  const reportRun = (
     task: ScheduledTask,
     claim: { run: string; base: string },
     end: RunEnd,
@@ -42,9 +42,9 @@ export async function serveHere(here: ScheduleVerb, { once, ...form }: OutputFor
   ): void => {
     const message =
       task.action.kind === 'reminder' && end.status === 'success' ? task.action.message : (end.reason ?? '')
-    if (asDocument(io, form))
+    if (shouldPrintJson(io, form))
       io.stdout.write(
-        documentText({
+        formatDocument({
           task: task.id,
           name: task.name,
           run: claim.run,
@@ -55,13 +55,13 @@ export async function serveHere(here: ScheduleVerb, { once, ...form }: OutputFor
       )
     else
       io.stdout.write(
-        `${oneLine(`${new Date().toISOString()}  ${task.id}  ${task.name}: ${end.status}${message === '' ? '' : `, ${message}`}`)}\n`,
+        `${toOneLine(`${new Date().toISOString()}  ${task.id}  ${task.name}: ${end.status}${message === '' ? '' : `, ${message}`}`)}\n`,
       )
     if (paused !== undefined)
       say(
         io,
         'warning',
-        oneLine(`${task.id} (${task.name}) is paused: ${paused}. \`vtcode schedule resume ${task.id}\` begins again.`),
+        toOneLine(`${task.id} (${task.name}) is paused: ${paused}. \`vtcode schedule resume ${task.id}\` begins again.`),
       )
   }
   const scheduler = new library.Scheduler({
@@ -69,7 +69,7 @@ export async function serveHere(here: ScheduleVerb, { once, ...form }: OutputFor
     clock,
     max_parallel,
     run: (task, claim, signal) => library.launchRun(task, claim, signal, place),
-    ended: tell,
+    ended: reportRun,
   })
   const sign = join(store.state, 'serving', `${process.pid}.json`)
   writeStateSync(sign, JSON.stringify(thisHolder()))
@@ -77,7 +77,7 @@ export async function serveHere(here: ScheduleVerb, { once, ...form }: OutputFor
     await library.serveSchedules(scheduler, store, {
       signal: io.signal,
       once: once === true,
-      fault: ({ file, reason }) => say(io, 'warning', oneLine(`${file} is not used: ${reason}`)),
+      fault: ({ file, reason }) => say(io, 'warning', toOneLine(`${file} is not used: ${reason}`)),
     })
   } finally {
     rmSync(sign, { force: true })
@@ -87,28 +87,28 @@ export async function serveHere(here: ScheduleVerb, { once, ...form }: OutputFor
 /** `schedule run`: a run at once, for whoever wants to see what comes of it. */
 export async function runSchedule(here: ScheduleVerb, id: string, form: OutputForm): Promise<void> {
   const { io, library, store } = here
-  enabledSettings(here)
+  requireEnabled(here)
   const task = store.find(id)
   const ledger = new library.RunLedger(store, clock)
   const claim = await ledger.beginNow(task)
   const beats = setInterval(() => ledger.claims.beat(claim), 15_000)
-  const end = await library.launchRun(task, claim, io.signal, await placeOf(here)).finally(() => clearInterval(beats))
+  const end = await library.launchRun(task, claim, io.signal, await resolveRunPlace(here)).finally(() => clearInterval(beats))
   const known: RunEnd =
     io.signal.aborted && end.status !== 'success' ? { ...end, status: 'cancelled', reason: 'A person ended it.' } : end
   await ledger.end(claim, known)
   if (known.status !== 'success') here.code = 1
-  const answer = answerIn(claim.dir)
-  if (asDocument(io, form))
+  const answer = readAnswer(claim.dir)
+  if (shouldPrintJson(io, form))
     io.stdout.write(
-      documentText({ task: task.id, run: claim.run, ...known, dir: claim.dir, ...(answer !== '' && { answer }) }),
+      formatDocument({ task: task.id, run: claim.run, ...known, dir: claim.dir, ...(answer !== '' && { answer }) }),
     )
   else
     io.stdout.write(
-      `${known.status === 'success' ? answer || 'Done.' : oneLine(`${known.status}: ${known.reason ?? ''}`)}\n`,
+      `${known.status === 'success' ? answer || 'Done.' : toOneLine(`${known.status}: ${known.reason ?? ''}`)}\n`,
     )
 }
 
-function answerIn(dir: string): string {
+function readAnswer(dir: string): string {
   try {
     return readFileSync(join(dir, 'last-message.txt'), 'utf8').trimEnd()
   } catch {
@@ -117,12 +117,12 @@ function answerIn(dir: string): string {
 }
 
 /** `schedule runs`: what ran, and the times that did not. */
-export function listRuns(here: ScheduleVerb, id: string, form: OutputForm): void {
+export function printRuns(here: ScheduleVerb, id: string, form: OutputForm): void {
   const { io, library, store } = here
   const task = store.find(id)
   const ledger = new library.RunLedger(store, clock)
   const [runs, skipped] = [ledger.runsOf(task.id), ledger.skippedOf(task.id)]
-  if (asDocument(io, form)) return void io.stdout.write(documentText({ runs, skipped }))
+  if (shouldPrintJson(io, form)) return void io.stdout.write(formatDocument({ runs, skipped }))
   const rows = [
     ...runs.map(({ base_run_at, run, status = 'running', attempt, reason }) => [
       base_run_at,
@@ -132,11 +132,11 @@ export function listRuns(here: ScheduleVerb, id: string, form: OutputForm): void
     ]),
     ...skipped.map(({ from, to, reason }) => [from, '-', 'skipped', from === to ? reason : `${reason}, up to ${to}`]),
   ].sort(([a], [b]) => (a! > b! ? -1 : 1))
-  io.stdout.write(rows.length === 0 ? 'It never ran.\n' : columns(rows.map((row) => row.map((text) => oneLine(text!)))))
+  io.stdout.write(rows.length === 0 ? 'It never ran.\n' : formatColumns(rows.map((row) => row.map((text) => toOneLine(text!)))))
 }
 
 /** `schedule status`: whether anybody serves. */
-export function serviceStatus(here: ScheduleVerb, form: OutputForm): void {
+export function printStatus(here: ScheduleVerb, form: OutputForm): void {
   const { io, kernel, library, store } = here
   const { enabled } = kernel.settings.automation.scheduled_tasks
   const { tasks, faults } = store.list()
@@ -144,7 +144,7 @@ export function serviceStatus(here: ScheduleVerb, form: OutputForm): void {
   const coming = tasks.flatMap((task) => (task.enabled ? (store.stateOf(task, now).next_run_at ?? []) : [])).sort()
   const known = {
     enabled,
-    serving: servingIn(join(store.state, 'serving')).map(({ pid, host }) => ({ pid, host })),
+    serving: listServing(join(store.state, 'serving')).map(({ pid, host }) => ({ pid, host })),
     schedules: tasks.length,
     paused: tasks.filter((task) => !task.enabled).length,
     damaged: faults.length,
@@ -153,7 +153,7 @@ export function serviceStatus(here: ScheduleVerb, form: OutputForm): void {
       .map(({ task, run, begun_at }) => ({ task, run, begun_at })),
     ...(coming[0] !== undefined && { next_run_at: coming[0] }),
   }
-  if (asDocument(io, form)) return void io.stdout.write(documentText(known))
+  if (shouldPrintJson(io, form)) return void io.stdout.write(formatDocument(known))
   const served =
     known.serving.length === 0
       ? 'by nobody: `vtcode schedule serve` runs what is due'
@@ -161,7 +161,7 @@ export function serviceStatus(here: ScheduleVerb, form: OutputForm): void {
   const off = enabled ? '' : ', and automation.scheduled_tasks.enabled is false'
   const count = `${known.schedules}, ${known.paused} of them paused${known.damaged === 0 ? '' : `, and ${known.damaged} damaged files`}`
   io.stdout.write(
-    columns([
+    formatColumns([
       ['served', `${served}${off}`],
       ['schedules', count],
       ['running', `${known.running.length}`],
@@ -171,18 +171,18 @@ export function serviceStatus(here: ScheduleVerb, form: OutputForm): void {
 }
 
 /** Who serves now; signs of the dead go. */
-function servingIn(folder: string): Holder[] {
+function listServing(folder: string): Holder[] {
   makeFolder(folder, 0o700)
   return readdirSync(folder).flatMap((name) => {
     const file = join(folder, name)
-    const holder = holderOf(file)
+    const holder = readHolder(file)
     if (holder && holderLives(holder)) return [holder]
     rmSync(file, { force: true })
     return []
   })
 }
 
-function holderOf(file: string): Holder | undefined {
+function readHolder(file: string): Holder | undefined {
   try {
     const holder: unknown = JSON.parse(readFileSync(file, 'utf8'))
     return isHolder(holder) ? holder : undefined
@@ -192,7 +192,7 @@ function holderOf(file: string): Holder | undefined {
 }
 
 /** `schedule install-service` and `uninstall-service`: writes or removes one file of the user's, and says what switches it on or off. Nothing is run. */
-export function service(here: ScheduleVerb, install: boolean, form: OutputForm): void {
+export function changeService(here: ScheduleVerb, install: boolean, form: OutputForm): void {
   const { io, kernel, library, store } = here
   const home = io.env['HOME'] ?? ''
   const command = { node: process.execPath, program: programFile('core/bin.cjs'), home: kernel.inspection.home }
@@ -200,7 +200,7 @@ export function service(here: ScheduleVerb, install: boolean, form: OutputForm):
     process.platform === 'darwin'
       ? library.launchAgent(command, home)
       : library.systemdUnit(command, io.env['XDG_CONFIG_HOME'] || join(home, '.config'))
-  const there = textOf(unit.file)
+  const there = readText(unit.file)
   if (there !== undefined && !library.isServiceText(there)) {
     say(io, 'error', `${unit.file} is not of this program; nothing is changed.`)
     here.code = 1
@@ -213,9 +213,9 @@ export function service(here: ScheduleVerb, install: boolean, form: OutputForm):
   const { enabled } = kernel.settings.automation.scheduled_tasks
   if (install && !enabled)
     say(io, 'warning', 'It will refuse to serve until automation.scheduled_tasks.enabled is true in your settings.')
-  if (asDocument(io, form))
+  if (shouldPrintJson(io, form))
     return void io.stdout.write(
-      documentText({
+      formatDocument({
         file: unit.file,
         ...(install ? { text: unit.text, enable: unit.enable } : { disable: unit.disable }),
       }),
@@ -228,7 +228,7 @@ export function service(here: ScheduleVerb, install: boolean, form: OutputForm):
   )
 }
 
-function textOf(file: string): string | undefined {
+function readText(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8')
   } catch {

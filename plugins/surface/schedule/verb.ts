@@ -12,7 +12,7 @@ export interface ScheduleVerb {
 }
 
 /** Which folder a workspace is. Throws VT_SCHED_WORKSPACE for one that is gone, and for one of another user: what stands there is theirs to change. */
-export function ownWorkspace({ library }: ScheduleVerb, workspace: string): string {
+export function identifyWorkspace({ library }: ScheduleVerb, workspace: string): string {
   const uid = statSync(workspace, { throwIfNoEntry: false })?.uid
   const user = process.getuid?.()
   const hint = 'In the folder where it is to run: `vtcode schedule resume <id> --here`.'

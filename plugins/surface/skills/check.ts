@@ -3,7 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { readBytes } from '../../../core/documents/index.js'
 import { parseSkill, type Io } from '../../../core/index.js'
 import { validateSkill, type Complaint } from '../../lib/skills/index.js'
-import { documentText, printable, say } from '../../lib/terminal/index.js'
+import { formatDocument, printable, say } from '../../lib/terminal/index.js'
 
 interface Checked {
   path: string
@@ -15,7 +15,7 @@ interface Checked {
 /** `vtcode skills validate`: by the rules of the open format, or with `--lenient` by those of loading. */
 export function checkSkills(folders: string[], { lenient, json }: { lenient: boolean; json: boolean }, io: Io): number {
   const checked = folders.map(folderOf).map((folder) => (lenient ? load(folder) : strictly(folder)))
-  if (json) io.stdout.write(documentText({ skills: checked }))
+  if (json) io.stdout.write(formatDocument({ skills: checked }))
   else for (const one of checked) io.stdout.write(printable(render(one)))
   return checked.every(({ valid }) => valid) ? 0 : 1
 }

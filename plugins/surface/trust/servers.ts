@@ -2,7 +2,7 @@ import { visible } from '../../../core/text/index.js'
 import { problem, type Io } from '../../../core/index.js'
 import { diffTexts } from '../../lib/files/index.js'
 import { KeptServer, toolLines, type ServerChange } from '../../lib/state/index.js'
-import { confirmed, interactive, oneLine, paint, say } from '../../lib/terminal/index.js'
+import { confirm, isInteractive, toOneLine, createPaint, say } from '../../lib/terminal/index.js'
 
 /** Nothing is left out of what is agreed to. */
 const whole = { lines: Infinity, bytes: Infinity }
@@ -21,7 +21,7 @@ export async function askServers(
     say(
       io,
       'error',
-      `There is no server ${strange.map(oneLine).join(', ')} that was ever started; there are: ${known.map(oneLine).join(', ') || 'none'}.`,
+      `There is no server ${strange.map(toOneLine).join(', ')} that was ever started; there are: ${known.map(toOneLine).join(', ') || 'none'}.`,
     )
     return 2
   }
@@ -33,20 +33,20 @@ export async function askServers(
   for (const server of waiting) {
     const { changes } = server
     if (!yes) io.stderr.write(`${shownChanges(server.server, changes, io)}\n`)
-    if (yes || (interactive(io) && (await confirmed(io, `Use what ${oneLine(server.server)} offers now?`))))
+    if (yes || (isInteractive(io) && (await confirm(io, `Use what ${toOneLine(server.server)} offers now?`))))
       agree(server, changes, io)
     else left++
     if (io.signal.aborted) return 1
   }
-  const command = `vtcode trust server ${waiting.map(({ server }) => oneLine(server)).join(' ')} --yes`
-  if (left > 0 && !interactive(io))
+  const command = `vtcode trust server ${waiting.map(({ server }) => toOneLine(server)).join(' ')} --yes`
+  if (left > 0 && !isInteractive(io))
     say(io, 'error', `${left} not agreed to, and there is no terminal to ask at. To agree to what is shown: ${command}`)
   return left === 0 ? 0 : 1
 }
 
 function unchangedText(names: readonly string[]): string {
   if (names.length === 0) return 'No server has changed what you agreed to.\n'
-  return `${names.map(oneLine).join(', ')}: nothing has changed since you agreed.\n`
+  return `${names.map(toOneLine).join(', ')}: nothing has changed since you agreed.\n`
 }
 
 /** Throws VT_TRUST_REFUSED where a tool of this program asks. */
@@ -54,16 +54,16 @@ function agree(server: KeptServer, changes: readonly ServerChange[], io: Io): vo
   if (io.env['VTCODE'] === '1') throw problem('VT_TRUST_REFUSED')
   server.agree(changes)
   io.stdout.write(
-    `Agreed to ${changes.length} ${changes.length === 1 ? 'change' : 'changes'} of ${oneLine(server.server)}.\n`,
+    `Agreed to ${changes.length} ${changes.length === 1 ? 'change' : 'changes'} of ${toOneLine(server.server)}.\n`,
   )
 }
 
 function shownChanges(server: string, changes: readonly ServerChange[], io: Io): string {
-  const { bold } = paint(io.stderr, io.env)
+  const { bold } = createPaint(io.stderr, io.env)
   return changes
     .map(
       (change) =>
-        `\n${bold(`${oneLine(server)}: ${change.before.name === '' ? 'what it says of itself' : oneLine(change.before.name)}`)}\n${difference(change)}`,
+        `\n${bold(`${toOneLine(server)}: ${change.before.name === '' ? 'what it says of itself' : toOneLine(change.before.name)}`)}\n${difference(change)}`,
     )
     .join('\n')
 }

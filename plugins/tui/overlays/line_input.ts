@@ -30,7 +30,7 @@ export class LineInput {
     else if (matchesKey(data, 'ctrl+u')) this.erase(0, at)
     else if (matchesKey(data, 'ctrl+k')) this.erase(at, letters.length)
     else {
-      const more = Array.from(written(data))
+      const more = Array.from(toText(data))
       letters.splice(at, 0, ...more)
       this.at = at + more.length
     }
@@ -43,7 +43,7 @@ export class LineInput {
 }
 
 /** The letters of a key, or of what was pasted. */
-const written = (data: string): string =>
+const toText = (data: string): string =>
   data
     .replaceAll(/\u001b\[20[01]~/g, '')
     .replace(/^\u001b.*|\p{Cc}+/gsu, ' ')

@@ -1,5 +1,5 @@
 import type { Theme } from '../theme.js'
-import type { CursorPlace } from '../surface.js'
+import type { CursorPosition } from '../surface.js'
 
 /** What came of an overlay; no value: it was left. */
 export interface OverlayAnswer {
@@ -8,7 +8,7 @@ export interface OverlayAnswer {
 }
 /** Something over the editor that has the keys while it is open. */
 export interface OpenOverlay {
-  rows(columns: number, room: number, theme: Theme, focused: boolean): { rows: string[]; cursor?: CursorPlace }
+  render(columns: number, room: number, theme: Theme, focused: boolean): { rows: string[]; cursor?: CursorPosition }
   /** A key; an answer closes it. */
-  key(data: string): OverlayAnswer | undefined
+  handleKey(data: string): OverlayAnswer | undefined
 }

@@ -1,5 +1,5 @@
 import { visibleLine } from '../../../core/text/index.js'
-import { blockRows } from '../blocks.js'
+import { renderBlock } from '../blocks.js'
 import { matchesKey } from '../parts.js'
 import type { Theme } from '../theme.js'
 import type { Overlay } from '../types.js'
@@ -7,42 +7,42 @@ import type { OpenOverlay, OverlayAnswer } from './overlay.js'
 
 /** A long text, a part of it at a time. */
 export class Pager implements OpenOverlay {
-  private above = 0
+  private scrolledRows = 0
   private page = 1
-  private made: { columns: number; theme: Theme; rows: string[] } | undefined
+  private rendered: { columns: number; theme: Theme; rows: string[] } | undefined
 
-  constructor(private readonly about: Overlay & { kind: 'pager' }) {}
+  constructor(private readonly overlay: Overlay & { kind: 'pager' }) {}
 
-  rows(columns: number, room: number, theme: Theme): { rows: string[] } {
+  render(columns: number, room: number, theme: Theme): { rows: string[] } {
     // The text stays, so that its rows are made once for a width.
-    if (this.made?.columns !== columns || this.made.theme !== theme)
-      this.made = { columns, theme, rows: this.about.body.flatMap((block) => blockRows(block, columns, theme)) }
-    const { rows } = this.made
+    if (this.rendered?.columns !== columns || this.rendered.theme !== theme)
+      this.rendered = { columns, theme, rows: this.overlay.body.flatMap((block) => renderBlock(block, columns, theme)) }
+    const { rows } = this.rendered
     this.page = Math.max(1, room - 2)
-    this.above = Math.max(0, Math.min(this.above, rows.length - this.page))
-    const end = Math.min(rows.length, this.above + this.page)
-    const title = theme.bold(visibleLine(this.about.title))
+    this.scrolledRows = Math.max(0, Math.min(this.scrolledRows, rows.length - this.page))
+    const end = Math.min(rows.length, this.scrolledRows + this.page)
+    const title = theme.bold(visibleLine(this.overlay.title))
     return {
       rows: [
         title,
-        ...rows.slice(this.above, end),
+        ...rows.slice(this.scrolledRows, end),
         theme.dim(
-          `rows ${rows.length === 0 ? 0 : this.above + 1}-${end} of ${rows.length} · ↑ ↓ PgUp PgDn g G · q leaves`,
+          `rows ${rows.length === 0 ? 0 : this.scrolledRows + 1}-${end} of ${rows.length} · ↑ ↓ PgUp PgDn g G · q leaves`,
         ),
       ],
     }
   }
 
-  key(data: string): OverlayAnswer | undefined {
+  handleKey(data: string): OverlayAnswer | undefined {
     const is = (keys: Parameters<typeof matchesKey>[1][], ...letters: string[]): boolean =>
       letters.includes(data) || keys.some((key) => matchesKey(data, key))
     if (is(['escape', 'ctrl+c', 'ctrl+o'], 'q')) return { value: undefined }
-    if (is(['up'], 'k')) this.above -= 1
-    else if (is(['down', 'enter'], 'j')) this.above += 1
-    else if (is(['pageUp'], 'b')) this.above -= this.page
-    else if (is(['pageDown'], ' ')) this.above += this.page
-    else if (is(['home'], 'g')) this.above = 0
-    else if (is(['end'], 'G')) this.above = Infinity
+    if (is(['up'], 'k')) this.scrolledRows -= 1
+    else if (is(['down', 'enter'], 'j')) this.scrolledRows += 1
+    else if (is(['pageUp'], 'b')) this.scrolledRows -= this.page
+    else if (is(['pageDown'], ' ')) this.scrolledRows += this.page
+    else if (is(['home'], 'g')) this.scrolledRows = 0
+    else if (is(['end'], 'G')) this.scrolledRows = Infinity
     return undefined
   }
 }

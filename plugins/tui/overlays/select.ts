@@ -4,7 +4,7 @@ import type { Theme } from '../theme.js'
 import type { OverlayChoice, Overlay } from '../types.js'
 import type { OpenOverlay, OverlayAnswer } from './overlay.js'
 
-const shown = 10
+const MAX_ROWS = 10
 
 /** One of some things; what is typed narrows them. */
 export class Select implements OpenOverlay {
@@ -12,17 +12,17 @@ export class Select implements OpenOverlay {
   private list: SelectList | undefined
   private selected: string | undefined
 
-  constructor(private readonly about: Overlay & { kind: 'select' }) {
-    this.selected = about.selected
+  constructor(private readonly overlay: Overlay & { kind: 'select' }) {
+    this.selected = overlay.selected
   }
 
-  rows(columns: number, room: number, theme: Theme): { rows: string[] } {
-    const list = (this.list ??= this.made(Math.max(1, Math.min(shown, room - 2)), theme))
-    const title = `${theme.bold(visibleLine(this.about.title))} ${this.typed === '' ? theme.dim('type to narrow, Enter takes it, Esc leaves') : visibleLine(this.typed)}`
+  render(columns: number, room: number, theme: Theme): { rows: string[] } {
+    const list = (this.list ??= this.createList(Math.max(1, Math.min(MAX_ROWS, room - 2)), theme))
+    const title = `${theme.bold(visibleLine(this.overlay.title))} ${this.typed === '' ? theme.dim('type to narrow, Enter takes it, Esc leaves') : visibleLine(this.typed)}`
     return { rows: [title, ...list.render(columns)] }
   }
 
-  key(data: string): OverlayAnswer | undefined {
+  handleKey(data: string): OverlayAnswer | undefined {
     if (matchesKey(data, 'escape') || matchesKey(data, 'ctrl+c')) return { value: undefined }
     if (matchesKey(data, 'enter'))
       return this.fitting.length > 0 ? { value: (this.list?.getSelectedItem() ?? this.fitting[0])!.value } : undefined
@@ -40,12 +40,12 @@ export class Select implements OpenOverlay {
 
   private get fitting(): readonly OverlayChoice[] {
     const words = this.typed.toLowerCase().split(/\s+/).filter(Boolean)
-    return this.about.choices.filter(({ label, description = '' }) =>
+    return this.overlay.choices.filter(({ label, description = '' }) =>
       words.every((word) => `${label} ${description}`.toLowerCase().includes(word)),
     )
   }
 
-  private made(most: number, theme: Theme): SelectList {
+  private createList(most: number, theme: Theme): SelectList {
     const { fitting } = this
     const items = fitting.map(({ value, label, description }) => ({
       value,

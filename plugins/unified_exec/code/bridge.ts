@@ -7,7 +7,7 @@ import {
   type PreparedCall,
   type Problem,
 } from '../../../core/index.js'
-import { slotRefusal } from '../../lib/base/index.js'
+import { createSlotError } from '../../lib/base/index.js'
 import { lines } from '../../lib/process/index.js'
 
 /** One call that a snippet made, without what came of it. */
@@ -85,4 +85,4 @@ function refusal({ slot }: PreparedCall, { host }: Context): VtError | undefined
 }
 
 const tooMany = (): VtError =>
-  slotRefusal('VT_EXEC_LIMIT', `A snippet makes at most ${most.calls} calls.`, { hint: 'Ask for more with each call.' })
+  createSlotError('VT_EXEC_LIMIT', `A snippet makes at most ${most.calls} calls.`, { hint: 'Ask for more with each call.' })

@@ -1,7 +1,7 @@
 import { StringDecoder } from 'node:string_decoder'
 import { definedOnly } from '../../../core/shapes/index.js'
 import { ok, type Context, type Next, type Notice, type Result } from '../../../core/index.js'
-import { pluralized, nextCall, notice } from '../../lib/base/index.js'
+import { pluralize, nextCall, notice } from '../../lib/base/index.js'
 import { plainText } from '../output/text.js'
 import { excerptOf, fitExcerpt, shares, type StreamExcerpt } from './excerpt.js'
 import type { CommandSession } from './session.js'
@@ -102,7 +102,7 @@ function noticesOf({ children_ended, survivors, facts }: CommandSession): Notice
     notices.push(notice('VT_EXEC_CHILDREN_ENDED', `What the command had left running was ended with it; ${keep}.`))
   }
   if (survivors.length > 0) {
-    const who = `${pluralized(survivors.length, 'process', 'processes')} that left the command's session`
+    const who = `${pluralize(survivors.length, 'process', 'processes')} that left the command's session`
     notices.push(
       notice('VT_EXEC_SURVIVORS', `Still running: ${who} (${pids}); only a sandbox (bubblewrap) ends those too.`),
     )

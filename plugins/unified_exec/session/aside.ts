@@ -4,7 +4,7 @@ import { dirname, join, relative } from 'node:path'
 import { inside, makeFolder } from '../../../core/system/index.js'
 import type { Context, Notice } from '../../../core/index.js'
 import { notice, some } from '../../lib/base/index.js'
-import { programsOfGitFolder } from '../../lib/rules/index.js'
+import { findGitFolderPrograms } from '../../lib/rules/index.js'
 import { ownFolder } from '../../lib/state/index.js'
 import { keepsToItself, newcomers, type SteeringPaths } from '../../lib/steering/index.js'
 import type { Exit } from './transport.js'
@@ -26,7 +26,7 @@ export function asideOf({ workspace, log }: Context, before: SteeringPaths): (ex
       repositories.map(async (one) => ({
         ...one,
         why: keepsToItself(one.folder, root, before)
-          ? await programsOfGitFolder(one.folder, root)
+          ? await findGitFolderPrograms(one.folder, root)
           : 'it leads out of the workspace',
       })),
     )

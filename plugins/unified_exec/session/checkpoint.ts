@@ -1,7 +1,7 @@
 import type { Context, Notice, VtError } from '../../../core/index.js'
-import { notice, pluralized, slotRefusal, some } from '../../lib/base/index.js'
+import { notice, pluralize, createSlotError, some } from '../../lib/base/index.js'
 import { FileSnapshots, type WatchedChange } from '../../lib/snapshots/index.js'
-import { filesBelow, look } from '../../lib/search/index.js'
+import { listFiles, statEntries } from '../../lib/search/index.js'
 
 /** What was copied before a command, and, once it has ended, what it changed of that. */
 export interface CommandCheckpoint {
@@ -48,13 +48,13 @@ async function filesOf(context: Context): Promise<{ files: string[]; complete: b
   // A command may end long after the call that started it.
   const lasting = Object.create(context, { signal: { value: new AbortController().signal } }) as Context
   await using folder = await context.workspace.openDirectory('.')
-  const { files, incomplete } = await filesBelow(lasting, folder, { include_hidden: true })
+  const { files, incomplete } = await listFiles(lasting, folder, { include_hidden: true })
   return { files: files.filter((path) => !/^\.vtcode\/|(^|\/)\.git\//.test(path)), complete: !incomplete }
 }
 
 /** Those that were written last: what is in no history yet is among them. */
 async function newestOf(context: Context, files: string[]): Promise<string[]> {
-  const entries = await look(context, files)
+  const entries = await statEntries(context, files)
   const found = files.flatMap((path) => {
     const entry = entries.get(path)
     return entry?.kind === 'file' ? [{ path, bytes: entry.bytes, at: entry.mtime_ms }] : []
@@ -67,7 +67,7 @@ async function newestOf(context: Context, files: string[]): Promise<string[]> {
 }
 
 function told({ files, complete, changed }: CommandCheckpoint): Notice {
-  const kept = `${pluralized(files, 'file', 'files')} copied before it${complete ? '' : ', not all there are'}`
+  const kept = `${pluralize(files, 'file', 'files')} copied before it${complete ? '' : ', not all there are'}`
   const what =
     changed.length === 0
       ? 'it changed none that is not ignored'
@@ -79,6 +79,6 @@ function told({ files, complete, changed }: CommandCheckpoint): Notice {
 }
 
 const withoutCopies = (): VtError =>
-  slotRefusal('VT_EXEC_SANDBOX', 'No checkpoint can be kept here, so no command runs without the user being asked.', {
+  createSlotError('VT_EXEC_SANDBOX', 'No checkpoint can be kept here, so no command runs without the user being asked.', {
     hint: 'Nothing was run. Give {field:sandbox_permissions}: use_default, so that the user is asked.',
   })

@@ -1,7 +1,7 @@
 import { delimiter, isAbsolute, join } from 'node:path'
 import { findProgram, isProgram } from '../../../core/system/index.js'
 import { problem, type Handle, type VtError } from '../../../core/index.js'
-import { slotRefusal } from '../../lib/base/index.js'
+import { createSlotError } from '../../lib/base/index.js'
 
 /** A command as it was asked for. */
 export interface Command {
@@ -63,6 +63,6 @@ function locate(name: string, folders: string[], folder?: Handle): string | unde
 }
 
 export const notFound = (name: string): VtError =>
-  slotRefusal('VT_EXEC_NOT_FOUND', `There is no program '${name.slice(0, 200)}' that can be run.`)
+  createSlotError('VT_EXEC_NOT_FOUND', `There is no program '${name.slice(0, 200)}' that can be run.`)
 
 const invalid = (text: string): VtError => problem('VT_INPUT_INVALID', { problem: text })

@@ -1,7 +1,7 @@
 import type { Context } from '../../../core/index.js'
-import { slotRefusal, withoutEnd } from '../../lib/base/index.js'
+import { createSlotError, trimEndChars } from '../../lib/base/index.js'
 import { tail as lastOf, lines, runProgram } from '../../lib/process/index.js'
-import { ripgrepPath } from '../../lib/search/index.js'
+import { findRipgrep } from '../../lib/search/index.js'
 import { plainText } from '../output/text.js'
 import { chunks, type StreamSource } from './source.js'
 
@@ -43,7 +43,7 @@ export async function ends(
 }
 
 function shown(line: Buffer): string {
-  const text = plainText(withoutEnd(line.toString(), '\r'))
+  const text = plainText(trimEndChars(line.toString(), '\r'))
   return text.length > longestLine ? `${text.slice(0, longestLine - 1)}…` : text
 }
 
@@ -74,23 +74,23 @@ export async function searched(
     const border = line.indexOf(':')
     matches.push({ line_number: Number(line.toString('latin1', 0, border)), text: shown(line.subarray(border + 1)) })
   }
-  const file = await ripgrepPath()
+  const file = await findRipgrep()
   const shape = ['--no-config', '--color=never', '--no-heading', '--no-filename', '--line-number', '--text', '--crlf']
   const args = [...shape, ...(literal ? ['-F'] : []), '-e', query, '-']
   const reader = lines(take)
   const complaint = lastOf()
   const ended =
     file && (await runProgram({ file, args, cwd: '/', input }, { signal, seconds: 30 }, reader.take, complaint.take))
-  if (!ended) throw slotRefusal('VT_SEARCH_ENGINE_MISSING', 'ripgrep, which searches in logs, cannot be started.')
+  if (!ended) throw createSlotError('VT_SEARCH_ENGINE_MISSING', 'ripgrep, which searches in logs, cannot be started.')
   if (ended.exit_code === undefined && !ended.timed_out)
-    throw slotRefusal(
+    throw createSlotError(
       'VT_SEARCH_ENGINE_MISSING',
       'ripgrep, which searches in logs, was ended by a signal before it was through.',
       { retryable: true },
     )
   reader.end()
   if (ended.exit_code === 2) {
-    throw slotRefusal(
+    throw createSlotError(
       'VT_SEARCH_PATTERN',
       `The pattern '${query.slice(0, 100)}' is no regular expression: ${reason(complaint.text())}.`,
     )

@@ -1,6 +1,6 @@
 import { signalGroup } from '../../../core/system/index.js'
 import { problem, type Call, type Context, type Result } from '../../../core/index.js'
-import { nextCall, slotRefusal } from '../../lib/base/index.js'
+import { nextCall, createSlotError } from '../../lib/base/index.js'
 import { deliver, reportProgress } from './answer.js'
 import { sequenceOf } from './keys.js'
 import { screenOf } from './screen.js'
@@ -76,7 +76,7 @@ function send(session: CommandSession, { input, keys = [], eof = false }: GoOn):
 function closed({ facts, exit, running }: CommandSession): Error {
   const next = nextCall('inspect', { session_id: facts.id })
   const what = running ? 'has no open standard input' : 'has ended'
-  return slotRefusal('VT_EXEC_CLOSED', `The session '${facts.id}' ${what}.`, {
+  return createSlotError('VT_EXEC_CLOSED', `The session '${facts.id}' ${what}.`, {
     details: { exit_code: exit?.exit_code ?? null },
     next,
   })

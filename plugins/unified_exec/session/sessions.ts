@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Session as CallerSession, Context, VtError } from '../../../core/index.js'
-import { nextCall, slotRefusal } from '../../lib/base/index.js'
+import { nextCall, createSlotError } from '../../lib/base/index.js'
 import { startedCommands } from '../../lib/process/index.js'
 import type { CommandSession } from './session.js'
 
@@ -48,10 +48,10 @@ export class CommandSessions {
   ): Promise<CommandSession> {
     const id = wanted ?? this.newId()
     if (this.known.has(id) || this.starting.has(id))
-      throw slotRefusal('VT_EXEC_SESSION_EXISTS', `The session '${id}' exists already.`)
+      throw createSlotError('VT_EXEC_SESSION_EXISTS', `The session '${id}' exists already.`)
     const running = this.all().filter((session) => session.running).length + this.starting.size
     if (running >= most) {
-      throw slotRefusal('VT_EXEC_LIMIT', `${running} commands are running; at most ${most} may.`, {
+      throw createSlotError('VT_EXEC_LIMIT', `${running} commands are running; at most ${most} may.`, {
         retryable: true,
         next: list,
       })
@@ -82,7 +82,7 @@ export class CommandSessions {
     const live = this.all()
       .filter(({ running }) => running)
       .map(({ facts }) => facts.id)
-    return slotRefusal('VT_EXEC_SESSION', `Session not found: '${id}' here.`, {
+    return createSlotError('VT_EXEC_SESSION', `Session not found: '${id}' here.`, {
       details: { sessions: live },
       next: list,
     })

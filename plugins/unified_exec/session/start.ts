@@ -10,11 +10,11 @@ import {
   type Launch,
   type Notice,
 } from '../../../core/index.js'
-import { slotRefusal } from '../../lib/base/index.js'
+import { createSlotError } from '../../lib/base/index.js'
 import { confinement, strictly, wantsStrict } from '../../lib/process/index.js'
-import { gitAlone } from '../../lib/git/index.js'
-import { looksWithGit } from '../../lib/rules/index.js'
-import { confinedCommand, obstacle, sandbox, steered } from '../../lib/sandbox/index.js'
+import { isolatedGitEnv } from '../../lib/git/index.js'
+import { isGitInspection } from '../../lib/rules/index.js'
+import { confineCommand, findObstacle, findSandbox, prepareConfinement } from '../../lib/sandbox/index.js'
 import { ownPlaces } from '../../lib/state/index.js'
 import { asideOf } from './aside.js'
 import { checkpointBefore } from './checkpoint.js'
@@ -68,11 +68,11 @@ export async function startCommand(context: Context, call: Call, wanted: WantedR
       tty: wanted.tty !== undefined,
       mark,
     }
-    const looks = await looksWithGit(commandParts(wanted), context.workspace.root)
+    const looks = await isGitInspection(commandParts(wanted), context.workspace.root)
     const whole = commandEnvironment(wanted.env ?? {}, known)
     // What was judged is the repository that git finds by itself: no variable leads it to another.
     const env = looks
-      ? { ...Object.fromEntries(Object.entries(whole).filter(([name]) => !name.startsWith('GIT_'))), ...gitAlone }
+      ? { ...Object.fromEntries(Object.entries(whole).filter(([name]) => !name.startsWith('GIT_'))), ...isolatedGitEnv }
       : whole
     const program = programOf(wanted, folder, whole.PATH!, settings.shell)
     const { launch, ...where } = await executor(context, call, wanted, folder, { ...program, cwd: folder.ref, env })
@@ -109,18 +109,18 @@ async function executor(
   const settings = strict ? strictly(usually) : usually
   const outside = { launch, sandbox: 'none', network: true } as const
   if (wanted.escalated && caller.sandbox === 'strict')
-    throw slotRefusal('VT_EXEC_SANDBOX', 'Here nothing runs outside the sandbox, whoever agrees.')
+    throw createSlotError('VT_EXEC_SANDBOX', 'Here nothing runs outside the sandbox, whoever agrees.')
   const use = confinement(usual, caller.sandbox, wanted.escalated ?? false)
   if (use === 'off') return outside
-  const found = await sandbox(context.workspace.root)
+  const found = await findSandbox(context.workspace.root)
   if ('missing' in found) {
     if (use === 'auto' && context.sandbox !== 'strict') return outside
-    throw slotRefusal('VT_EXEC_SANDBOX', `The sandbox that is required cannot be used: ${found.missing}.`)
+    throw createSlotError('VT_EXEC_SANDBOX', `The sandbox that is required cannot be used: ${found.missing}.`)
   }
   const { root, home } = context.workspace
   const own = await ownPlaces(context)
   const shown = [...(wanted.files === undefined ? [] : [wanted.files]), ...own.map((path) => join(root, path))]
-  const where = await steered({
+  const where = await prepareConfinement({
     workspace: root,
     own: home,
     writable: mode !== 'plan',
@@ -131,14 +131,14 @@ async function executor(
   })
   requireHeld(where, root)
   const before = strict ? await checkpointBefore(context, call.id) : undefined
-  const inside = confinedCommand(found.tools, launch, where)
+  const inside = confineCommand(found.tools, launch, where)
   const aside = where.steering && asideOf(context, where.steering)
   const tidy = async (exit?: Exit) => [...((await aside?.(exit)) ?? []), ...(await changesAfter(before, exit))]
   return {
     launch: inside,
     sandbox: 'bwrap',
     network: settings.network,
-    endInside: inside.end,
+    endInside: inside.readEnd,
     tidy,
     ...definedOnly({ checkpoint: before?.checkpoint }),
   }
@@ -151,11 +151,11 @@ async function changesAfter(before: Before, exit: Exit | undefined): Promise<Not
 }
 
 /** Throws where the sandbox cannot keep a place of the workspace unchanged. */
-function requireHeld(where: Parameters<typeof obstacle>[0], root: string): void {
-  const unheld = obstacle(where)
+function requireHeld(where: Parameters<typeof findObstacle>[0], root: string): void {
+  const unheld = findObstacle(where)
   if (unheld === undefined) return
   const path = relative(root, unheld.path) || '.'
-  throw slotRefusal('VT_EXEC_SANDBOX', `The sandbox cannot keep '${path}' as it is: ${unheld.why}.`, {
+  throw createSlotError('VT_EXEC_SANDBOX', `The sandbox cannot keep '${path}' as it is: ${unheld.why}.`, {
     hint:
       'Nothing was run. Put what it leads to in its place. ' +
       'To ask the user, give {field:sandbox_permissions}: require_escalated and a justification.',
@@ -178,7 +178,7 @@ async function connect(
     feed(transport, stdin)
     return transport
   } catch (error) {
-    throw slotRefusal(
+    throw createSlotError(
       'VT_EXEC_PTY',
       `This machine has no terminal to give: ${(error as Error).message.split('\n')[0]}.`,
     )
@@ -198,7 +198,7 @@ function startProblem(error: unknown, { command, args }: WantedRun): unknown {
   if (code === 'E2BIG')
     return problem('VT_INPUT_TOO_LARGE', { size: 'longer than the system allows', limit: 'one argument below 128 KiB' })
   if (['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM'].includes(code)) {
-    return slotRefusal('VT_EXEC_LIMIT', `The system starts no more programs now (${code}).`, { retryable: true })
+    return createSlotError('VT_EXEC_LIMIT', `The system starts no more programs now (${code}).`, { retryable: true })
   }
   const name = String([command, args ?? []].flat()[0])
   if (syscall.startsWith('spawn') && ['ENOENT', 'EACCES'].includes(code)) return notFound(name)

@@ -8,12 +8,12 @@ import {
   type Handle,
   type Result,
 } from '../../../core/index.js'
-import { nextCall, pluralized, thread, ThreadProblem } from '../../lib/base/index.js'
+import { nextCall, pluralize, createWorker, WorkerError } from '../../lib/base/index.js'
 import type { ReadInput } from '../../lib/reading/index.js'
 import type { PdfJob, PdfPage, PdfReading } from './worker.js'
 
 const most = { bytes: 32 * 1024 * 1024, pages: 20 }
-const parse = thread<PdfJob, PdfReading>(programFile('plugins/unified_file/pdf/worker.js'), {
+const parse = createWorker<PdfJob, PdfReading>(programFile('plugins/unified_file/pdf/worker.js'), {
   heap_mb: 512,
   growth_mb: 100,
   seconds: 20,
@@ -36,7 +36,7 @@ export async function readPdf(call: Call<ReadInput>, file: Handle, signal: Abort
   if (first > total) {
     return fail(
       'VT_FILE_OFFSET',
-      `Page ${first} is past the end: '${file.path}' has ${pluralized(total, 'page', 'pages')}.`,
+      `Page ${first} is past the end: '${file.path}' has ${pluralize(total, 'page', 'pages')}.`,
       {
         details: { page_count: total },
         next: page(`${Math.max(1, total - most.pages + 1)}-${total}`),
@@ -82,7 +82,7 @@ function shown({ number, text, pictures, left_out }: PdfPage, total: number): st
   const images = pictures
     .map(({ mimeType, data }) => `[${mimeType}, ${Buffer.byteLength(data, 'base64')} bytes]\n`)
     .join('')
-  const missing = left_out > 0 ? `[${pluralized(left_out, 'image', 'images')} that cannot be shown]\n` : ''
+  const missing = left_out > 0 ? `[${pluralize(left_out, 'image', 'images')} that cannot be shown]\n` : ''
   const nothing = text.trim() === '' && images === '' && missing === '' ? '[no text]\n' : ''
   return `[page ${number} of ${total}]\n${text === '' || text.endsWith('\n') ? text : `${text}\n`}${images}${missing}${nothing}`
 }
@@ -92,7 +92,7 @@ async function parsed(job: PdfJob, signal: AbortSignal): Promise<PdfReading | st
   try {
     return await parse(job, signal)
   } catch (error) {
-    if (!(error instanceof ThreadProblem)) throw error
+    if (!(error instanceof WorkerError)) throw error
     const heavy = 'reading it takes more memory than there is for it'
     return {
       slow: 'reading it takes longer than 20 s',

@@ -1,33 +1,33 @@
 import { isUtf8 } from 'node:buffer'
 import type { SgNode } from '@ast-grep/napi'
 import type { Context, Notice } from '../../../core/index.js'
-import { ahead, notice, some } from '../../lib/base/index.js'
-import { look, openOr } from '../../lib/search/index.js'
+import { mapConcurrently, notice, some } from '../../lib/base/index.js'
+import { statEntries, openIfReadable } from '../../lib/search/index.js'
 import {
-  astGrepLibrary,
-  astGrepPath,
-  cached,
-  isEven,
-  leftOut,
-  mostInLine,
+  loadAstGrepLibrary,
+  findAstGrep,
+  getCachedItems,
+  isLinearToParse,
+  describeSkipped,
+  MAX_LINE_UNITS,
   outlinedByAstGrep,
-  pageItems,
-  remember,
-  scriptItems,
-  styleItems,
-  tooLargeToOutline,
-  versionIn,
-  versionOf,
+  outlinePage,
+  cacheItems,
+  outlineScript,
+  outlineStyles,
+  isTooLargeToOutline,
+  readVersion,
+  toVersion,
   type Language,
   type Library,
-  type Outlined,
+  type OutlinedFile,
   type OutlineItem,
   type OutlineSubject,
 } from '../../lib/syntax/index.js'
 import { askProgram, type Opened } from './program.js'
 
 export interface Drawn {
-  files: Outlined[]
+  files: OutlinedFile[]
   /** Files whose language ast-grep has no rules for, and which its library was not given or did not parse. */
   left: OutlineSubject[]
   /** Files behind the last that an answer has room for. */
@@ -40,14 +40,14 @@ interface InProcess {
   /** Bytes of a file up to which that is done: nothing could stop a parser here. */
   most: number
 }
-const script: InProcess = { itemsOf: scriptItems, most: 262_144 }
+const script: InProcess = { itemsOf: outlineScript, most: 262_144 }
 /** The languages that ast-grep's library outlines in this process, by their ids. The grammar of pages takes time by the square of what is open. */
 const inProcess: Record<string, InProcess | undefined> = {
   javascript: script,
   typescript: script,
   tsx: script,
-  css: { itemsOf: styleItems, most: 262_144 },
-  html: { itemsOf: pageItems, most: 32_768 },
+  css: { itemsOf: outlineStyles, most: 262_144 },
+  html: { itemsOf: outlinePage, most: 32_768 },
 }
 
 /** Files that are parsed while an earlier one is read into an outline. */
@@ -73,12 +73,12 @@ export async function draw(
   context: Context,
   files: OutlineSubject[],
   single: boolean,
-  hasRoom: (file: Outlined) => boolean,
+  hasRoom: (file: OutlinedFile) => boolean,
 ): Promise<Drawn | undefined> {
   // Whoever names a program wants its answers.
   const chosen = Boolean(process.env['VTCODE_AST_GREP_BIN'])
-  const library = !chosen && files.some(isInProcess) ? await astGrepLibrary() : undefined
-  const drawing = new Drawing(context, single, astGrepPath(context.workspace)!, library)
+  const library = !chosen && files.some(isInProcess) ? await loadAstGrepLibrary() : undefined
+  const drawing = new Drawing(context, single, findAstGrep(context.workspace)!, library)
   let [at, end, size] = [0, parts.first, parts.first]
   let next: Promise<Fresh[]> | undefined = drawing.opened(files.slice(0, end))
   try {
@@ -105,7 +105,7 @@ const isInProcess = ({ language: { id } }: OutlineSubject): boolean => inProcess
 const isKnown = ({ language: { id } }: OutlineSubject): boolean => outlinedByAstGrep.has(id)
 
 class Drawing {
-  private readonly files = new Map<string, Outlined>()
+  private readonly files = new Map<string, OutlinedFile>()
   private readonly left: OutlineSubject[] = []
   private readonly failed: string[] = []
   private readonly large: string[] = []
@@ -124,18 +124,18 @@ class Drawing {
       files: [...this.files.values()],
       left: this.left,
       beyond,
-      notices: [...notices, ...leftOut(this.large, this.unread)],
+      notices: [...notices, ...describeSkipped(this.large, this.unread)],
     }
   }
 
-  hasRoomAfter({ path }: OutlineSubject, hasRoom: (file: Outlined) => boolean): boolean {
+  hasRoomAfter({ path }: OutlineSubject, hasRoom: (file: OutlinedFile) => boolean): boolean {
     const file = this.files.get(path)
     return !file || hasRoom(file)
   }
 
   /** The files of which nothing is known, open; what is known of one that did not change needs no opening. */
   async opened(files: OutlineSubject[]): Promise<Fresh[]> {
-    const entries = await look(
+    const entries = await statEntries(
       this.context,
       files.map(({ path }) => path),
     )
@@ -144,8 +144,8 @@ class Drawing {
     try {
       for (const file of files) {
         const entry = entries.get(file.path)
-        const version = entry?.kind === 'file' ? versionOf(entry, this.by(file.language)) : undefined
-        const items = version === undefined ? undefined : cached(version)
+        const version = entry?.kind === 'file' ? toVersion(entry, this.by(file.language)) : undefined
+        const items = version === undefined ? undefined : getCachedItems(version)
         if (items) this.add(file, items)
         const fresh = items ? undefined : await this.open(opener, file)
         if (fresh) opened.push({ ...file, ...fresh })
@@ -180,7 +180,7 @@ class Drawing {
   /** In this process; `left` takes what is for the program: what is large or no text, and what does not parse. */
   private async byLibrary(files: Fresh[], left: Fresh[]): Promise<void> {
     const until = performance.now() + this.context.host.waits.engine
-    const parsed = ahead(texts(files, left), parsedAhead, async (one) => ({
+    const parsed = mapConcurrently(texts(files, left), parsedAhead, async (one) => ({
       ...one,
       root: (await this.library!.parseAsync(one.file.language.title, one.text)).root(),
     }))
@@ -207,16 +207,16 @@ class Drawing {
 
   /** A file of which nothing is known, open. */
   private async open(
-    opener: Parameters<typeof openOr>[0],
+    opener: Parameters<typeof openIfReadable>[0],
     file: OutlineSubject,
   ): Promise<Pick<Fresh, 'handle' | 'version'> | undefined> {
-    const handle = await openOr(opener, file.path, this.unread)
+    const handle = await openIfReadable(opener, file.path, this.unread)
     if (!handle) return undefined
     try {
-      if (tooLargeToOutline(handle, this.single)) this.large.push(file.path)
+      if (isTooLargeToOutline(handle, this.single)) this.large.push(file.path)
       else {
-        const version = await versionIn(handle, this.by(file.language))
-        const items = cached(version)
+        const version = await readVersion(handle, this.by(file.language))
+        const items = getCachedItems(version)
         if (!items) return { handle, version }
         this.add(file, items)
       }
@@ -229,7 +229,7 @@ class Drawing {
   }
 
   private settle(file: Fresh, items: OutlineItem[]): void {
-    remember(file.version, items)
+    cacheItems(file.version, items)
     this.add(file, items)
   }
 
@@ -248,7 +248,7 @@ async function* texts(files: Fresh[], left: Fresh[]): AsyncGenerator<{ file: Fre
     const { handle, language } = file
     const bytes = handle.stat.bytes > inProcess[language.id]!.most ? undefined : await handle.read(0, handle.stat.bytes)
     const text = bytes && isUtf8(bytes) ? bytes.toString() : undefined
-    if (text !== undefined && isEven(text, mostInLine)) yield { file, text }
+    if (text !== undefined && isLinearToParse(text, MAX_LINE_UNITS)) yield { file, text }
     else left.push(file)
   }
 }

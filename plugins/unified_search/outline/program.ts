@@ -1,15 +1,15 @@
 import type { Context, Handle, JsonObject } from '../../../core/index.js'
-import { slotRefusal } from '../../lib/base/index.js'
+import { createSlotError } from '../../lib/base/index.js'
 import { lines } from '../../lib/process/index.js'
-import { largestParsed, parserMemory, tooHardToParse } from '../../lib/search/index.js'
+import { MAX_PARSED_BYTES, PARSER_MEMORY_BYTES, tooHardToParse } from '../../lib/search/index.js'
 import {
-  astGrep,
-  languageNamed,
-  scriptRulesFile,
-  shownName,
-  unmarkedItems,
+  runAstGrep,
+  languageByName,
+  writeScriptRules,
+  shortenName,
+  removeMarks,
   type OutlineItem,
-  type Answered,
+  type AstGrepEnd,
   type OutlineSubject,
   type Range,
 } from '../../lib/syntax/index.js'
@@ -59,8 +59,8 @@ export async function askProgram(
         '--',
         ...group.map(({ handle }) => handle.ref),
       ]
-      const limited = group.some(({ handle }) => handle.stat.bytes > largestParsed) && { resident: parserMemory }
-      const answered = await astGrep(context, args, { cwd: '/', seconds, ...limited }, stream.take)
+      const limited = group.some(({ handle }) => handle.stat.bytes > MAX_PARSED_BYTES) && { resident: PARSER_MEMORY_BYTES }
+      const answered = await runAstGrep(context, args, { cwd: '/', seconds, ...limited }, stream.take)
       if (answered) requireEnd(answered, group, seconds)
       failed.push(...errorsIn(answered?.stderr ?? '', group))
       return answered
@@ -73,18 +73,18 @@ export async function askProgram(
 }
 
 function rulesFor(language: string): { rules: string[]; settle: (items: OutlineItem[]) => OutlineItem[] } {
-  const file = scriptRulesFile(languageNamed(language)!)
+  const file = writeScriptRules(languageByName(language)!)
   if (file === undefined) return { rules: [], settle: (items) => items }
-  return { rules: ['--no-default-outline-rules', '--outline-rules', file], settle: unmarkedItems }
+  return { rules: ['--no-default-outline-rules', '--outline-rules', file], settle: removeMarks }
 }
 
 /** Throws where the program was too slow or took too much memory. */
-function requireEnd(answered: Answered, [first, ...others]: readonly Opened[], seconds: number): void {
+function requireEnd(answered: AstGrepEnd, [first, ...others]: readonly Opened[], seconds: number): void {
   const { overburdened, timed_out } = answered
   if (overburdened || (timed_out && others.length === 0)) throw tooHardToParse(first!.path)
   if (!timed_out) return
   const files = `${others.length + 1} files of ${first!.language.id}`
-  throw slotRefusal('VT_SEARCH_TIMEOUT', `ast-grep did not finish ${files} within ${seconds} s.`, { retryable: true })
+  throw createSlotError('VT_SEARCH_TIMEOUT', `ast-grep did not finish ${files} within ${seconds} s.`, { retryable: true })
 }
 
 function errorsIn(stderr: string, files: readonly Opened[]): string[] {
@@ -161,7 +161,7 @@ function itemOf(native: NativeItem): OutlineItem {
   return {
     role: native.role,
     kind: native.symbolType,
-    name: shownName(native.name),
+    name: shortenName(native.name),
     signature: native.signature ?? '',
     astKind: native.astKind,
     isImport: native.isImport ?? false,
@@ -172,7 +172,7 @@ function itemOf(native: NativeItem): OutlineItem {
     members: (native.members ?? []).map(({ role, symbolType, name, signature, isPublic, range }) => ({
       role,
       kind: symbolType,
-      name: shownName(name),
+      name: shortenName(name),
       signature: signature ?? '',
       isPublic: isPublic ?? false,
       line_number: range.start.line + 1,

@@ -1,5 +1,5 @@
 import type { Node, QueryMatch } from 'web-tree-sitter'
-import { positionsIn, type OutlineItem, type Member } from '../../lib/syntax/index.js'
+import { createPositions, type OutlineItem, type Member } from '../../lib/syntax/index.js'
 
 /** What its declarations belong to; those of a function or of a value are its own affair. */
 const holders = new Set(['class', 'struct', 'interface', 'enum', 'module', 'object'])
@@ -22,7 +22,7 @@ export function itemsOf(
   text: string,
   { telling, outermost, overloads }: Reading,
 ): OutlineItem[] {
-  const at = positionsIn(text)
+  const at = createPositions(text)
   const place = ({ row, column }: Node['startPosition']) => ({ line: row, column: at.column(row, column) })
   const seen = new Set<number>()
   const all: Found[] = []

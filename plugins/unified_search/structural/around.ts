@@ -1,5 +1,5 @@
 import type { Context } from '../../../core/index.js'
-import { linesAfter, linesBefore, sourceOf, type TextSource } from '../../lib/search/index.js'
+import { readLinesAfter, readLinesBefore, openTextSource, type TextSource } from '../../lib/search/index.js'
 import type { Native } from './types.js'
 
 /** Bytes in which the beginning of a line is looked for. */
@@ -17,7 +17,7 @@ export async function standing(context: Context, native: Native, context_lines: 
     const says = async ({ read }: Pick<TextSource, 'read'>) =>
       (await read(start, end - start)).equals(Buffer.from(native.text))
     const sources = [
-      await sourceOf(handle),
+      await openTextSource(handle),
       { bytes: handle.stat.bytes, read: (offset: number, length: number) => handle.read(offset, length) },
     ]
     for (const source of sources)
@@ -34,8 +34,8 @@ async function widened(source: TextSource, native: Native, count: number): Promi
   const first = from + (await source.read(from, start - from)).lastIndexOf(10) + 1
   const rest = (await source.read(end, Math.min(reach, source.bytes - end))).indexOf(10)
   const last = rest < 0 ? source.bytes : end + rest
-  const before = await linesBefore(source, first, count)
-  const after = await linesAfter(source, Math.min(source.bytes, last + 1), count)
+  const before = await readLinesBefore(source, first, count)
+  const after = await readLinesAfter(source, Math.min(source.bytes, last + 1), count)
   const lines = [...before, await source.read(first, last - first), ...after].map(String).join('\n')
   return { ...native, lines }
 }

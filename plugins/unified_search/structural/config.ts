@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { VtError, type Context } from '../../../core/index.js'
-import { parentOf, slotRefusal } from '../../lib/base/index.js'
+import { toParentPath, createSlotError } from '../../lib/base/index.js'
 
 type Yaml = Record<string, unknown>
 const projectFiles = ['sgconfig.yml', 'sgconfig.yaml']
@@ -31,7 +31,7 @@ export async function readConfig(context: Context, path: string): Promise<Yaml |
 }
 
 export const invalidProject = (path: string, why: string, stderr?: string[]) =>
-  slotRefusal('VT_SEARCH_CONFIG_INVALID', `'${path}' cannot be used: ${why.slice(0, 200)}.`, {
+  createSlotError('VT_SEARCH_CONFIG_INVALID', `'${path}' cannot be used: ${why.slice(0, 200)}.`, {
     next: inspectCall(path),
     ...(stderr && { details: { stderr } }),
     ...(stderr?.some((line) => line.includes('custom languages are ignored')) && { hint: untrusted }),
@@ -49,8 +49,8 @@ export const inspectCall = (path: string) => ({
 export async function discoverProjects(context: Context, from: string): Promise<string[]> {
   const found: string[] = []
   const start =
-    (await context.workspace.stat(from).catch(() => undefined))?.kind === 'directory' ? from : parentOf(from)
-  for (let folder = start; ; folder = parentOf(folder)) {
+    (await context.workspace.stat(from).catch(() => undefined))?.kind === 'directory' ? from : toParentPath(from)
+  for (let folder = start; ; folder = toParentPath(folder)) {
     for (const name of projectFiles) {
       const path = folder === '.' ? name : `${folder}/${name}`
       if ((await context.workspace.stat(path).catch(() => undefined))?.kind === 'file') found.push(path)

@@ -1,6 +1,6 @@
 import { VtError, type Context } from '../../../core/index.js'
-import { glob } from '../../lib/globs/index.js'
-import { languageNamed, languageOf, type Language } from '../../lib/syntax/index.js'
+import { compileGlob } from '../../lib/globs/index.js'
+import { languageByName, languageByPath, type Language } from '../../lib/syntax/index.js'
 import { listOf, mapOf, readConfig, textsIn } from './config.js'
 
 /** What the project's sgconfig.yml says about languages. */
@@ -27,10 +27,10 @@ export async function dialectsOf(context: Context): Promise<Dialects> {
     if (error instanceof VtError) return undefined
     throw error
   })
-  if (!config) return { of: languageOf, hostsOf: hostsIn(builtIn) }
+  if (!config) return { of: languageByPath, hostsOf: hostsIn(builtIn) }
   const rules = Object.entries(mapOf(config['languageGlobs'])).map(([name, globs]) => ({
     language: known(name),
-    matches: textsIn(globs).map((text) => glob(text, true)),
+    matches: textsIn(globs).map((text) => compileGlob(text, true)),
   }))
   const custom = Object.entries(mapOf(config['customLanguages'])).map(([name, how]) =>
     known(name, textsIn(mapOf(how)['extensions'])),
@@ -45,13 +45,13 @@ export async function dialectsOf(context: Context): Promise<Dialects> {
     of: (path) =>
       rules.find(({ matches }) => matches.some((matching) => matching(path)))?.language ??
       own.get(path.slice(path.lastIndexOf('.') + 1)) ??
-      languageOf(path),
+      languageByPath(path),
     ...((custom.length > 0 || injections.length > 0) && { config: `${context.workspace.root}/${file}` }),
   }
 }
 
 const known = (name: string, extensions: string[] = []): Language =>
-  languageNamed(name) ?? { id: name, title: name, aliases: [], extensions }
+  languageByName(name) ?? { id: name, title: name, aliases: [], extensions }
 
 const hostsIn =
   (pairs: readonly (readonly [injected: string, host: string])[]): Dialects['hostsOf'] =>

@@ -1,4 +1,4 @@
-import { byPath, inPathOrder } from '../../lib/base/index.js'
+import { comparePaths, sortByPath } from '../../lib/base/index.js'
 import type { KeptMatch } from './types.js'
 
 /** Matches behind the end of a page that may wait to be put in order. */
@@ -26,7 +26,7 @@ export class FoundMatches {
     this.counts.set(file, (this.counts.get(file) ?? 0) + 1)
     if (file !== this.file) {
       this.file = file
-      this.isBehind = this.last !== undefined && byPath(file, this.last.file) > 0
+      this.isBehind = this.last !== undefined && comparePaths(file, this.last.file) > 0
     }
     if (this.isBehind || (file === this.last?.file && match.start >= this.last.start)) return
     if (this.kept.push(match) >= this.end + mostWaiting) this.settle()
@@ -40,7 +40,7 @@ export class FoundMatches {
 
   /** The files with matches, in path order. */
   files(): { file: string; count: number }[] {
-    return inPathOrder(this.counts, ([file]) => file).map(([file, count]) => ({ file, count }))
+    return sortByPath(this.counts, ([file]) => file).map(([file, count]) => ({ file, count }))
   }
 
   private settle(): void {
@@ -51,4 +51,4 @@ export class FoundMatches {
 }
 
 /** Of two that begin at one place the one that came first stays the first. */
-const inOrder = (a: KeptMatch, b: KeptMatch): number => byPath(a.file, b.file) || a.start - b.start
+const inOrder = (a: KeptMatch, b: KeptMatch): number => comparePaths(a.file, b.file) || a.start - b.start

@@ -1,10 +1,10 @@
 import type { NapiConfig, SgNode } from '@ast-grep/napi'
-import { ahead, pauses } from '../../lib/base/index.js'
+import { mapConcurrently, createPauser } from '../../lib/base/index.js'
 import {
-  astGrepLibrary,
-  isEven,
-  mostInLine,
-  positionsIn,
+  loadAstGrepLibrary,
+  isLinearToParse,
+  MAX_LINE_UNITS,
+  createPositions,
   type Language,
   type Library,
   type Positions,
@@ -22,7 +22,7 @@ export async function libraryFor({ id }: Language, input: StructuralInput): Prom
   // Only the program explains a pattern and grows a fix.
   if (input.debug_query !== undefined || input.fix_config) return undefined
   if (input.workflow === 'rewrite' && !templateOf(input.rewrite!)) return undefined
-  return astGrepLibrary()
+  return loadAstGrepLibrary()
 }
 
 export interface SourceText {
@@ -60,17 +60,17 @@ export async function lookInProcess(
   const config: NapiConfig = {
     rule: { ...patternRule(input), ...(input.kind !== undefined && { kind: input.kind }) } as NapiConfig['rule'],
   }
-  const parsed = ahead(even(texts, found.broken), parsedAhead, async (one) => ({
+  const parsed = mapConcurrently(even(texts, found.broken), parsedAhead, async (one) => ({
     ...one,
     root: (await parseAsync(language.title, one.code?.text ?? one.text)).root(),
   }))
-  const pause = pauses()
+  const pause = createPauser()
   for await (const { path, text, code, root } of parsed) {
     if (root.find({ rule: { kind: 'ERROR' } })) {
       found.broken.add(path)
       continue
     }
-    const at = positionsIn(text)
+    const at = createPositions(text)
     const here: Native[] = []
     for (const node of root.findAll(config)) {
       const native = nativeOf(node, { path, text, at, code, names, language, context_lines: input.context_lines })
@@ -92,7 +92,7 @@ export async function lookInProcess(
 /** What takes no time by its square; `others` takes the paths of the rest. */
 async function* even(texts: AsyncIterable<SourceText>, others: Set<string>): AsyncGenerator<SourceText> {
   for await (const one of texts) {
-    if (isEven(one.text, mostInLine)) yield one
+    if (isLinearToParse(one.text, MAX_LINE_UNITS)) yield one
     else others.add(one.path)
   }
 }

@@ -2,7 +2,7 @@ import { existsSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Handle } from '../../../core/index.js'
-import { slotRefusal, tempFolder } from '../../lib/base/index.js'
+import { createSlotError, createTempFolder } from '../../lib/base/index.js'
 
 export interface Linked {
   folder: string
@@ -81,10 +81,10 @@ function standingLinks(handles: { handle: Handle; extension: string }[], extensi
 
 function makeFolder(): string {
   try {
-    return tempFolder('links')
+    return createTempFolder('links')
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    throw slotRefusal('VT_SEARCH_FAILED', `No temporary folder can be made in '${tmpdir()}' (${code}).`, {
+    throw createSlotError('VT_SEARCH_FAILED', `No temporary folder can be made in '${tmpdir()}' (${code}).`, {
       hint: 'Make room there, or name another folder in TMPDIR.',
     })
   }

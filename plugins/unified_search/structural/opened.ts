@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { Handle, Workspace } from '../../../core/index.js'
-import { largestParsed, largestSearched, openOr, tooLargeToParse } from '../../lib/search/index.js'
+import { MAX_PARSED_BYTES, MAX_SEARCHED_BYTES, openIfReadable, tooLargeToParse } from '../../lib/search/index.js'
 import type { Language } from '../../lib/syntax/index.js'
 import type { SourceText } from './in_process.js'
 import type { codeIn } from './pages.js'
@@ -28,10 +28,10 @@ export async function openAll(
   const opened: OpenSubject[] = []
   try {
     for (const { path, host } of files) {
-      const handle = await openOr(opener, path, passed.unread)
+      const handle = await openIfReadable(opener, path, passed.unread)
       if (!handle) continue
       const { extensions } = host ?? language
-      if (handle.stat.bytes > (path === named ? largestSearched : largestParsed)) {
+      if (handle.stat.bytes > (path === named ? MAX_SEARCHED_BYTES : MAX_PARSED_BYTES)) {
         passed.large.push(path)
         await handle.close()
         if (path === named) throw tooLargeToParse(path, handle.stat.bytes)

@@ -1,5 +1,5 @@
 import type { Pos } from '@ast-grep/napi'
-import { languageNamed, type Language } from '../../lib/syntax/index.js'
+import { languageByName, type Language } from '../../lib/syntax/index.js'
 import type { StructuralInput } from './types.js'
 
 /** The code of one language in a page: its pieces, each on lines of its own. */
@@ -55,7 +55,7 @@ export function codeIn(page: string, language: Language): EmbeddedCode | 'none' 
     if (name !== 'script' && name !== 'style') continue
     const close = slash === '' ? endOfRaw(page, at, name) : -1
     if (close < 0) return undefined
-    if (close > at && languageNamed(namedBy(attributes) ?? (name === 'script' ? 'js' : 'css'))?.id === language.id) {
+    if (close > at && languageByName(namedBy(attributes) ?? (name === 'script' ? 'js' : 'css'))?.id === language.id) {
       const place = lines(at)
       pieces.push({ code: { line, column: 0, index: text.length }, page: place })
       text += `${page.slice(at, close)}\n`

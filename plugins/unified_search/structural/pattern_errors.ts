@@ -1,5 +1,5 @@
 import type { Context } from '../../../core/index.js'
-import { astGrep, astGrepPath, type Language, type Library, type Range } from '../../lib/syntax/index.js'
+import { runAstGrep, findAstGrep, type Language, type Library, type Range } from '../../lib/syntax/index.js'
 
 export type PatternPlace = Pick<Range, 'start' | 'end'>
 
@@ -78,7 +78,7 @@ async function explained(
 ): Promise<string> {
   // An explanation is not worth an installation.
   const { root } = context.workspace
-  if (!astGrepPath(context.workspace)) return ''
+  if (!findAstGrep(context.workspace)) return ''
   // Without standard input the program would search the folder it stands in.
   const args = [
     'run',
@@ -90,7 +90,7 @@ async function explained(
   ]
   return (
     (
-      await astGrep(
+      await runAstGrep(
         context,
         args,
         { cwd: root, input: Buffer.alloc(0), seconds: Math.min(10, context.host.waits.engine / 1000) },

@@ -1,9 +1,9 @@
 import { dirname, join } from 'node:path/posix'
 import type { Context } from '../../../core/index.js'
-import { slotRefusal } from '../../lib/base/index.js'
+import { createSlotError } from '../../lib/base/index.js'
 import type { Consumer } from '../../lib/process/index.js'
-import { filesBelow } from '../../lib/search/index.js'
-import { astGrep, InstallProblem, reasons, type Answered } from '../../lib/syntax/index.js'
+import { listFiles } from '../../lib/search/index.js'
+import { runAstGrep, InstallProblem, parseReasons, type AstGrepEnd } from '../../lib/syntax/index.js'
 import { discoverProjects, inspectCall, invalidProject, readConfig, textsIn } from './config.js'
 import { engineMissing } from './refuse.js'
 import type { StructuralInput } from './types.js'
@@ -16,10 +16,10 @@ export async function askProject(
   input: StructuralInput,
   args: string[],
   onStdout: Consumer,
-): Promise<Answered | undefined> {
+): Promise<AstGrepEnd | undefined> {
   const config = await readConfig(context, input.config_path)
   if (!config) {
-    throw slotRefusal('VT_SEARCH_CONFIG_MISSING', `'${input.config_path}' not found.`, {
+    throw createSlotError('VT_SEARCH_CONFIG_MISSING', `'${input.config_path}' not found.`, {
       hint: 'Create it with at least "ruleDirs:\\n- rules"; the ast-grep skill shows how.',
       next: inspectCall(input.config_path),
       details: { discovered_configs: await discoverProjects(context, input.path) },
@@ -29,22 +29,22 @@ export async function askProject(
   const filter = input.filter === undefined ? [] : [`--filter=${input.filter}`]
   const [command, ...rest] = args
   const whole = [command!, '--config', input.config_path, ...filter, ...rest]
-  const answered = await astGrep(context, whole, { cwd: root.ref, seconds }, onStdout).catch((error: unknown) => {
+  const answered = await runAstGrep(context, whole, { cwd: root.ref, seconds }, onStdout).catch((error: unknown) => {
     throw error instanceof InstallProblem ? engineMissing(error.message) : error
   })
   if (!answered) return undefined
-  const stderr = reasons(answered.stderr)
+  const stderr = parseReasons(answered.stderr)
   const why = stderr
     .filter((line) => !line.startsWith('Help:'))
     .map((line) => line.replace(/^(Error: |╰▻ )/, ''))
     .join(' ')
     .replaceAll(context.workspace.root, '.')
   if (answered.timed_out)
-    throw slotRefusal('VT_SEARCH_TIMEOUT', `ast-grep did not finish within ${seconds} s.`, { retryable: true })
+    throw createSlotError('VT_SEARCH_TIMEOUT', `ast-grep did not finish within ${seconds} s.`, { retryable: true })
   if (answered.exit_code === undefined)
-    throw slotRefusal('VT_SEARCH_FAILED', 'ast-grep ended by a signal.', { details: { stderr } })
+    throw createSlotError('VT_SEARCH_FAILED', 'ast-grep ended by a signal.', { details: { stderr } })
   if (answered.exit_code === 3 && /Rule not found/.test(answered.stderr)) {
-    throw slotRefusal('VT_SEARCH_RULE', `No rule matches '${input.filter}'.`, {
+    throw createSlotError('VT_SEARCH_RULE', `No rule matches '${input.filter}'.`, {
       details: { rules: await ruleIds(context, config, input.config_path) },
     })
   }
@@ -65,7 +65,7 @@ async function ruleIds(context: Context, config: Record<string, unknown>, config
     const folder = await context.workspace.openDirectory(join(dirname(config_path), dir)).catch(() => undefined)
     if (!folder) continue
     await using held = folder
-    const listing = await filesBelow(context, held, { file_extensions: ['yml', 'yaml'] })
+    const listing = await listFiles(context, held, { file_extensions: ['yml', 'yaml'] })
     for (const file of listing.files) {
       const text = await context.workspace.text(file, { max_bytes: 1_048_576 }).catch(() => '')
       for (const document of parseAllDocuments(text)) {

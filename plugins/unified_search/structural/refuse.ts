@@ -1,18 +1,18 @@
 import { VtError, type Next } from '../../../core/index.js'
-import { slotRefusal } from '../../lib/base/index.js'
-import { patternLanguages, reasons, type Answered } from '../../lib/syntax/index.js'
+import { createSlotError } from '../../lib/base/index.js'
+import { patternLanguages, parseReasons, type AstGrepEnd } from '../../lib/syntax/index.js'
 import type { PatternPlace } from './pattern_errors.js'
 import { unbound } from './template.js'
 import type { StructuralCall } from './types.js'
 
 /** What ast-grep's refusal of a pattern, kind or language means to the caller; `undefined` if it did not refuse. */
-export function refused({ exit_code, stderr }: Answered, title: string, call: StructuralCall): VtError | undefined {
+export function refused({ exit_code, stderr }: AstGrepEnd, title: string, call: StructuralCall): VtError | undefined {
   if (exit_code !== 2 && exit_code !== 8) return undefined
-  const extra = { details: { stderr: reasons(stderr) } }
+  const extra = { details: { stderr: parseReasons(stderr) } }
   const kind = /Kind `(.*?)` is invalid/.exec(stderr)?.[1]
-  if (kind !== undefined) return slotRefusal('VT_SEARCH_KIND', `'${kind}' is no node kind of ${title}.`, extra)
+  if (kind !== undefined) return createSlotError('VT_SEARCH_KIND', `'${kind}' is no node kind of ${title}.`, extra)
   if (/is not supported!/.test(stderr)) {
-    return slotRefusal(
+    return createSlotError(
       'VT_SEARCH_LANG',
       `The language '${call.input.lang ?? title}' is not served; served: ${patternLanguages.map(({ id }) => id).join(' ')}.`,
       extra,
@@ -20,7 +20,7 @@ export function refused({ exit_code, stderr }: Answered, title: string, call: St
   }
   const regex = /regex parse error:\s+(.*)\s[\s^]*error: (.*)/.exec(stderr)
   if (regex)
-    return slotRefusal(
+    return createSlotError(
       'VT_SEARCH_PATTERN',
       `'${regex[1]}' of fix_config is no regular expression: ${regex[2]!.replace(/\.$/, '')}.`,
       { ...extra, hint: 'Correct the regular expression of the expansion.' },
@@ -28,7 +28,7 @@ export function refused({ exit_code, stderr }: Answered, title: string, call: St
   const causes = [...stderr.matchAll(/╰▻ (.*)/g)].map(([, cause]) => cause!)
   if (causes.some((cause) => cause.startsWith('Fixer expansion'))) {
     const hint = 'kind is a named node such as call_expression; for punctuation use regex.'
-    return slotRefusal(
+    return createSlotError(
       'VT_SEARCH_PATTERN',
       `An expansion of fix_config is not valid: ${causes.at(-1)!.replace(/\.? *$/, '')}.`,
       { ...extra, hint },
@@ -84,7 +84,7 @@ export function checkReplacement(call: StructuralCall): void {
   const { workflow, pattern = '', rewrite, fix_config } = call.input
   const [name] = workflow === 'rewrite' ? unbound(pattern, fix_config?.template ?? rewrite ?? '') : []
   if (name !== undefined)
-    throw slotRefusal('VT_SEARCH_PATTERN', `'$${name}' of the replacement is not captured by the pattern.`, {
+    throw createSlotError('VT_SEARCH_PATTERN', `'$${name}' of the replacement is not captured by the pattern.`, {
       hint: 'Use the metavariables of the pattern.',
     })
 }
@@ -98,7 +98,7 @@ function patternRefusal(
   const next = asGrep(call)
   const hint =
     'A pattern is valid code of the language, with $NAME for one node and $$$NAME for several. For prose, names and regular expressions use {slot:unified_search/grep}.'
-  return slotRefusal(code, message, { ...extra, hint, ...(next && { next }) })
+  return createSlotError(code, message, { ...extra, hint, ...(next && { next }) })
 }
 
 /** The search for plain text that was probably meant: the pattern up to its first metavariable. */
@@ -121,7 +121,7 @@ function asGrep({ input, given }: StructuralCall): Next | undefined {
 const quoted = ({ input }: StructuralCall): string => `'${(input.pattern ?? input.kind ?? '').slice(0, 100)}'`
 
 export const engineMissing = (reason?: string): VtError =>
-  slotRefusal(
+  createSlotError(
     'VT_SEARCH_ENGINE_MISSING',
     reason === undefined
       ? 'The program ast-grep cannot be started.'

@@ -1,5 +1,5 @@
 import { ok, type Context, type Result } from '../../../core/index.js'
-import { fitting, largestOutput } from '../../lib/base/index.js'
+import { takeFitting, MAX_OUTPUT_BYTES } from '../../lib/base/index.js'
 import type { Language } from '../../lib/syntax/index.js'
 import { standing } from './around.js'
 import { asRule } from './binary.js'
@@ -43,7 +43,7 @@ export async function runPattern(call: StructuralCall, context: Context, { notic
       ? await Promise.all(window.map(async (match) => (await standing(context, match, input.context_lines)) ?? match))
       : window
   const page = wide.map(matchOf)
-  const shown = fitting(page, largestOutput - room.files - room.issues)
+  const shown = takeFitting(page, MAX_OUTPUT_BYTES - room.files - room.issues)
   const end = input.skip + shown.length
   const truncated = end < total
   const common = {
@@ -69,8 +69,8 @@ export async function runPattern(call: StructuralCall, context: Context, { notic
     total_matches: total,
     files_searched: found.files.length,
     files_with_matches: files,
-    files: fitting(counts, room.files),
-    parse_issues: fitting(search.issues(), room.issues),
+    files: takeFitting(counts, room.files),
+    parse_issues: takeFitting(search.issues(), room.issues),
     ...(input.pattern !== undefined && { pattern: input.pattern }),
     ...(input.kind !== undefined && { kind: input.kind }),
   }

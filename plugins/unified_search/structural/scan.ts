@@ -1,7 +1,7 @@
 import { ok, type Context, type Result } from '../../../core/index.js'
-import { byPath, pluralized, fitting, remarks } from '../../lib/base/index.js'
+import { comparePaths, pluralize, takeFitting, listSearchNotices } from '../../lib/base/index.js'
 import { lines } from '../../lib/process/index.js'
-import { filesBelow, openToSearch } from '../../lib/search/index.js'
+import { listFiles, openToSearch } from '../../lib/search/index.js'
 import { standing } from './around.js'
 import { askProject } from './project.js'
 import { matchOf } from './shape.js'
@@ -20,7 +20,7 @@ export async function scan({ input, given }: StructuralCall, context: Context): 
     .filter(({ file }) => known.files.has(file))
     .sort(
       (a, b) =>
-        byPath(a.file, b.file) ||
+        comparePaths(a.file, b.file) ||
         a.range.byteOffset.start - b.range.byteOffset.start ||
         (a.ruleId! < b.ruleId! ? -1 : 1),
     )
@@ -30,7 +30,7 @@ export async function scan({ input, given }: StructuralCall, context: Context): 
     const found = await standing(context, native, input.context_lines)
     found ? page.push(found) : gone++
   }
-  const findings = fitting(page.map(findingOf))
+  const findings = takeFitting(page.map(findingOf))
   const end = input.skip + (findings.length < page.length ? findings.length : page.length + gone)
   const truncated = end < all.length
   const by_severity = tally(all.map(({ severity }) => severity ?? 'hint'))
@@ -55,10 +55,10 @@ export async function scan({ input, given }: StructuralCall, context: Context): 
     `${finding.file}:${finding.line_number} ${finding.severity} ${finding.rule_id}: ${finding.message}`,
     ...(finding.note ? [`  ${finding.note}`] : []),
   ])
-  const severities = Object.entries(by_severity).map(([severity, number]) => pluralized(number, severity))
-  const tail = `${pluralized(all.length, 'finding')}${severities.length > 0 ? ` (${severities.join(', ')})` : ''}`
+  const severities = Object.entries(by_severity).map(([severity, number]) => pluralize(number, severity))
+  const tail = `${pluralize(all.length, 'finding')}${severities.length > 0 ? ` (${severities.join(', ')})` : ''}`
   const text = [...lines_, truncated ? `${findings.length} of ${tail}; continue with skip=${end}` : tail].join('\n')
-  const notices = remarks({ ...known.listing, gone })
+  const notices = listSearchNotices({ ...known.listing, gone })
   return ok(output, { text, ...(notices.length > 0 && { notices }) })
 }
 
@@ -66,7 +66,7 @@ export async function scan({ input, given }: StructuralCall, context: Context): 
 async function searched(path: string, context: Context) {
   await using target = await openToSearch(context, path)
   if (target.kind === 'file') return { files: new Set([path]), listing: { incomplete: false, complaints: [] } }
-  const listing = await filesBelow(context, target, { include_hidden: true })
+  const listing = await listFiles(context, target, { include_hidden: true })
   return { files: new Set(listing.files), listing }
 }
 

@@ -1,8 +1,8 @@
 import { VtError, type Context } from '../../../core/index.js'
-import { byPath, pluralized, notice, slotRefusal, some } from '../../lib/base/index.js'
+import { comparePaths, pluralize, notice, createSlotError, some } from '../../lib/base/index.js'
 import { lines } from '../../lib/process/index.js'
-import { largestParsed, parserMemory, tooHardToParse } from '../../lib/search/index.js'
-import { astGrep, InstallProblem, reasons, type Answered, type Language, type Library } from '../../lib/syntax/index.js'
+import { MAX_PARSED_BYTES, PARSER_MEMORY_BYTES, tooHardToParse } from '../../lib/search/index.js'
+import { runAstGrep, InstallProblem, parseReasons, type AstGrepEnd, type Language, type Library } from '../../lib/syntax/index.js'
 import { argumentsFor, argumentsForBoth, errorArguments, explains, isError } from './binary.js'
 import { FoundMatches } from './found.js'
 import { libraryFor, lookInProcess } from './in_process.js'
@@ -209,7 +209,7 @@ export class Search {
 
   /** Runs the program on linked files; `missing` says why it is not there. */
   private asker(opened: OpenSubject[], { folder, names, empty }: Linked) {
-    const limited = opened.some(({ handle }) => handle.stat.bytes > largestParsed) && { resident: parserMemory }
+    const limited = opened.some(({ handle }) => handle.stat.bytes > MAX_PARSED_BYTES) && { resident: PARSER_MEMORY_BYTES }
     const files = names.length > 0 ? names : [empty]
     let told = 0
     const bounded = (take: (line: Buffer) => void | false) => (line: Buffer) => {
@@ -220,10 +220,10 @@ export class Search {
     return async (
       args: string[],
       take: (line: Buffer) => void | false,
-    ): Promise<{ answered?: Answered | undefined; missing?: string }> => {
+    ): Promise<{ answered?: AstGrepEnd | undefined; missing?: string }> => {
       try {
         return {
-          answered: await astGrep(
+          answered: await runAstGrep(
             this.context,
             [...args, '--', ...files],
             { cwd: folder, seconds: this.patience(opened) / 1000, ...limited },
@@ -243,7 +243,7 @@ export class Search {
    */
   private patience(opened: readonly OpenSubject[]): number {
     const { engine, single_file } = this.context.host.waits
-    return opened.length === 1 && opened[0]!.handle.stat.bytes <= largestParsed ? Math.min(engine, single_file) : engine
+    return opened.length === 1 && opened[0]!.handle.stat.bytes <= MAX_PARSED_BYTES ? Math.min(engine, single_file) : engine
   }
 
   private take({ matches, broken, unread }: Looked): void {
@@ -260,12 +260,12 @@ export class Search {
     for (const match of sound) this.found.add(match)
   }
 
-  private apply(answered: Answered, language: Language, files: readonly OpenSubject[] = []): boolean {
+  private apply(answered: AstGrepEnd, language: Language, files: readonly OpenSubject[] = []): boolean {
     const { input } = this.call
     if (answered.timed_out && this.found.total === 0) {
       // Nothing narrower is left to ask for.
       if (files[0]?.path === input.path) throw tooHardToParse(input.path)
-      throw slotRefusal(
+      throw createSlotError(
         'VT_SEARCH_TIMEOUT',
         `Nothing was found in '${input.path}' within ${this.patience(files) / 1000} s.`,
         { retryable: true },
@@ -274,8 +274,8 @@ export class Search {
     if (answered.overburdened) throw tooHardToParse(files[0]?.path ?? input.path)
     this.stopped ||= answered.timed_out
     if (answered.exit_code === undefined && !answered.stopped && !answered.timed_out) {
-      throw slotRefusal('VT_SEARCH_FAILED', 'ast-grep ended by a signal.', {
-        details: { stderr: reasons(answered.stderr) },
+      throw createSlotError('VT_SEARCH_FAILED', 'ast-grep ended by a signal.', {
+        details: { stderr: parseReasons(answered.stderr) },
       })
     }
     const tree = treeIn(answered.stderr)
@@ -322,7 +322,7 @@ export class Search {
 
   /** What may have been missed: files that do not parse, languages that the pattern is no code of. */
   issues(): { file?: string; language?: string; reason: string }[] {
-    const files = [...new Set(this.broken)].sort(byPath).map((file) => ({ file, reason: 'syntax error' }))
+    const files = [...new Set(this.broken)].sort(comparePaths).map((file) => ({ file, reason: 'syntax error' }))
     return [
       ...files,
       ...this.refusals.map(({ language, error }) => ({ language: language.title, reason: error.problem.message })),
@@ -360,12 +360,12 @@ export class Search {
     if (this.broken.length > 0) {
       const withheld =
         this.withheld > 0
-          ? `; ${pluralized(this.withheld, 'replacement')} of what does not parse ${this.withheld === 1 ? 'is' : 'are'} left out`
+          ? `; ${pluralize(this.withheld, 'replacement')} of what does not parse ${this.withheld === 1 ? 'is' : 'are'} left out`
           : ''
       notices.push(
         notice(
           'VT_SEARCH_PARSE',
-          `${pluralized(this.broken.length, 'file')} with syntax errors, searched anyway: ${some(this.broken.sort())}${withheld}`,
+          `${pluralize(this.broken.length, 'file')} with syntax errors, searched anyway: ${some(this.broken.sort())}${withheld}`,
         ),
       )
     }
@@ -374,7 +374,7 @@ export class Search {
       notices.push(
         notice(
           'VT_SEARCH_SKIPPED',
-          `${pluralized(this.large.length, 'file')} over 8 MiB, left out: ${some(this.large)}. Name one as path to search it.`,
+          `${pluralize(this.large.length, 'file')} over 8 MiB, left out: ${some(this.large)}. Name one as path to search it.`,
         ),
       )
     if (this.stopped)

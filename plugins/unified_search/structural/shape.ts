@@ -1,5 +1,5 @@
 import { visibleLine } from '../../../core/index.js'
-import { pluralized, cut } from '../../lib/base/index.js'
+import { pluralize, cut } from '../../lib/base/index.js'
 import type { Native } from './types.js'
 
 const longest = 4000
@@ -53,7 +53,7 @@ interface Totals {
 
 export function renderMatches(matches: Match[], { total, files, searched, path, next }: Totals): string {
   if (total === 0)
-    return `No matches${path === '.' ? '' : ` in ${visibleLine(path)}`} (${pluralized(searched, 'file')} searched)`
+    return `No matches${path === '.' ? '' : ` in ${visibleLine(path)}`} (${pluralize(searched, 'file')} searched)`
   const lines: string[] = []
   let file: string | undefined
   for (const match of matches) {
@@ -69,7 +69,7 @@ export function renderMatches(matches: Match[], { total, files, searched, path, 
         .map(([name, value]) => `  $${name} = ${cut(value.replaceAll('\n', '⏎'), 120).text}`),
     )
   }
-  const all = `${pluralized(total, 'match', 'matches')} in ${pluralized(files, 'file')}`
+  const all = `${pluralize(total, 'match', 'matches')} in ${pluralize(files, 'file')}`
   return [...lines, '', next === undefined ? all : `${matches.length} of ${all}; continue with skip=${next}`].join('\n')
 }
 
@@ -87,7 +87,7 @@ export function renderRewrites(
     ...side('-', match.text),
     ...side('+', match.replacement ?? ''),
   ])
-  const all = `${pluralized(total, 'rewrite')} in ${pluralized(files, 'file')} (preview, nothing written)`
+  const all = `${pluralize(total, 'rewrite')} in ${pluralize(files, 'file')} (preview, nothing written)`
   return [
     ...blocks,
     next === undefined

@@ -1,8 +1,8 @@
 import { VtError, type Context, type Handle, type Notice } from '../../../core/index.js'
-import { inPathOrder, notice, slotRefusal, remarks, some, withoutEnd } from '../../lib/base/index.js'
+import { sortByPath, notice, createSlotError, listSearchNotices, some, trimEndChars } from '../../lib/base/index.js'
 import { isGlob } from '../../lib/globs/index.js'
-import { filesBelow, countMatches, openToSearch } from '../../lib/search/index.js'
-import { languageNamed, languageOf, patternLanguages, type Language } from '../../lib/syntax/index.js'
+import { listFiles, countMatches, openToSearch } from '../../lib/search/index.js'
+import { languageByName, languageByPath, patternLanguages, type Language } from '../../lib/syntax/index.js'
 import { asRule } from './binary.js'
 import type { Dialects } from './dialects.js'
 import type { StructuralInput } from './types.js'
@@ -28,7 +28,7 @@ const quiet = new Set(['html', 'css', 'json', 'yaml', 'markdown', 'toml'])
 export const embedded: Language = { id: 'embedded', title: 'Embedded', aliases: [], extensions: ['html'] }
 
 const withPatterns = (language: Language | undefined): Language | undefined =>
-  language?.outlined ? undefined : language
+  language?.isOutlineOnly ? undefined : language
 
 /** What a file is searched as: as its own language, or as host of the one that was asked for. */
 function subjectOf(
@@ -68,7 +68,7 @@ export async function structuralSubjects(
     const messages = lost.map(({ problem }) => problem.message)
     notices.push(notice('VT_SEARCH_PARTIAL', `Not there, left out: ${some(messages)}`))
   }
-  const all = inPathOrder(files, ([path]) => path).map(([path, subject]) => ({ path, ...subject }))
+  const all = sortByPath(files, ([path]) => path).map(([path, subject]) => ({ path, ...subject }))
   return { files: all, holding: all.filter(({ path }) => holding.has(path)), notices }
 }
 
@@ -76,13 +76,13 @@ type Subjects = ReturnType<typeof startSubjects>
 
 function startSubjects(input: StructuralInput, { of, hostsOf }: Dialects) {
   const { lang: id, globs: declared = [], paths = [] } = input
-  const forced = id === undefined ? undefined : (languageNamed(id) ?? { id, title: id, aliases: [], extensions: [] })
+  const forced = id === undefined ? undefined : (languageByName(id) ?? { id, title: id, aliases: [], extensions: [] })
   const globs = [declared].flat()
   return {
     input,
     forced,
     globs,
-    named: new Set([...globs, ...paths].flatMap((glob) => languageOf(withoutEnd(glob, '}]'))?.id ?? [])),
+    named: new Set([...globs, ...paths].flatMap((glob) => languageByPath(trimEndChars(glob, '}]'))?.id ?? [])),
     hosts: hostsOf(forced?.id ?? ''),
     languageAt: (path: string) => withPatterns(of(path)),
     files: new Map<string, Omit<StructuralSubject, 'path'>>(),
@@ -108,12 +108,12 @@ async function addFolder(all: Subjects, context: Context, folder: Handle | undef
   const discovery = { include_hidden: input.include_hidden, globs: folder ? globs : [`/${entry}`, ...globs] }
   const how = { path: directory.path, literal: true, case_sensitive: true }
   const [listing, found] = await Promise.all([
-    filesBelow(context, directory, discovery),
+    listFiles(context, directory, discovery),
     word === undefined ? undefined : countMatches(context, { ...discovery, ...how, patterns: [word] }),
   ])
   // The search for the word met everything that the walk met, and the files besides.
   const { complaints, skipped } = found ?? { complaints: listing.complaints, skipped: [] }
-  all.notices.push(...remarks({ ...listing, complaints, skipped }))
+  all.notices.push(...listSearchNotices({ ...listing, complaints, skipped }))
   for (const path of listing.files) addListed(all, path)
   for (const path of found?.files.map(({ file }) => file) ?? listing.files) holding.add(path)
 }
@@ -133,6 +133,6 @@ function strangeFiles({ strange, files }: Subjects): Notice[] {
   const problem = `The extension of ${some(strange.map((path) => `'${path}'`))} is of no language that is served`
   const served = patternLanguages.map(({ id }) => id).join(' ')
   const hint = 'Name files of these languages. Give {field:lang} for others.'
-  if (files.size === 0) throw slotRefusal('VT_SEARCH_LANG', `${problem}; served: ${served}.`, { hint })
+  if (files.size === 0) throw createSlotError('VT_SEARCH_LANG', `${problem}; served: ${served}.`, { hint })
   return [notice('VT_SEARCH_LANG_SKIPPED', `${problem}; give lang to have it searched.`)]
 }

@@ -1,6 +1,6 @@
 import { deadline } from '../../../core/system/index.js'
 import { programFile } from '../../../core/index.js'
-import { thread } from '../../lib/base/index.js'
+import { createWorker } from '../../lib/base/index.js'
 import { bareText, markupShape } from './bare.js'
 import type { PageReading } from './reading.js'
 import type { PageJob } from './worker.js'
@@ -12,8 +12,8 @@ const ordinary = { characters: 300_000, elements: 2500 }
 // V8 calls its built-in functions the slow way in a heap of less than 2 GB, which makes a page cost half as much again. So the thread for ordinary
 // pages may have that much and is watched from outside instead, and pages that are known to be heavy go to a small heap.
 const script = programFile('plugins/unified_search/web/worker.js')
-const quick = thread<PageJob, PageReading>(script, { heap_mb: 2048, growth_mb: 64 })
-const small = thread<PageJob, PageReading>(script, { heap_mb: 48 })
+const quick = createWorker<PageJob, PageReading>(script, { heap_mb: 2048, growth_mb: 64 })
+const small = createWorker<PageJob, PageReading>(script, { heap_mb: 48 })
 
 /** A page as Markdown, read within limits of size, depth, time and memory; beyond them its bare text. Rejects only when `signal` aborts. */
 export async function readable(html: string, url: string, ms: number, signal: AbortSignal): Promise<PageReading> {

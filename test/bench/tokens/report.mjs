@@ -83,11 +83,11 @@ const missing = ({ reason, lost, wrong, unfinished }) =>
 
 export function section(runs, overMcp) {
   return [
-    'Every agent runs each task for real, against a model that plays a script in the words of that agent. Bytes and o200k tokens are those of all its requests; with *prefix at a tenth* what a request has in common with the one before, from its beginning, counts a tenth. A task is reached when the folder has the wanted hash, every fact was in an answer of a tool, and no step was left.',
+    'Every agent runs each task for real, against a model that plays a script in the words of that agent. Bytes and o200k tokens are those of all its requests. With *prefix at a tenth*, the common beginning of a request and the one before counts a tenth. A task is reached if the folder has the wanted hash, every fact was in an answer of a tool, and no step was left.',
     totals([...runs, ...overMcp]),
     '### Agents',
     table(runs),
-    "### Servers over MCP\n\nWhat a client's requests hold that sends the list and the answers to a model and nothing else.",
+    '### Servers over MCP\n\nThe figures are those of the requests of a client that sends only the list and the answers to a model.',
     table(overMcp),
   ].join('\n\n')
 }

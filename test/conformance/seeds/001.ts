@@ -66,7 +66,7 @@ const capped = apart({
   config: inSandbox,
 })
 
-/** What stands behind `Example:` of a hint, as a call. */
+/** Returns the text after `Example:` of a hint, as a call. */
 function exampleIn(text: string): [tool: string, input: Record<string, unknown>] {
   const [, tool, inside] = /Example: (\w+)\((.*)\)/.exec(text) ?? []
   return [tool!, JSON.parse(`{${inside!.replaceAll("'", '"').replace(/(\w+)=/g, '"$1":')}}`)]

@@ -66,7 +66,7 @@ const hits =
   (input: object, ...matches: object[]): Check =>
   async (place) =>
     expect((await outputOf(place, 'search_text', input)).matches).toEqual(matches)
-/** What the tool says of a wrong call names no tool and no field of another vocabulary, and its next call is listed and works. */
+/** The answer to a wrong call names no tool and no field of another vocabulary, and its next call is listed and works. */
 const speaks =
   (tool: string, input: object): Check =>
   async (place) => {

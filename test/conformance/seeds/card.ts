@@ -7,7 +7,7 @@ import { apart, each, gives, refuses, type Check, type Row } from '../../support
 
 // The short description of the whole.
 const root = fileURLToPath(new URL('../../..', import.meta.url))
-/** Asks a kernel that has these manifests beside ours. */
+/** Asks a kernel that has these manifests in addition to the built-in ones. */
 const having = (manifests: Files, files: Files = {}): ((check: Check) => Check) =>
   apart(async () => {
     const ends = await tempWorkspace(manifests)

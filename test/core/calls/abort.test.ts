@@ -17,8 +17,8 @@ const files = Object.fromEntries(names.map((name) => [name, 'old\n']))
 const patch = `*** Begin Patch\n${names.map((name) => `*** Update File: ${name}\n@@\n-old\n+new\n`).join('')}*** End Patch\n`
 const states = (root: string) => [...new Set(names.map((name) => readFileSync(join(root, name), 'utf8')))]
 
-describe('a patch of 120 files that is cancelled', () => {
-  it('answers that it was aborted only where it changes nothing, and else what it changed', async () => {
+describe('cancelled patch of 120 files', () => {
+  it('answers VT_CALL_ABORTED only if no file changed, and a success if all files changed', async () => {
     const outcomes = new Set<string>()
     for (const ms of samplePoints([0, 1, 3, 6, 10, 15, 25, 40, 60, 100], 5)) {
       await using booted = await bootKernel({ files: { ...files, other: 'x' } })
@@ -26,7 +26,7 @@ describe('a patch of 120 files that is cancelled', () => {
       const pending = booted.call('apply_patch', { input: patch }, { signal: cancel.signal })
       setTimeout(() => cancel.abort(), ms)
       const result = await pending
-      // Whoever asks for one of the files next waits for what is still being done.
+      // A later call for one of the files waits for the running change.
       expect(
         await booted.call('unified_file', { action: 'copy', path: 'f7.txt', destination: 'copied' }),
       ).toMatchObject({ ok: true })
@@ -40,7 +40,7 @@ describe('a patch of 120 files that is cancelled', () => {
     expect(outcomes.has('aborted')).toBe(true)
   })
 
-  it('over the command line prints what it came to', async () => {
+  it('prints the true outcome of a cancelled patch on the command line', async () => {
     await using made = await tempWorkspace(files)
     const child = spawn(
       process.execPath,
@@ -59,7 +59,7 @@ describe('a patch of 120 files that is cancelled', () => {
     expect(readdirSync(join(made.root, '.vtcode/journal')).filter((name) => name !== '.gitignore')).toEqual([])
   })
 
-  it('over MCP changes all or nothing, and nothing after the next call was answered', async () => {
+  it('changes all files or none over MCP, and none after the answer to the next call', async () => {
     const outcomes = new Set<string>()
     for (const ms of samplePoints([0, 5, 20, 60, 150, 400], 3)) {
       await using made = await tempWorkspace(files)
@@ -87,7 +87,7 @@ describe('a patch of 120 files that is cancelled', () => {
             ({ isError }) => (isError ? 'refused' : 'done'),
             () => 'cancelled',
           )
-        // The first is cancelled as soon as it is sent: a moment later it may be done where this program is held up.
+        // The first call is cancelled right after it was sent: a moment later it may be finished on a busy machine.
         if (ms > 0) setTimeout(() => cancel.abort(), ms)
         const outcome = await pending
         expect((await copy('copied')).isError).not.toBe(true)
@@ -106,9 +106,9 @@ describe('a patch of 120 files that is cancelled', () => {
   })
 })
 
-describe('a command that is cancelled after it began', () => {
+describe('cancelled command', () => {
   const command = 'echo begun > begun; sleep 30'
-  it('says that what it did stays, and no that nothing changed', async () => {
+  it('reports a command cancelled after its start as interrupted, not as not applied', async () => {
     await using booted = await bootKernel()
     const cancel = new AbortController()
     const pending = booted.call(
@@ -126,7 +126,7 @@ describe('a command that is cancelled after it began', () => {
     expect(result).not.toMatchObject({ error: { details: { not_applied: true } } })
   })
 
-  it('says so over the command line too', async () => {
+  it('reports a command interrupted by SIGINT on the command line as interrupted', async () => {
     await using made = await tempWorkspace({})
     const child = spawn(
       process.execPath,
@@ -156,7 +156,7 @@ describe('a command that is cancelled after it began', () => {
   })
 })
 
-it('an edit of 30 MB that is cancelled before its commit changes nothing', async () => {
+it('leaves a file of 30 MB unchanged when its edit is cancelled before the commit', async () => {
   const half = 'x'.repeat(15_000_000)
   await using booted = await bootKernel({ files: { big: `${half}\nmiddle\n${half}\n` } })
   for (const ms of [1, 20, 60]) {
@@ -177,7 +177,7 @@ it('an edit of 30 MB that is cancelled before its commit changes nothing', async
   }
 })
 
-describe('a plugin', () => {
+describe('time limit of a plugin', () => {
   let plugins: TempWorkspace
   let booted: Booted
   beforeAll(async () => {
@@ -205,12 +205,12 @@ describe('a plugin', () => {
     await plugins[Symbol.asyncDispose]()
   })
 
-  it('that took too long changes nothing afterwards', async () => {
+  it('refuses a write by a plugin whose time is over', async () => {
     expect(await booted.call('late')).toMatchObject({ ok: false, error: { code: 'VT_CALL_TIMEOUT' } })
     await expect.poll(() => (globalThis as { lateError?: string }).lateError).toBe('VT_CALL_ABORTED')
     expect(existsSync(join(booted.root, 'late'))).toBe(false)
   })
-  it('that changed something before its time was up is waited for', async () => {
+  it('waits for a plugin that wrote before its time was over', async () => {
     expect(await booted.call('begun')).toMatchObject({ ok: true, output: { written: 2 } })
     const cancel = new AbortController()
     const pending = booted.call('stuck', {}, { signal: cancel.signal })

@@ -31,18 +31,18 @@ afterAll(async () => {
 })
 const say = (text: string, options = {}) => booted.call('demo', { action: 'say', text }, options)
 
-describe('a policy that wants another input', () => {
-  it('has the call issued once more from its beginning, and the caller is told', async () => {
+describe('policy that reissues a call', () => {
+  it('runs the reissued call through all policies and adds a notice', async () => {
     expect(await say('a')).toMatchObject({
       ok: true,
       output: { said: 'b' },
       notices: [{ code: 'VT_CALL_REISSUED', message: expect.stringContaining('{"text":"b"}') }],
     })
   })
-  it('is checked like any caller: what the slot refuses is refused', async () => {
+  it('refuses a reissued input that the slot refuses', async () => {
     expect(await say('x')).toMatchObject({ ok: false, error: { code: 'VT_INPUT_INVALID' } })
   })
-  it('gets it once: the second time is a denial', async () => {
+  it('denies a call that a policy reissues a second time', async () => {
     expect(await say('loop')).toMatchObject({
       ok: false,
       error: { code: 'VT_POLICY_DENIED', message: 'Round and round.' },
@@ -50,7 +50,7 @@ describe('a policy that wants another input', () => {
   })
 })
 
-describe('a question', () => {
+describe('approval question', () => {
   let asks = 0
   const ask = async (
     answer: unknown,
@@ -64,14 +64,14 @@ describe('a question', () => {
     })
     return { result, kept: state.kept, asked }
   }
-  it('says what a longer yes would cover, and is kept for as long as it is meant', async () => {
+  it('names what a longer approval covers, and passes the chosen scope to the policy', async () => {
     const once = await ask(true)
     expect(once.asked).toMatchObject([{ reasons: ['May it?'], covers: 'saying ask' }])
     expect([once.result.ok, once.kept]).toEqual([true, 'once'])
     expect((await ask({ decision: 'allow', scope: 'broad' })).kept).toBe('once')
     for (const scope of ['session', 'always']) expect((await ask({ decision: 'allow', scope })).kept).toBe(scope)
   })
-  it('may be answered by no, by no answer, and by nonsense, which all mean that nothing runs', async () => {
+  it('denies the call on a refusal, a missing answer or an invalid answer', async () => {
     for (const answer of [
       false,
       { decision: 'deny', scope: 'always' },
@@ -90,8 +90,8 @@ describe('a question', () => {
   })
 })
 
-describe('an explanation', () => {
-  it('hears every policy, also behind a denial, with what each goes by, and does nothing', async () => {
+describe('kernel.explain', () => {
+  it('asks every policy, also after a denial, and runs nothing', async () => {
     const told = await booted.kernel.explain('demo', { action: 'say', text: 'never' })
     expect(told).toMatchObject({
       verdict: 'deny',

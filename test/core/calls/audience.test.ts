@@ -41,8 +41,8 @@ const none = {
   },
 }
 
-describe('a tool that belongs to an audience', () => {
-  it('is listed for that audience alone', async () => {
+describe('tool with an audience', () => {
+  it('lists a tool of an audience for that audience alone', async () => {
     await using one = await boot()
     const { kernel } = one
     expect(kernel.tools({ audience: 'agent' }).find(({ name }) => name === 'crew')).toMatchObject({
@@ -65,7 +65,7 @@ describe('a tool that belongs to an audience', () => {
     expect(JSON.stringify(await one.call('crw', {}))).not.toContain('crew')
   })
 
-  it('is called by a caller of its audience, and gets the services of the conversation', async () => {
+  it('lets a caller of the audience call its tool with the services of the conversation', async () => {
     await using one = await boot()
     expect(await one.kernel.call('crew', { action: 'spawn', text: 'x' }, ofAgent)).toMatchObject({
       ok: true,
@@ -84,14 +84,14 @@ describe('a tool that belongs to an audience', () => {
       ok: true,
       output: { conversation: 'undefined' },
     })
-    // A plugin of another author fails by its own name where the caller brings no services.
+    // A plugin of another author fails with its own error if the caller provides no services.
     expect(await one.kernel.call('crew', { action: 'spawn', text: 'x' }, { audiences: ['agent'] })).toMatchObject({
       ok: false,
       error: { code: 'VT_PLUGIN_FAILED' },
     })
   })
 
-  it('is there for nobody else, under any name, with any input, through no other tool', async () => {
+  it('hides a tool of an audience from all other callers, under any name, input or other tool', async () => {
     await using one = await boot()
     for (const [tool, input] of [
       ['crew', { action: 'spawn' }],
@@ -108,7 +108,7 @@ describe('a tool that belongs to an audience', () => {
         reason: expect.stringContaining("belongs to an agent's conversation"),
       })
     }
-    // A tool that calls during an agent's call is a stranger all the same.
+    // A tool that calls during an agent's call does not belong to the audience.
     expect(await one.kernel.call('plain', { tool: 'crew_spawn' }, ofAgent)).toMatchObject({
       ok: true,
       output: { result: none },
@@ -119,7 +119,7 @@ describe('a tool that belongs to an audience', () => {
     ).toMatchObject({ ok: true, output: { result: 'VT_AGENT_NONE' } })
   })
 
-  it('says so in its manifest, which knows no other audience', async () => {
+  it('rejects a manifest with an unknown audience', async () => {
     await using place = await tempWorkspace({
       ...files,
       'spawn.yaml': files['spawn.yaml'].replace('audience: agent', 'audience: everybody'),
@@ -130,7 +130,7 @@ describe('a tool that belongs to an audience', () => {
     ])
   })
 
-  it('is there for neither a client nor the command line', async () => {
+  it('hides a tool of the agent audience from MCP clients and the command line', async () => {
     await using made = await tempWorkspace()
     for (const [name, text] of Object.entries(files)) await made.write(`../home/crew/${name}`, text)
     await made.write('../home/.vtcode/vtcode.config.yaml', `manifests: [builtin, '${made.home}/crew']\n`)
@@ -164,7 +164,7 @@ describe('a tool that belongs to an audience', () => {
     })
   })
 
-  it('is one more tool of an agent, which takes it away like any other', async () => {
+  it('offers a tool of the agent audience to an agent, which can disallow it', async () => {
     await using peer = await startPeer([
       { toolCalls: [toolCall('crew', { action: 'spawn' })] },
       { content: 'ok' },

@@ -4,8 +4,8 @@ import { bootKernel, tempWorkspace } from 'vtcode/test'
 const write = (path: string) => ['unified_file', { action: 'write', path, content: 'x' }] as const
 const denied = { ok: false, error: { code: 'VT_POLICY_DENIED' } }
 
-describe('the mode of a call', () => {
-  it('holds for that call alone', async () => {
+describe('mode of a call', () => {
+  it('applies the mode of a call to that call alone', async () => {
     await using one = await bootKernel({ mode: 'auto' })
     expect(await one.kernel.call(...write('a'), { mode: 'plan' })).toMatchObject(denied)
     expect(await one.kernel.explain(...write('a'), { mode: 'plan' })).toMatchObject({ mode: 'plan', verdict: 'deny' })
@@ -17,7 +17,7 @@ describe('the mode of a call', () => {
     expect(await one.kernel.call(...write('a'))).toMatchObject({ ok: true })
   })
 
-  it('may be looser than that of the kernel, but not than what the settings allow', async () => {
+  it("allows a call a looser mode than the kernel's, but none above max_mode", async () => {
     await using asks = await bootKernel({ mode: 'ask' })
     expect(await asks.kernel.call(...write('a'), { mode: 'auto' })).toMatchObject({ ok: true })
     await using limited = await bootKernel({ mode: 'plan', config: { policy: { max_mode: 'ask' } } })
@@ -31,7 +31,7 @@ describe('the mode of a call', () => {
     })
   })
 
-  it('is full-auto only where own settings or the command line say yes to it, and the strictest for a word that is none', async () => {
+  it('grants full-auto only if own settings or the command line enable it, and maps an unknown mode to plan', async () => {
     await using one = await bootKernel({ mode: 'ask', config: { automation: { full_auto: { enabled: false } } } })
     await using enabled = await bootKernel({ mode: 'ask', config: { automation: { full_auto: { enabled: true } } } })
     await using started = await bootKernel({ mode: 'full-auto' })
@@ -48,7 +48,7 @@ describe('the mode of a call', () => {
     expect([one.kernel.inspection.resolveMode(), started.kernel.inspection.resolveMode()]).toEqual(['ask', 'full-auto'])
   })
 
-  it('holds for the calls within it, which cannot choose a looser one', async () => {
+  it('applies the mode of a call to its nested calls, which cannot loosen it', async () => {
     const manifest = 'name: writer\ndescription: Calls.\neffects: [read, write]\nmodule: ./calls.js\ninput: {}\n'
     const body =
       "export default async (call, context) => ({ ok: true, output: { result: await context.call('unified_file', { action: 'write', path: 'b', content: 'x' }, { mode: 'auto' }) } })\n"
@@ -66,7 +66,7 @@ describe('the mode of a call', () => {
     })
   })
 
-  it('is at most what the settings permit', async () => {
+  it('limits each requested mode to what the settings permit', async () => {
     const permitted = async (config: object): Promise<string> => {
       await using vt = await bootKernel({
         mode: 'auto',

@@ -17,7 +17,7 @@ const codes = async ({ kernel }: Booted, options: CallOptions, calls: readonly A
     results.push(await kernel.call(tool, input, { session: `s${++sessions}`, ...options }))
   return results.map(codeOf)
 }
-/** A plugin that calls whatever it is told to, with what it is told to leave of the rights. */
+/** A plugin that makes the given call with the given rights. */
 const caller = {
   'caller.yaml':
     'name: caller\ndescription: Calls.\neffects: [read, write, exec]\nmodule: ./caller.js\ninput: { type: object, properties: { tool: { type: string }, input: { type: object }, how: { type: object } } }\n',
@@ -26,8 +26,8 @@ const caller = {
 }
 const inner = (result: Result) => (result.ok ? codeOf(result.output['result'] as Result) : result.error.code)
 
-describe('what is left of the rights of a call', () => {
-  it('are tools by the names of rules: every other tool is denied under any name, and the reason names what is left', async () => {
+describe('rights of a call: tools', () => {
+  it('denies every tool outside the rights of a call, under any name, and names the tools that remain', async () => {
     await using one = await bootKernel({
       files: { 'a.txt': 'one\n' },
       mode: 'auto',
@@ -57,11 +57,11 @@ describe('what is left of the rights of a call', () => {
       },
     })
     expect(await one.read('b.txt')).toBeUndefined()
-    // Nothing of it stays with the kernel.
+    // The kernel keeps no rights of a call.
     expect(codeOf(await one.kernel.call(...write('b.txt')))).toBe('ok')
   })
 
-  it('may be said by families, effects, aliases, patterns and what is excepted, as in rules', async () => {
+  it('accepts families, effects, aliases, patterns and exceptions as in rules', async () => {
     await using one = await bootKernel({
       files: { 'a.txt': 'one\n' },
       mode: 'auto',
@@ -87,7 +87,7 @@ describe('what is left of the rights of a call', () => {
     expect(await codes(one, { only: {} }, calls)).toEqual(['ok', 'ok', 'ok', 'ok', 'ok'])
   })
 
-  it('hold for the calls within it, which leave less and never more, of the mode too', async () => {
+  it('applies the rights and the mode of a call to its nested calls, which can only narrow them', async () => {
     await using place = await tempWorkspace(caller)
     await using one = await bootKernel({
       manifests: [place.root],
@@ -132,7 +132,7 @@ describe('what is left of the rights of a call', () => {
     expect(await through(undefined, write('b.txt'))).toBe('ok')
   })
 
-  it('are for a whole kernel what the kernel was made with, and no call has more', async () => {
+  it('limits all calls of a kernel to the rights that the kernel was made with', async () => {
     await using one = await bootKernel({ files: { 'a.txt': 'x' }, mode: 'auto', only: [{ tools: ['unified_file'] }] })
     expect(
       await codes(one, {}, [
@@ -155,7 +155,7 @@ describe('what is left of the rights of a call', () => {
     )
   })
 
-  it('are said by `explain` too, without a call', async () => {
+  it('explains a call with its rights, without calling', async () => {
     await using one = await bootKernel({ mode: 'auto' })
     expect(await one.kernel.explain(...write('a'), { only: { tools: ['read'] } })).toMatchObject({
       verdict: 'deny',
@@ -168,11 +168,11 @@ describe('what is left of the rights of a call', () => {
   })
 })
 
-describe('what is left to write', () => {
+describe('rights of a call: writes', () => {
   const files = { 'src/a.txt': 'a\n', 'other/b.txt': 'b\n' }
   const only = { writes: ['src/**'] }
 
-  it('is what each path matches, as given and as resolved: no link, no way up, no path that is not said', async () => {
+  it('allows writes only where the given and the resolved path match: no link, no `..`, no missing path', async () => {
     await using one = await bootKernel({ files, mode: 'auto' })
     await symlink('../other', join(one.root, 'src/out'))
     await symlink('../other/b.txt', join(one.root, 'src/file'))
@@ -212,7 +212,7 @@ describe('what is left to write', () => {
     })
   })
 
-  it('leaves commands that are known to read, whatever a rule allows beside them', async () => {
+  it('allows only commands known to read, whatever a rule allows in addition', async () => {
     await using one = await bootKernel({
       files,
       mode: 'auto',
@@ -234,7 +234,7 @@ describe('what is left to write', () => {
     expect(codeOf(await one.kernel.call(...run('sed -i s/a/b/ src/a.txt')))).toBe('ok')
   })
 
-  it('is nothing for a tool that does not say where it writes, and holds for the calls within one that does', async () => {
+  it('denies a tool that does not declare where it writes, and limits the calls nested in one that does', async () => {
     await using place = await tempWorkspace({
       ...caller,
       'mute.yaml': 'name: mute\ndescription: Writes somewhere.\neffects: [write]\nmodule: ./mute.js\ninput: {}\n',
@@ -247,8 +247,8 @@ describe('what is left to write', () => {
   })
 })
 
-describe('rights that make no sense', () => {
-  it('are an error of the call, which says what is wrong, and nothing is done', async () => {
+describe('invalid rights', () => {
+  it('refuses a call with invalid rights, says what is wrong, and runs nothing', async () => {
     await using one = await bootKernel({ mode: 'auto' })
     const told = async (only: unknown) => {
       const result = await one.kernel.call(...write('a'), { only: only as RightsLeft })
@@ -275,7 +275,7 @@ describe('rights that make no sense', () => {
     expect(await one.read('a')).toBeUndefined()
   })
 
-  it('are too many where they are more than ten thousand; as many as that hold like few', async () => {
+  it('refuses more than 10,000 globs and applies as many as that', async () => {
     await using one = await bootKernel({ mode: 'auto' })
     const globs = (count: number) => Array.from({ length: count }, (_, index) => `src/part${index}/*/**`)
     expect(
@@ -292,7 +292,7 @@ describe('rights that make no sense', () => {
     ).toMatchObject({ error: { code: 'VT_POLICY_ONLY' } })
   })
 
-  it('cannot be widened by whoever gave them once the call has begun, and count as they are for the next', async () => {
+  it('copies the rights when a call begins, so that later changes count only for the next call', async () => {
     await using place = await tempWorkspace({
       ...caller,
       'caller.js':
@@ -313,8 +313,8 @@ describe('rights that make no sense', () => {
   })
 })
 
-describe('texts of a call with fewer rights', () => {
-  it('recommend nothing that is not left to it, neither in hints, in lists of names, nor as the next call', async () => {
+describe('texts of a call with narrowed rights', () => {
+  it('recommends no tool outside the rights of a call in hints, lists of names or next calls', async () => {
     await using one = await bootKernel({ files: { 'src/a.txt': 'x\n'.repeat(500), 'b.txt': 'b' }, mode: 'auto' })
     const texts = async (tools: string[], tool: string, input: object) =>
       JSON.stringify(await one.kernel.call(tool, input, { only: { tools } }))

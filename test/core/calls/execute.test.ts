@@ -45,7 +45,7 @@ afterAll(async () => {
   await plugins[Symbol.asyncDispose]()
 })
 
-describe('a handler that misbehaves', () => {
+describe('handler that misbehaves', () => {
   it.each([
     ['throws', 'VT_CALL_FAILED', /throws.*boom/],
     ['throws_nothing', 'VT_CALL_FAILED', /./],
@@ -67,7 +67,7 @@ describe('a handler that misbehaves', () => {
     ['deep', 'VT_CALL_BAD_RESULT', /./],
     ['bigint', 'VT_CALL_BAD_RESULT', /./],
     ['mutates', 'VT_CALL_FAILED', /./],
-  ])('(%s) answers %s and nothing else suffers', async (tool, code, message) => {
+  ])('runs a bad handler (%s), answers %s and keeps other tools working', async (tool, code, message) => {
     const result = await booted.call(tool)
     matches(result, { ok: false, error: { code } })
     if (!result.ok) {
@@ -80,7 +80,7 @@ describe('a handler that misbehaves', () => {
   it.each([
     ['timer', 'from a timer'],
     ['late', 'from a promise'],
-  ])('after its answer (%s) is reported by file and the program lives', async (tool, reason) => {
+  ])('reports a failure after the answer (%s) by file, and the program survives', async (tool, reason) => {
     matches(await booted.call(tool), { ok: true })
     const found = () => booted.kernel.diagnostics().filter(({ message }) => message.includes(reason))
     await expect
@@ -89,7 +89,7 @@ describe('a handler that misbehaves', () => {
     matches(await booted.call('good'), { ok: true })
   })
 
-  it('among a thousand mixed calls keeps none of the others from its answer', async () => {
+  it('answers every other call among a thousand mixed calls', async () => {
     const quick = Object.keys(bodies).filter((name) => !['hangs', 'deaf', 'big', 'deep'].includes(name))
     const calls = Array.from({ length: 1000 }, (_, index) => quick[index % quick.length]!)
     const results = await Promise.all(calls.map((tool) => booted.call(tool)))
@@ -99,8 +99,8 @@ describe('a handler that misbehaves', () => {
   })
 })
 
-describe('where commands run in a sandbox or not at all', () => {
-  it('a plugin that starts programs of its own is not called, whoever agrees; what only reads is', async () => {
+describe('strict sandbox', () => {
+  it('refuses a plugin that starts programs of its own, even if approved, and allows one that only reads', async () => {
     await using own = await tempWorkspace({
       'touch.yaml':
         'name: touch_it\ndescription: Starts a program.\neffects: [exec]\nrun: [touch, touched]\ncwd: workspace\n',

@@ -27,7 +27,7 @@ async function bench(
       "export default ({ input }) => input.fail ? { ok: false, error: { code: 'ECHO_FAIL', message: 'It fails.' } } : { ok: true, output: { a: 1 }, text: 'long text' }\n",
     ...(Object.fromEntries(files) as Record<string, string>),
   })
-  // Without the memory of refusals, every call is judged anew.
+  // Without the memory of refusals, every call is judged again.
   const booted = await bootKernel({
     manifests: [plugins.root],
     config: { manifests: ['!builtin:repeats'] },
@@ -48,8 +48,8 @@ const word = (result: Result): string =>
     ? 'run'
     : ({ VT_POLICY_DENIED: 'deny', VT_POLICY_NEEDS_APPROVAL: 'ask' }[result.error.code] ?? result.error.code)
 
-describe('verdicts', () => {
-  it('merge deny > ask > none in any order, and the first reason of the worst is told', async () => {
+describe('verdicts of policies', () => {
+  it('ranks deny over ask over none in any order and reports the first reason of the strictest verdict', async () => {
     const words = ['none', 'ask', 'deny']
     const say = (at: number): string =>
       `return { none: undefined, ask: { ask: 'Sure?' }, deny: { deny: 'No.' } }[call.input.list[${at}]]`
@@ -68,7 +68,7 @@ describe('verdicts', () => {
     }
   })
 
-  it('carry hint, next and details into the error', async () => {
+  it('copies hint, next and details of a verdict into the error', async () => {
     await using made = await bench('policy', {
       p: "return { deny: 'No.', hint: 'Try else.', next: { tool: 'echo', input: {} }, details: { why: 1 } }",
     })
@@ -93,17 +93,17 @@ describe('verdicts', () => {
     ['denies with a number', 'return { deny: 1 }'],
     ['changes the call', 'call.input.list.push(2)'],
     ['replaces the mode', "call.mode = 'full-auto'"],
-  ])('of a policy that %s deny', async (_, body) => {
+  ])('denies the call when a policy %s', async (_, body) => {
     await using made = await bench('policy', { p: body })
     expect(word(await made.booted.call('echo', {}, { approve: () => true }))).toBe('deny')
   })
 
-  it('of a policy that hangs deny after its time', async () => {
+  it('denies the call when a policy hangs past its time limit', async () => {
     await using made = await bench('policy', { p: 'await new Promise(() => {})' }, '', { policy: 200 })
     expect(word(await made.booted.call('echo'))).toBe('deny')
   })
 
-  it('of a policy whose module is broken deny, by code and file', async () => {
+  it('denies the call when the module of a policy is broken, and reports code and file', async () => {
     await using plugins = await tempWorkspace({
       'p.yaml': 'name: p\nkind: policy\nmodule: ./p.js\n',
       'p.js': "throw new Error('x')\n",
@@ -116,7 +116,7 @@ describe('verdicts', () => {
     ])
   })
 
-  it('are not asked for slots and effects that a policy does not cover', async () => {
+  it('skips policies for slots and effects that they do not cover', async () => {
     await using slots = await bench('policy', { p: "return { deny: 'No.' }" }, "slots: ['other/*']\n")
     await using effects = await bench('policy', { p: "return { deny: 'No.' }" }, 'effects: [write]\n')
     expect(word(await slots.booted.call('echo'))).toBe('run')
@@ -136,7 +136,7 @@ describe('compactors', () => {
     ['answers nothing', 'return undefined'],
     ['drops the output', 'return { ok: true }'],
     ['changes the result in place', 'result.ok = false; result.output = undefined; return result'],
-  ])('that %s are passed over and named in a notice', async (_, body) => {
+  ])('skips a compactor that %s and names it in a notice', async (_, body) => {
     await using made = await bench('compactor', { shrink: body })
     const result = await made.booted.call('echo')
     matches(result, {
@@ -147,7 +147,7 @@ describe('compactors', () => {
     })
   })
 
-  it('run for failures too, and cannot change their code', async () => {
+  it('runs compactors on failures too, and keeps the error code', async () => {
     await using made = await bench('compactor', {
       shorter: "return result.ok ? result : { ...result, error: { ...result.error, message: 'Short.' } }",
       other: "return result.ok ? result : { ...result, error: { ...result.error, code: 'VT_CALL_ABORTED' } }",
@@ -159,7 +159,7 @@ describe('compactors', () => {
     })
   })
 
-  it('work in their declared order, each on what the one before left', async () => {
+  it('runs compactors in their declared order, each on the result of the one before', async () => {
     await using made = await bench('compactor', {
       one: "return { ...result, text: result.text + '1' }",
       two: "return { ...result, text: result.text + '2' }",
@@ -168,8 +168,8 @@ describe('compactors', () => {
   })
 })
 
-describe('a call', () => {
-  it('of any spelling meets the policies', async () => {
+describe('policies of a call', () => {
+  it('applies the policies to every spelling of a tool name', async () => {
     await using made = await bench('policy', { p: "if (call.slot === 'echo') return { deny: 'No.' }" })
     const spellings = ['echo', ' echo ', 'Echo', 'functions.echo', 'tools.echo', 'mcp__vtcode__echo', '"echo"']
     for (const tool of spellings) expect([tool, word(await made.booted.call(tool))]).toEqual([tool, 'deny'])
@@ -183,8 +183,8 @@ describe('a call', () => {
   })
 })
 
-describe('a built-in policy', () => {
-  it('has no privileges: the settings of the user may take it away', async () => {
+describe('built-in policy', () => {
+  it("gives the user's settings the right to remove a built-in policy", async () => {
     await using booted = await bootKernel({
       mode: 'plan',
       files: { a: '' },
@@ -197,8 +197,8 @@ describe('a built-in policy', () => {
   })
 })
 
-describe('the built-in compactors', () => {
-  it('have none either: each gives its place in the order to one that a manifest puts there', async () => {
+describe('built-in compactors', () => {
+  it('gives the place of each built-in compactor to one that a manifest puts there', async () => {
     const order = { hook_results: -60, response_format: -50, redact: -40, spool: 50, repeats: 90, record: 100 }
     const files = Object.fromEntries(
       Object.entries(order).flatMap(([name, at]) => [
@@ -220,7 +220,7 @@ describe('the built-in compactors', () => {
     expect(result.notices?.filter(({ code }) => code === 'MINE').map(({ message }) => message)).toEqual(
       Object.keys(order),
     )
-    // Nothing of the built-in ones is left: no secret goes, nothing is spooled, recorded or left out.
+    // No built-in compactor runs: secrets stay, and no text is spooled, recorded or left out.
     expect(JSON.stringify(result)).toContain('AKIAABCD1234')
     expect(result.ok && result.text!.length).toBeGreaterThan(8192)
     await booted.kernel.endSession('main')

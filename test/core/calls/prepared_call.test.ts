@@ -58,7 +58,7 @@ describe('PreparedCall', () => {
   const prepare = async (tool: string, input: object): Promise<PreparedCall> =>
     (await booted.kernel.resolve(tool, input))!
 
-  it('answers like a call by name and is not resolved a second time', async () => {
+  it('answers like a call by name and resolves only once', async () => {
     const { input, reads } = countingInput('a.txt')
     const prepared = await prepare('Unified-File', input)
     const before = reads()
@@ -69,7 +69,7 @@ describe('PreparedCall', () => {
     expect(reads()).toBe(before)
   })
 
-  it('keeps the input that it was prepared with', async () => {
+  it('keeps the input with which the call was prepared', async () => {
     const input = { action: 'read', path: 'a.txt' }
     const prepared = await prepare('unified_file', input)
     input.path = 'b.txt'
@@ -77,7 +77,7 @@ describe('PreparedCall', () => {
     expect(() => Object.assign(prepared, { slot: {} })).toThrow(TypeError)
   })
 
-  it('is checked by schema, rights, mode and policies with each call', async () => {
+  it('checks schema, rights, mode and policies with each call', async () => {
     const write = await prepare('write_file', { path: 'new.txt', content: 'x' })
     const unknown = await prepare('unified_file', { strange: 1, path: 'a' })
     const outside = await prepare('read_file', { path: '../a' })
@@ -101,7 +101,7 @@ describe('PreparedCall', () => {
     }
   })
 
-  it('cannot be made from its parts', async () => {
+  it('refuses a prepared call that was forged from its parts', async () => {
     const prepared = await prepare('unified_file', { action: 'read', path: 'a.txt' })
     const Class = prepared.constructor as new (...parts: unknown[]) => PreparedCall
     const target = { slot: { info: prepared.slot, primary: { manifest: {} } }, raw: { path: '../outside' } }
@@ -117,7 +117,7 @@ describe('PreparedCall', () => {
     }
   })
 
-  it('is resolved again after a reload, and unknown where its tool is gone', async () => {
+  it('resolves a prepared call again after a reload, and fails if its tool is gone', async () => {
     await using place = await tempWorkspace(manifests)
     await using other = await bootKernel({ files: { 'a.txt': 'one\n' }, manifests: [place.root] })
     const { input, reads } = countingInput('a.txt')
@@ -132,12 +132,15 @@ describe('PreparedCall', () => {
     expect(await other.kernel.call(passing)).toMatchObject({ ok: false, error: { code: 'VT_TOOL_UNKNOWN' } })
   })
 
-  it.each(['inline', 'process'] as const)('goes from host.resolve to context.call in a plugin %s', async (isolate) => {
-    await using other = await boot({ config: { plugins: { isolate } } })
-    const result = await other.call('passing', { tool: 'unified_file', input: { action: 'read', path: 'a.txt' } })
-    const refused = { ok: false, error: { code: 'VT_POLICY_DENIED' } }
-    const answered = { ok: true, output: { path: 'a.txt' } }
-    const output = { slot: 'unified_file/read', result: answered, narrowed: refused }
-    expect(result).toMatchObject({ ok: true, output })
-  })
+  it.each(['inline', 'process'] as const)(
+    'passes from host.resolve to context.call in a plugin isolated as %s',
+    async (isolate) => {
+      await using other = await boot({ config: { plugins: { isolate } } })
+      const result = await other.call('passing', { tool: 'unified_file', input: { action: 'read', path: 'a.txt' } })
+      const refused = { ok: false, error: { code: 'VT_POLICY_DENIED' } }
+      const answered = { ok: true, output: { path: 'a.txt' } }
+      const output = { slot: 'unified_file/read', result: answered, narrowed: refused }
+      expect(result).toMatchObject({ ok: true, output })
+    },
+  )
 })

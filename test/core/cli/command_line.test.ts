@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { CommandLineError, readCommandLine } from '../../../build/core/cli/index.js'
 import { fc } from '../../support/property.js'
 
-describe('the flags of the program', () => {
+describe('readCommandLine', () => {
   const flags = fc.constantFrom<[words: string[], option: object]>(
     [['--mode', 'plan'], { options: { mode: 'plan' } }],
     [['--home=/h'], { options: { home: '/h' }, env: { HOME: '/h' } }],
@@ -13,7 +13,7 @@ describe('the flags of the program', () => {
     [['--no-color'], { env: { NO_COLOR: '1' } }],
   )
 
-  it('may stand anywhere before the input, and all else is for the verb, in its order', () => {
+  it('accepts global flags anywhere before the input and leaves all other words to the verb, in order', () => {
     const word = fc.constantFrom('a', '-x', '--other', '--other=1', 'mode', '-')
     fc.assert(
       fc.property(fc.array(word, { maxLength: 5 }), flags, fc.nat({ max: 6 }), (rest, [words, said], at) => {
@@ -24,7 +24,7 @@ describe('the flags of the program', () => {
       }),
     )
   })
-  it('end behind the tool of a call, and at two dashes: what follows is input, whatever it looks like', () => {
+  it('stops reading flags after the tool of a call and after two dashes', () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom('--mode', '--quiet', '--home=/x', '--', 'a'), { maxLength: 5 }),
@@ -48,7 +48,7 @@ describe('the flags of the program', () => {
       rest: ['--session', 'ses_1', 'tool', '--quiet'],
     })
   })
-  it('that make no sense are errors of usage that say why', () => {
+  it('throws a CommandLineError for flags with missing or invalid values', () => {
     for (const argv of [
       ['--mode'],
       ['--mode='],
@@ -62,7 +62,7 @@ describe('the flags of the program', () => {
       expect(() => readCommandLine(argv), argv.join(' ')).toThrow(CommandLineError)
     }
   })
-  it('that take tools away leave the others; what speaks of some calls of a tool is a rule that denies', () => {
+  it('turns disallowed tools into rights, and a rule about some calls of a tool into a deny rule', () => {
     const { only, config } = readCommandLine([
       '--disallowed-tools',
       'Bash(a, b),Read,x',

@@ -37,7 +37,7 @@ const read = async (place: TempWorkspace, flags: string[] = []): Promise<string>
 }
 const files = { 'a.txt': 'hello\n', 'more.yaml': 'policy: { mode: plan }\n' }
 
-it('what V8 made of the program is kept for the next call of the same action, in a folder of the user alone, and taken as long as it is whole', async () => {
+it("keeps V8's code cache per action in a folder of the user alone, and rebuilds a damaged one", async () => {
   await using place = await tempWorkspace(files)
   expect(await read(place)).toBe('hello\n')
   const file = keptIn(place)!
@@ -45,7 +45,7 @@ it('what V8 made of the program is kept for the next call of the same action, in
   expect([before.mode & 0o777, statSync(folderOf(place)).mode & 0o777]).toEqual([0o600, 0o700])
   expect(file).toMatch(/\/call-unified_file-read-[0-9a-f]{16}$/)
   expect(await read(place)).toBe('hello\n')
-  // What was taken is not written again, also not after a call of another action.
+  // A cache that was used is not written again, also not after a call of another action.
   await vtcode(place, ['call', '--config', './more.yaml', 'unified_search', 'list', '--path', '.'], { process: true })
   expect(
     readdirSync(folderOf(place))
@@ -64,7 +64,7 @@ it('what V8 made of the program is kept for the next call of the same action, in
   }
 })
 
-it('nothing is taken from a folder that anybody else may write or read, and nothing kept where another home is meant', async () => {
+it('ignores a code cache in a folder open to others, and writes none for another --home', async () => {
   await using place = await tempWorkspace(files)
   mkdirSync(folderOf(place), { recursive: true })
   chmodSync(folderOf(place), 0o755)
@@ -75,7 +75,7 @@ it('nothing is taken from a folder that anybody else may write or read, and noth
   expect([keptIn(place), existsSync(join(place.home, 'another/.vtcode/cache/compiled'))]).toEqual([undefined, false])
 })
 
-it('what is no file, a link, or open to others in the place of what is kept is not taken, and a start that finds it ends as ever', async () => {
+it('ignores a code cache that is a link, a pipe or writable by others, and starts normally', async () => {
   await using place = await tempWorkspace(files)
   expect(await read(place)).toBe('hello\n')
   const file = keptIn(place)!
@@ -87,7 +87,7 @@ it('what is no file, a link, or open to others in the place of what is kept is n
   for (const [what, plant] of Object.entries(planted)) {
     plant()
     expect([what, await read(place)]).toEqual([what, 'hello\n'])
-    // What was not taken is made anew.
+    // A cache that was refused is written again.
     expect([what, statSync(keptIn(place)!).isFile(), statSync(keptIn(place)!).mode & 0o777]).toEqual([
       what,
       true,
@@ -96,7 +96,7 @@ it('what is no file, a link, or open to others in the place of what is kept is n
   }
 })
 
-it('a file of the program that was replaced by one of the same size and time runs as it is now', async () => {
+it('runs the current text of a program file that was replaced by one of equal size and time', async () => {
   await using place = await tempWorkspace(files)
   const program = join(place.home, 'program')
   cpSync(dirname(dirname(bin)), join(program, 'dist'), { recursive: true })
@@ -116,7 +116,7 @@ it('a file of the program that was replaced by one of the same size and time run
   expect(help('Usage: vtcode CALL')).toContain('Usage: vtcode CALL ')
 })
 
-it('what a user begins is a script, which Node starts without its loader of modules; a module that was named before begins the same', async () => {
+it("starts the program as a script without Node's module loader, and the older module entry too", async () => {
   await using place = await tempWorkspace({
     'say.cjs': "process.on('exit', () => console.log(process.mainModule?.filename ?? 'a module'))\n",
   })

@@ -22,7 +22,7 @@ it.each([
   ['an error', "throw new Error('on purpose')"],
   ['a promise', "Promise.reject(new Error('on purpose'))"],
 ])(
-  '%s that nobody caught ends the program with a code and a report; the session can be gone on with',
+  'ends the program with a code and a report after %s that no handler caught, and the session resumes',
   async (_, how) => {
     const peer = await startPeer([slow, { content: 'done' }])
     const place = await home(peer)
@@ -45,7 +45,7 @@ it.each([
   },
 )
 
-it('neither the report nor what is shown of it holds a secret', async () => {
+it('redacts secrets in the crash report and in the message about it', async () => {
   const peer = await startPeer([slow])
   const place = await home(peer)
   held.push(peer, place)
@@ -66,7 +66,7 @@ it('neither the report nor what is shown of it holds a secret', async () => {
     expect([text.includes('a1a1'), text.includes('not to be told')]).toEqual([false, false])
 })
 
-it('the terminal is set right by then, and the programs it started are gone', async () => {
+it('restores the terminal and ends started programs before a crashed program exits', async () => {
   const sleeping = nap()
   const peer = await startPeer([
     { toolCalls: [call('unified_exec', { action: 'run', command: `touch began; ${sleeping}` })] },

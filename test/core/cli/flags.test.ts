@@ -6,7 +6,7 @@ import { install, vtcode } from '../../support/program.js'
 
 const plugin = {
   'vtcode.yaml': 'name: talker\ndescription: Talks.\neffects: [read]\nmodule: ./talker.js\n',
-  // It is listened to every 10 ms at most: what it asks for is answered once it was heard.
+  // The host reads the module's messages at most every 10 ms, so each log line gets a request that is answered later.
   'talker.js': `export default async (call, context) => {
     for (const level of ['debug', 'info', 'warn', 'error']) {
       context.log(level, 'ghp_' + 'a1'.repeat(18) + ' one\\n\\u001b[31mtwo')
@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => place[Symbol.asyncDispose]())
 
-it('--verbose and --log-level show what plugins say of themselves, on stderr and without its controls and secrets', async () => {
+it('shows log lines of plugins on stderr with --verbose and --log-level, escaped and redacted', async () => {
   const said = async (...flags: string[]) => {
     const { stdout, stderr } = await vtcode(place, [...flags, 'call', 'talker'])
     expect(stdout).not.toContain('two')
@@ -44,7 +44,7 @@ it('--verbose and --log-level show what plugins say of themselves, on stderr and
   })
 })
 
-it('--allowed-tools and --disallowed-tools hold for single calls too', async () => {
+it('applies --allowed-tools and --disallowed-tools to single calls', async () => {
   const code = async (...flags: string[]) => (await vtcode(place, [...flags, 'call', 'talker'])).code
   expect([
     await code(),

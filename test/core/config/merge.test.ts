@@ -55,18 +55,18 @@ function join(a: Data, b: Data): Data {
   return result
 }
 
-describe('the schema of the settings', () => {
-  it('says of every leaf what a workspace may do with it', () => {
+describe('schema of the settings', () => {
+  it('states for every leaf what a workspace may do with it', () => {
     expect(all.filter(({ standing }) => !['free', 'tighten', 'trusted', 'own'].includes(standing))).toEqual([])
     expect(all.length).toBeGreaterThan(100)
   })
-  it('says which way is stricter wherever a workspace may only tighten a list', () => {
+  it('names the stricter direction of every list that a workspace may only tighten', () => {
     const open = all.filter(
       ({ node, standing }) => standing === 'tighten' && node['type'] === 'array' && !node['x-tightens'],
     )
     expect(open.map(({ path }) => path.join('.'))).toEqual([])
   })
-  it('has its defaults among the allowed values, and they are what nobody who sets nothing gets', () => {
+  it('lists each default among the allowed values; settings without sources equal the defaults', () => {
     for (const { node } of all)
       if (node['enum'] && node['default'] !== undefined) expect(node['enum']).toContain(node['default'])
     expect(lay().settings).toEqual(defaultsOf(schema))
@@ -78,8 +78,8 @@ describe('the schema of the settings', () => {
   })
 })
 
-describe('layers', () => {
-  it('merge by key; scalars and lists replace', () => {
+describe('layers of settings', () => {
+  it('merges layers by key; scalars and lists replace', () => {
     const { settings } = lay(
       source('admin', { exec: { max_sessions: 4, shell: 'sh' }, agent: { instruction_files: ['a'] } }),
       source('user', { exec: { shell: 'zsh' }, agent: { instruction_files: ['b'] } }),
@@ -89,7 +89,7 @@ describe('layers', () => {
       agent: { instruction_files: ['b'] },
     })
   })
-  it('extend some lists, lower layer first', () => {
+  it('extends some lists, lower layer first', () => {
     const { settings } = lay(
       source('admin', { policy: { deny: ['a'] } }),
       source('user', { policy: { deny: ['b'] }, manifests: ['./x'] }),
@@ -97,7 +97,7 @@ describe('layers', () => {
     )
     expect(settings).toMatchObject({ policy: { deny: ['a', 'b', 'c'] }, manifests: ['builtin', './x'] })
   })
-  it('merge servers of models by name', () => {
+  it('merges providers of models by name', () => {
     const { settings } = lay(
       source('admin', {
         custom_providers: [
@@ -118,7 +118,7 @@ describe('layers', () => {
       { name: 'c', model: '4', layer: 'user' },
     ])
   })
-  it('take a setting back with null: the default counts again', () => {
+  it('resets a setting to its default with null', () => {
     const { settings, origins } = lay(
       source('admin', {
         exec: { shell: 'sh', max_sessions: 2 },
@@ -133,7 +133,7 @@ describe('layers', () => {
     expect(origins.find(({ path }) => path === 'exec.shell')).toMatchObject({ layer: 'user', value: 'bash' })
     expect(origins.some(({ path }) => path === 'policy.deny.0')).toBe(false)
   })
-  it('are associative where nothing is extended: laying two as one is laying both', () => {
+  it('merges associatively where no list is extended', () => {
     const maps = fc.dictionary(fc.constantFrom('a', 'b', 'c'), fc.oneof(fc.constantFrom('x', 'y'), fc.constant(false)))
     const some = fc.record(
       {
@@ -153,12 +153,12 @@ describe('layers', () => {
       }),
     )
   })
-  it('leave their sources as they were', () => {
+  it('leaves the sources of a merge unchanged', () => {
     const value = Object.freeze({ policy: Object.freeze({ deny: Object.freeze(['a']) }) }) as unknown as Data
     const { settings } = lay(source('admin', value), source('user', { policy: { deny: ['b'] } }))
     expect([(settings['policy'] as Data)['deny'], value]).toEqual([['a', 'b'], { policy: { deny: ['a'] } }])
   })
-  it('never touch the prototype of anything', () => {
+  it('leaves all prototypes unchanged when it merges', () => {
     const evil = JSON.parse(
       '{ "__proto__": { "polluted": 1 }, "use": { "__proto__": { "polluted": 1 }, "constructor": { "prototype": { "polluted": 1 } } } }',
     ) as Data
@@ -168,8 +168,8 @@ describe('layers', () => {
   })
 })
 
-describe('a workspace', () => {
-  it('never loosens what the user has, whatever either says', () => {
+describe('settings of a workspace', () => {
+  it("keeps a workspace from loosening the user's settings, for any values", () => {
     fc.assert(
       fc.property(settings, settings, settings, (user, first, second) => {
         const before = lay(source('user', user)).settings
@@ -186,8 +186,8 @@ describe('a workspace', () => {
       }),
     )
   })
-  it('lifts no limit by 0, whichever limits read it as none; of the others 0 is the least', () => {
-    // Whoever reads one of these takes 0 for what it says: nothing, at once, or none of them.
+  it('reads 0 from a workspace as no limit only where that cannot lift one; elsewhere 0 is the least', () => {
+    // Readers of these settings take 0 literally: nothing, at once, or none.
     const least = [
       'agent.instruction_max_bytes',
       'agent.harness.max_tool_retries',
@@ -291,13 +291,13 @@ describe('a workspace', () => {
     ],
     ['another search service, which has no order', {}, { web: { search: { provider: 'other' } } }, 'VT_CONFIG_LOOSENS'],
     ['the form of answers, which is free', {}, { output: { response_format: 'detailed' } }, 'counts'],
-  ])('may say %s or not', (_, user, workspace, outcome) => {
+  ])('decides whether a workspace may set %s', (_, user, workspace, outcome) => {
     const { settings, diagnostics } = lay(source('user', user), source('workspace', workspace))
     expect(diagnostics.map(({ code }) => code)).toEqual(outcome === 'counts' ? [] : [outcome])
     if (outcome === 'counts') expect(settings).toMatchObject(workspace)
     else expect(settings).toEqual(lay(source('user', user)).settings)
   })
-  it('does not change what belongs to the user', () => {
+  it('keeps a workspace from changing settings that belong to the user', () => {
     const { settings, diagnostics } = lay(
       source('workspace', {
         policy: { allow: ['Bash'] },
@@ -314,7 +314,7 @@ describe('a workspace', () => {
     ])
     expect(settings).toEqual(lay().settings)
   })
-  it('binds slots and names manifests once the user agrees; taking a slot away needs no consent', () => {
+  it('lets a workspace bind slots and name manifests after consent, and disable a slot without consent', () => {
     const value = {
       use: { 'a/b': 'x', 'c/d': false },
       manifests: ['./tools'],
@@ -331,7 +331,7 @@ describe('a workspace', () => {
       mcp: value.mcp,
     })
   })
-  it('never lifts a binding of the user, agreed to or not, but may take the slot away', () => {
+  it("keeps the user's bindings against a workspace, with or without consent, but lets it disable the slot", () => {
     const bound = (slot: unknown) =>
       lay(source('user', { use: { 'a/b': 'mine' } }), {
         ...source('workspace', { use: { 'a/b': slot } }),
@@ -344,7 +344,7 @@ describe('a workspace', () => {
     expect(bound(null).settings).toMatchObject({ use: { 'a/b': 'mine' } })
     expect(bound(false)).toMatchObject({ settings: { use: { 'a/b': false } }, diagnostics: [] })
   })
-  it('adds nothing to a server that the user has, so that no login of the user goes to another place', () => {
+  it('keeps a workspace from adding to a server of the user, so that no login goes elsewhere', () => {
     const mine = { url: 'https://mine.example', headers: { Authorization: 'Bearer secret' } }
     const agreed = (value: Data): SettingsSource => ({
       ...source('workspace', { mcp: { servers: value } }),
@@ -367,7 +367,7 @@ describe('a workspace', () => {
       expect((settings['mcp'] as { servers: Data }).servers).toEqual({ y: mine, z: part })
       expect(diagnostics.map(({ code }) => code)).toEqual(['VT_CONFIG_OWN_ONLY'])
     }
-    // What comes after the workspace adds nothing of the user's to a server of the workspace either.
+    // A layer after the workspace adds no user data to a server of the workspace either.
     expect(
       servers(
         agreed({ y: { url: 'https://evil.example' } }),
@@ -388,7 +388,7 @@ describe('a workspace', () => {
       ).servers,
     ).toEqual({ y: { ...mine, enabled: false, lazy: false } })
   })
-  it('is held to what the user said, not to what its other file said', () => {
+  it("compares each workspace file with the user's settings, not with the other workspace file", () => {
     const { settings } = lay(
       source('user', { policy: { mode: 'auto' } }),
       source('workspace', { policy: { mode: 'plan' } }),
@@ -396,7 +396,7 @@ describe('a workspace', () => {
     )
     expect(settings).toMatchObject({ policy: { mode: 'ask' } })
   })
-  it('stands below the call, which may loosen again', () => {
+  it('lets the call loosen again what the workspace tightened', () => {
     const { settings } = lay(
       source('workspace', { policy: { mode: 'plan' } }),
       source('call', { policy: { mode: 'full-auto' } }),
@@ -405,10 +405,10 @@ describe('a workspace', () => {
   })
 })
 
-describe('origins', () => {
+describe('origins of settings', () => {
   const find = (merged: ReturnType<typeof merge>, path: string) => merged.origins.find((origin) => origin.path === path)
 
-  it('name the winner, and what it overrode', () => {
+  it('names the layer that won a setting and the values that it overrode', () => {
     const merged = lay(source('admin', { exec: { shell: 'sh' } }), {
       ...source('user', { exec: { shell: 'zsh' } }),
       line: () => 7,
@@ -432,7 +432,7 @@ describe('origins', () => {
       overridden: [],
     })
   })
-  it('name what was ignored and why, also where nothing else is set', () => {
+  it('names ignored settings with the reason, also where no other layer sets them', () => {
     const merged = lay(source('workspace', { policy: { mode: 'auto' }, agent: { model: 'x' } }))
     expect(find(merged, 'policy.mode')).toMatchObject({
       layer: 'builtin',
@@ -445,11 +445,11 @@ describe('origins', () => {
       overridden: [{ layer: 'workspace', value: 'x', reason: expect.stringContaining('once you agree') }],
     })
   })
-  it('tell the items of an extended list apart', () => {
+  it('distinguishes the items of an extended list by their layer', () => {
     const merged = lay(source('admin', { policy: { deny: ['a'] } }), source('user', { policy: { deny: ['b', 'a'] } }))
     expect([0, 1, 2].map((index) => find(merged, `policy.deny.${index}`)?.layer)).toEqual(['admin', 'user', 'user'])
   })
-  it('of 5,000 rules are told after looking at each of them a few times, and not once for each other', () => {
+  it('computes origins of 5,000 rules with a few reads of each rule', () => {
     const deny = Array.from({ length: 5000 }, (_, index) => `Bash(tool${index} *)`)
     const looks = vi.spyOn(JSON, 'stringify')
     try {
@@ -463,7 +463,7 @@ describe('origins', () => {
       looks.mockRestore()
     }
   })
-  it('agree with the settings for every leaf that somebody said', () => {
+  it('reports origins that agree with the settings for every leaf that a source sets', () => {
     fc.assert(
       fc.property(settings, settings, settings, (admin, user, call) => {
         const merged = lay(source('admin', admin), source('user', user), source('call', call))

@@ -82,8 +82,8 @@ const entries: Record<string, [user: unknown, theirs: unknown, becomes: unknown]
   ],
 }
 
-describe('an entry of a repository under a name that the user has', () => {
-  it('can stand in these maps and lists; all others are the user’s alone', () => {
+describe("entry of a repository with the name of a user's entry", () => {
+  it('permits entries of a repository only in the listed maps and lists', () => {
     expect(
       all
         .filter(({ may }) => may !== 'own')
@@ -92,21 +92,24 @@ describe('an entry of a repository under a name that the user has', () => {
     ).toEqual(Object.keys(entries).sort())
     expect(all.filter(({ may }) => may === 'own').length).toBeGreaterThan(5)
   })
-  it.each(Object.entries(entries))('inherits nothing of it, agreed to or not: %s', (path, [user, theirs, becomes]) => {
-    expect(of(both(path, user, theirs).settings, path)).toMatchObject(becomes as object)
-    const unagreed = merge(schema, [
-      { layer: 'user', file: 'mine', value: at(path, user) },
-      { ...agreed(at(path, theirs)), trusted: () => false },
-    ])
-    expect(JSON.stringify(unagreed.settings)).not.toContain('theirs.example')
-    // Nor the other way round, from what is said after it.
-    const after = merge(schema, [agreed(at(path, theirs)), { layer: 'call', file: 'call', value: at(path, user) }])
-    const said = JSON.stringify(of(after.settings, path))
-    const mixed = path !== 'hooks' && said.includes('theirs.example') && /secret|KEY/.test(said)
-    expect([path, mixed]).toEqual([path, false])
-  })
+  it.each(Object.entries(entries))(
+    "inherits no field from the user's entry of that name, with or without consent: %s",
+    (path, [user, theirs, becomes]) => {
+      expect(of(both(path, user, theirs).settings, path)).toMatchObject(becomes as object)
+      const unagreed = merge(schema, [
+        { layer: 'user', file: 'mine', value: at(path, user) },
+        { ...agreed(at(path, theirs)), trusted: () => false },
+      ])
+      expect(JSON.stringify(unagreed.settings)).not.toContain('theirs.example')
+      // A later layer does not inherit from the entry of the repository either.
+      const after = merge(schema, [agreed(at(path, theirs)), { layer: 'call', file: 'call', value: at(path, user) }])
+      const said = JSON.stringify(of(after.settings, path))
+      const mixed = path !== 'hooks' && said.includes('theirs.example') && /secret|KEY/.test(said)
+      expect([path, mixed]).toEqual([path, false])
+    },
+  )
   it.each(all.filter(({ may }) => may === 'own').map(({ path }) => [path]))(
-    'is ignored and named in what is the user’s alone: %s',
+    'ignores and reports an entry in a setting that belongs to the user: %s',
     (path) => {
       const isMap = path !== 'secrets'
       const user = isMap ? { n: { a: 'mine' } } : { n: { env: 'MINE' } }

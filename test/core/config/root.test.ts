@@ -4,13 +4,13 @@ import { expect, it } from 'vitest'
 import { findRoot } from '../../../build/core/config/index.js'
 import { tempWorkspace } from 'vtcode/test'
 
-it('the workspace is the nearest folder with a mark, which lies neither in the home nor where everybody may write', async () => {
+it('picks the nearest folder with a mark as workspace, but neither the home nor a world-writable folder', async () => {
   await using place = await tempWorkspace({ '.vtcode/config.json': '{}', 'shared/.vtcode/config.json': '{}' })
   const [shared, mine] = [join(place.root, 'shared'), join(place.root, 'shared/mine/deep')]
   mkdirSync(mine, { recursive: true })
   const rootOf = (start: string) => findRoot(start, join(place.home, '.vtcode'))
   expect(rootOf(mine)).toBe(shared)
-  // As everybody may write to /tmp.
+  // The mode of /tmp: everybody may write.
   chmodSync(shared, 0o1777)
   expect([rootOf(mine), rootOf(shared)]).toEqual([place.root, shared])
   chmodSync(place.root, 0o1777)

@@ -36,8 +36,8 @@ const failure = async (more?: Partial<SettingsOptions>) => {
   return [error?.code, short(error?.message ?? ''), ...((error?.problem.details.files as string[]) ?? []).map(short)]
 }
 
-describe('without any file', () => {
-  it('the settings are the defaults that the build wrote, frozen, and every one has an origin', async () => {
+describe('loadSettings without files', () => {
+  it('returns the frozen defaults of the build, each with an origin', async () => {
     const { settings, origins, diagnostics, files, items } = await load()
     expect(settings).toEqual(defaultsOf(readContract('config.1.json')))
     expect(settings).toEqual(defaults())
@@ -56,7 +56,7 @@ describe('without any file', () => {
       overridden: [],
     })
   })
-  it('a mode of the call counts', async () => {
+  it('applies the mode of the call', async () => {
     const { settings, origins } = await load({ mode: 'plan' })
     expect(settings.policy.mode).toBe('plan')
     expect(origins.find(({ path }) => path === 'policy.mode')).toMatchObject({
@@ -65,7 +65,7 @@ describe('without any file', () => {
       value: 'plan',
     })
   })
-  it('a verb may bring a mode of its own, which anybody may still change', async () => {
+  it('applies the default_mode of a verb below all settings', async () => {
     expect(await modeOf({ default_mode: 'auto' })).toBe('auto')
     expect(await modeOf({ default_mode: 'auto', mode: 'plan' })).toBe('plan')
     user('policy: { max_mode: auto }')
@@ -73,7 +73,7 @@ describe('without any file', () => {
     user('policy: { mode: ask }')
     expect(await modeOf({ default_mode: 'auto' })).toBe('ask')
   })
-  it('nothing heavy is loaded', () => {
+  it('loads no package from node_modules', () => {
     const script = `const { loadSettings } = await import(${JSON.stringify(join(import.meta.dirname, '../../../build/core/config/index.js'))})
       await loadSettings({ workspace: ${JSON.stringify(space.root)}, home: '/nowhere', env: {}, mode: 'auto' })
       const { createRequire } = await import('node:module')
@@ -82,8 +82,8 @@ describe('without any file', () => {
   })
 })
 
-describe('files', () => {
-  it('are laid over each other: administrator, user, workspace, its local file, environment, call', async () => {
+describe('settings files', () => {
+  it('merges administrator, user, workspace, local file, environment and call in this order', async () => {
     const said = async () => {
       const { settings, files } = await load()
       return [(settings['output'] as { max_text_bytes: number }).max_text_bytes, files.map(short).at(-1)]
@@ -122,7 +122,7 @@ describe('files', () => {
       ).settings,
     ).toMatchObject({ output: { max_text_bytes: 7 }, exec: { max_sessions: 2 } })
   })
-  it('given with the call stand instead of those of the workspace, as the user’s own', async () => {
+  it("reads a file given with the call in place of the workspace's files, with the rights of the user", async () => {
     await space.write('vtcode.config.yaml', 'policy: { mode: plan }')
     await space.write('.vtcode/config.local.yaml', 'policy: { mode: plan }')
     await space.write('other.yaml', 'policy: { mode: full-auto }')
@@ -131,7 +131,7 @@ describe('files', () => {
     expect(await modeOf({ config: [join(space.root, 'other.yaml'), 'policy.mode=auto'] })).toBe('auto')
     expect((await failure({ config: join(space.root, 'gone.yaml') }))[0]).toBe('VT_CONFIG_INVALID')
   })
-  it('of which there are two where one is meant are named', async () => {
+  it('refuses two settings files where one is expected and names both', async () => {
     await space.write('vtcode.config.yaml', '')
     await space.write('.vtcode/config.json', '{}')
     expect(await failure()).toEqual([
@@ -141,11 +141,11 @@ describe('files', () => {
       './.vtcode/config.json',
     ])
   })
-  it('of the user are read once when the workspace is the home folder', async () => {
+  it("reads the user's settings once when the workspace is the home folder", async () => {
     await space.write('.vtcode/config.yaml', 'policy: { mode: plan }')
     expect(await modeOf({ home: join(space.root, '.vtcode') })).toBe('ask')
   })
-  it('of the administrator count only when nobody else may write them', async () => {
+  it('ignores administrator settings that others may write', async () => {
     atHome('etc/vtcode.config.yaml', 'policy: { mode: plan }')
     chmodSync(join(space.home, 'etc/vtcode.config.yaml'), 0o666)
     const { settings, diagnostics } = await load()
@@ -154,7 +154,7 @@ describe('files', () => {
       diagnostics.map(({ code, severity, files }) => [code, severity, ...files.map(short)]),
     ]).toEqual(['ask', [['VT_CONFIG_FOREIGN', 'warning', expect.stringMatching(/^~\/etc/)]]])
   })
-  it('of the user are refused when somebody else could have written them', async () => {
+  it('refuses user settings that another user could have written', async () => {
     user('policy: { allow: [exec] }')
     const file = join(space.home, '.vtcode/vtcode.config.yaml')
     for (const path of [file, join(space.home, '.vtcode')]) {
@@ -173,17 +173,17 @@ describe('files', () => {
     }
     expect(await modeOf()).toBe('ask')
   })
-  it('of a workspace are not read over a link out of it', async () => {
+  it('refuses workspace settings at a link out of the workspace', async () => {
     atHome('secret.yaml', 'policy: { mode: plan }')
     symlinkSync(join(space.home, 'secret.yaml'), join(space.root, 'vtcode.config.yaml'))
     expect((await failure())[0]).toBe('VT_CONFIG_INVALID')
   })
-  it('may be empty', async () => {
+  it('accepts an empty settings file', async () => {
     user('# nothing yet\n')
     await space.write('vtcode.config.yml', '')
     expect(await modeOf()).toBe('ask')
   })
-  it('carry a version and a schema for editors', async () => {
+  it('accepts a version and a schema for editors', async () => {
     user('$schema: urn:vtcode:schema:config:1\nversion: 1')
     expect(await modeOf()).toBe('ask')
     user('version: 2')
@@ -191,7 +191,7 @@ describe('files', () => {
   })
 })
 
-describe('a wrong file ends the start', () => {
+describe('invalid settings file', () => {
   it.each([
     [
       'with an unknown key and the nearest known one',
@@ -199,7 +199,7 @@ describe('a wrong file ends the start', () => {
       "~/.vtcode/vtcode.config.yaml:2:1: Unknown key 'polcy'; did you mean 'policy'?",
     ],
     [
-      'with a key that went elsewhere',
+      'with a key that was renamed',
       'tools:\n  default_policy: ask',
       "~/.vtcode/vtcode.config.yaml:2:3: Unknown key 'tools.default_policy'; it is 'policy.mode' here.",
     ],
@@ -220,7 +220,7 @@ describe('a wrong file ends the start', () => {
     ],
     ['with $import', '$import: ./x.js', "~/.vtcode/vtcode.config.yaml:1:1: Unknown key '$import'"],
     [
-      'with a value that is of none of several kinds',
+      'with a value of no allowed type',
       'custom_providers: [{ name: a, headers: { x: 7 } }]',
       "~/.vtcode/vtcode.config.yaml:1:42: 'custom_providers.0.headers.x' is 7; text or an object is needed.",
     ],
@@ -230,12 +230,12 @@ describe('a wrong file ends the start', () => {
       "~/.vtcode/vtcode.config.yaml:1:47: Unknown key 'custom_providers.0.headers.x.evn'; did you mean 'env'?",
     ],
     [
-      'with a form of a value that nobody knows',
+      'with an unknown form of a value',
       'custom_providers: [{ name: a, headers: { x: { vault: X } } }]',
       "~/.vtcode/vtcode.config.yaml:1:47: Unknown key 'custom_providers.0.headers.x.vault'; known: env, file, command, timeout_secs, refresh_secs, keychain, secret, option.",
     ],
     [
-      'with a mistake within one of several kinds',
+      'with a mistake in one of several allowed types',
       'custom_providers: [{ name: a, models: [{ id: m }] }]',
       "~/.vtcode/vtcode.config.yaml:1:40: 'custom_providers.0.models.0' is an object; text is needed.",
     ],
@@ -261,7 +261,7 @@ describe('a wrong file ends the start', () => {
       'use: { __proto__: { a: b } }',
       "~/.vtcode/vtcode.config.yaml:1:8: The key '__proto__' is not allowed.",
     ],
-  ])('%s', async (_, text, message) => {
+  ])('refuses to start on a settings file %s', async (_, text, message) => {
     user(text)
     const [code, said, file] = await failure()
     expect([code, said.slice(0, message.length), file]).toEqual([
@@ -270,11 +270,11 @@ describe('a wrong file ends the start', () => {
       message.slice(0, message.indexOf(': ')),
     ])
   })
-  it('and says everything that is wrong with it', async () => {
+  it('reports every mistake of a settings file at once', async () => {
     user('a: 1\nb: 2\nexec: { shell: 3 }')
     expect(((await failure())[1] as string).split('\n')).toHaveLength(3)
   })
-  it('be it a folder, a pipe or closed to us', async () => {
+  it('refuses a settings file that is a folder, a pipe or unreadable', async () => {
     mkdirSync(join(space.root, 'vtcode.config.yaml'))
     expect((await failure())[0]).toBe('VT_CONFIG_INVALID')
     execFileSync('sh', ['-c', 'rmdir vtcode.config.yaml && mkfifo vtcode.config.yaml'], { cwd: space.root })
@@ -282,7 +282,7 @@ describe('a wrong file ends the start', () => {
     symlinkSync('gone', join(space.root, 'vtcode.config.json'))
     expect((await failure())[0]).toBe('VT_CONFIG_AMBIGUOUS')
   })
-  it('and so do a wrong variable and wrong options', async () => {
+  it('refuses wrong variables and wrong options', async () => {
     expect(await failure({ env: { VTCODE__POLICY__MDOE: 'ask' } })).toEqual([
       'VT_CONFIG_INVALID',
       "VTCODE__POLICY__MDOE: Unknown key 'policy.mdoe'; did you mean 'mode'?",
@@ -309,16 +309,16 @@ describe('settings in code', () => {
     export default defineConfig({ policy: { mode }, ...extra })`
   const mode = 'export const mode = "plan" as const'
 
-  it('of the user are TypeScript or JavaScript and run in the program', async () => {
+  it('runs user settings in TypeScript or JavaScript inside the program', async () => {
     user(code, 'vtcode.config.ts')
     user(mode, 'mode.ts')
     expect((await load()).settings).toMatchObject({ policy: { mode: 'plan' }, exec: { max_sessions: 3 } })
   })
-  it('may be a function of where they are used', async () => {
+  it('calls settings that are a function with folder, environment and mode', async () => {
     user('export default async ({ cwd, env, mode }) => ({ $schema: [cwd, env.X, mode].join() })', 'vtcode.config.mjs')
     expect((await load({ env: { X: 'y' }, mode: 'auto' })).settings).toMatchObject({ $schema: `${space.root},y,auto` })
   })
-  it('leave no file behind and are read anew each time', async () => {
+  it('loads settings in code again each time and writes no file', async () => {
     user('export default { policy: { mode: "plan" } }', 'vtcode.config.ts')
     expect(await modeOf()).toBe('plan')
     user('export default { policy: { mode: "auto" } }', 'vtcode.config.ts')
@@ -331,14 +331,14 @@ describe('settings in code', () => {
     ['gives what JSON cannot say', 'export default { hooks: () => 1 }', 'JSON has no function'],
     ['does not fit', 'export default { polcy: {} }', "did you mean 'policy'"],
     ['does not parse', 'export default {', ''],
-  ])('that %s ends the start', async (_, text, message) => {
+  ])('refuses to start when the settings code of the user %s', async (_, text, message) => {
     user(text, 'vtcode.config.ts')
     const [code, said, file] = await failure()
     expect([code, file]).toEqual(['VT_CONFIG_INVALID', '~/.vtcode/vtcode.config.ts'])
     expect(said).toContain(message)
   })
 
-  it('of a workspace do nothing until they are trusted', async () => {
+  it('ignores workspace settings in code until they are trusted', async () => {
     await space.write(
       'vtcode.config.ts',
       `import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(join(space.root, 'marker'))}, ''); export default { policy: { mode: 'plan' } }`,
@@ -355,7 +355,7 @@ describe('settings in code', () => {
       false,
     ])
   })
-  it('of a workspace run in a process of their own once trusted, and may still only tighten', async () => {
+  it('runs trusted workspace settings in a separate process, where they may only tighten', async () => {
     await space.write('vtcode.config.ts', `${code}\nconsole.log('noise')`)
     await space.write('mode.ts', mode)
     const trusted = () => true
@@ -378,13 +378,13 @@ describe('settings in code', () => {
       'import "left-pad"; export default {}',
       "Cannot find module 'left-pad'; settings of a workspace import vtcode, node: modules, and files",
     ],
-  ])('of a trusted workspace that %s ends the start', async (_, text, message) => {
+  ])('refuses to start when the settings code of a trusted workspace %s', async (_, text, message) => {
     await space.write('vtcode.config.mjs', text)
     const [code, said] = await failure({ trusted: () => true })
     expect(code).toBe('VT_CONFIG_INVALID')
     expect(said).toContain(message)
   })
-  it('of a trusted workspace that never ends is ended, with what it started', async () => {
+  it('ends trusted workspace settings that never finish, with the programs they started', async () => {
     await space.write(
       'vtcode.config.mjs',
       `import { spawn } from 'node:child_process'; spawn('/bin/sh', ['-c', 'echo $$ > pid; exec sleep 600']); await new Promise(() => setInterval(() => {}, 1000))`,
@@ -401,8 +401,8 @@ describe('settings in code', () => {
   })
 })
 
-describe('what a workspace says beyond its standing', () => {
-  it('is ignored and reported with file and line', async () => {
+describe('settings that exceed the rights of a workspace', () => {
+  it('ignores workspace settings that need more rights, and reports file and line', async () => {
     user('policy: { mode: auto }')
     await space.write('vtcode.config.yaml', 'policy:\n  mode: full-auto\n  allow: [Bash]\nuse: { a/b: c }')
     const { settings, diagnostics, items } = await load()
@@ -414,7 +414,7 @@ describe('what a workspace says beyond its standing', () => {
     ])
     expect(items.map(({ id }) => id)).toEqual(['vtcode.config.yaml#use'])
   })
-  it('counts when the very value is trusted', async () => {
+  it('applies a workspace setting once its exact value is trusted', async () => {
     await space.write('vtcode.config.yaml', 'use: { a/b: c }')
     const digest = (await load()).items[0]?.digest
     const trusted = (_: string, given: string) => given === digest
@@ -425,7 +425,7 @@ describe('what a workspace says beyond its standing', () => {
 })
 
 describe('validateConfigFile', () => {
-  it('says what is wrong with one file by line, and nothing of a right one', async () => {
+  it('reports mistakes of one file by line, and nothing for a valid file', async () => {
     await space.write('right.yaml', 'policy: { mode: full-auto, allow: [Bash] }')
     await space.write('wrong.yaml', 'policy:\n  mod: auto')
     await space.write('right.ts', 'export default { policy: { mode: "plan" as const } }')

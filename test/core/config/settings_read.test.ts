@@ -7,7 +7,7 @@ import { validateConfigFile } from 'vtcode'
 import { tempWorkspace } from 'vtcode/test'
 import { vtcode } from '../../support/program.js'
 
-// A setting that nothing reads is a promise that nobody keeps: each leaf of the schema is compared with what the sources read.
+// An unread setting would have no effect: each leaf of the schema is compared with the reads in the sources.
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 interface Schema {
   [key: string]: unknown
@@ -37,7 +37,7 @@ function leavesOrSelf(node: Schema, path: string[]): string[] {
   return below.length > 0 ? below : [path.join('.')]
 }
 
-/** Who reads a block: files of ours in which this occurs. Of several blocks of a leaf the longest counts. */
+/** Readers of a block: source files that contain the pattern. The longest block of a leaf counts. */
 const readers: Record<string, RegExp> = {
   manifests: /ManifestEntry/,
   use: /settings\.use\b/,
@@ -75,12 +75,12 @@ const readers: Record<string, RegExp> = {
   '$defs.provider_value': /resolveValue/,
   '$defs.rule': /RuleSet|not_match/,
 }
-/** What is read as a whole: by editors, by the schema itself, or shown to users as a fact. */
+/** Settings read as a whole: by editors, by the schema itself, or shown to users as a fact. */
 const whole: Record<string, string> = {
   $schema: 'for editors',
   version: 'the schema allows one',
 }
-/** What is true of a model is shown by `vtcode models`, whether or not the agent goes by it. */
+/** Facts about a model that `vtcode models` shows, even if the agent does not use them. */
 const facts = [
   'supports_reasoning',
   'supports_vision',
@@ -134,16 +134,16 @@ const leaves = [
   ...Object.entries(schema.$defs).flatMap(([name, node]) => leavesOf(node, ['$defs', name])),
 ]
 
-describe('the settings', () => {
-  it('hold nothing that nothing reads', () => {
+describe('settings and their readers', () => {
+  it('finds a reader for every setting of the schema', () => {
     expect(leaves.length).toBeGreaterThan(150)
     expect(leaves.filter((leaf) => unread(leaf) !== undefined)).toEqual([])
   })
-  it('would be found out: a new name, a name that is read elsewhere only, a new block', () => {
+  it('detects an unread setting: a new name, a name read elsewhere only, a new block', () => {
     const made = ['web.fetch.max_wonders', 'agent.harness.max_revision_wonders', 'sandbox.allow_hosts', 'ui.enabled']
     expect(made.filter((leaf) => unread(leaf) !== undefined)).toEqual(made)
   })
-  it('name, in the lists of this test, nothing that is not there', () => {
+  it('lists only existing settings in the exceptions of this test', () => {
     expect(Object.keys(whole).filter((leaf) => !leaves.includes(leaf))).toEqual([])
     expect(
       Object.keys(readers).filter((block) => !leaves.some((leaf) => leaf === block || leaf.startsWith(`${block}.`))),
@@ -171,20 +171,20 @@ custom_providers: [{ name: corp, base_url: 'https://llm.corp/v1', api_format: op
 // Keys that come back with their feature; this list only gets shorter.
 const ahead: [key: string, text: string][] = [['dev', ', dev: true']]
 
-describe('a settings file', () => {
+describe('validateConfigFile', () => {
   const problems = async (text: string): Promise<string[]> => {
     await using place = await tempWorkspace({ 'settings.yaml': text })
     return (await validateConfigFile(join(place.root, 'settings.yaml'))).map(({ message }) => message)
   }
-  it('may say everything that the full example says, but for what is not built', async () => {
+  it('accepts the full example of the documents, except for planned keys', async () => {
     expect(await problems(ahead.reduce((text, [, part]) => text.replace(part, ''), full))).toEqual([])
   })
-  it.each(ahead)('is told that %s is unknown, as long as nothing reads it', async (key, part) => {
+  it.each(ahead)('reports %s as unknown as long as no code reads it', async (key, part) => {
     const text = ahead.reduce((text, [other, that]) => (other === key ? text : text.replace(that, '')), full)
     expect(text).toContain(part)
     expect((await problems(text)).join()).toContain(`${key}'`)
   })
-  it('that misspells a key is refused, rather than read and forgotten', async () => {
+  it('refuses a misspelled key and names the nearest one', async () => {
     expect(await problems('agent: { harness: { max_revision_round: 2 } }\n')).toEqual([
       expect.stringContaining("Unknown key 'agent.harness.max_revision_round'; did you mean 'max_revision_rounds'?"),
     ])

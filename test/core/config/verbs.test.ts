@@ -17,8 +17,8 @@ async function modeOf(how: Partial<KernelOptions>): Promise<string> {
   return kernel.settings.policy.mode
 }
 
-describe('a verb of ours', () => {
-  it('works in the mode that its manifest says', async () => {
+describe('mode of a built-in verb', () => {
+  it('starts a built-in verb in the mode of its manifest', async () => {
     expect(await Promise.all(['mcp', 'exec', 'ask', 'call', 'constructor'].map((verb) => modeOf({ verb })))).toEqual([
       'auto',
       'auto',
@@ -27,11 +27,11 @@ describe('a verb of ours', () => {
       'ask',
     ])
   })
-  it('works, with a default_mode, as the settings and the caller say where they say anything', async () => {
+  it('prefers the mode of settings and caller over the default_mode of a built-in verb', async () => {
     expect(await modeOf({ verb: 'exec', config: { policy: { mode: 'plan' } } })).toBe('plan')
     expect(await modeOf({ verb: 'exec', mode: 'ask' })).toBe('ask')
   })
-  it('works, with a mode, in none but this, whatever the settings say, unless the caller says another', async () => {
+  it("prefers the mode of a built-in verb over the settings, and the caller's mode over both", async () => {
     expect(await modeOf({ verb: 'ask', config: { policy: { mode: 'auto' } } })).toBe('plan')
     expect(await modeOf({ verb: 'ask', mode: 'auto' })).toBe('auto')
   })
@@ -45,7 +45,7 @@ const module = `export default (kernel, argv, io) => {
   return 0
 }\n`
 
-/** What the verb of a plugin in the user's folder says. */
+/** Runs the verb of a plugin in the user's folder and returns its output. */
 async function ofUser(more: string, settings = '', words: string[] = []): Promise<string> {
   await using place = await tempWorkspace()
   const folder = join(place.home, '.vtcode/plugins/acme')
@@ -58,20 +58,20 @@ async function ofUser(more: string, settings = '', words: string[] = []): Promis
   return stdout || stderr
 }
 
-describe('the verb of a plugin of the user', () => {
-  it('may bring a default_mode, below all settings', async () => {
+describe("mode of a verb of a user's plugin", () => {
+  it("applies the default_mode of a user's plugin below all settings", async () => {
     expect(await ofUser('default_mode: auto\n')).toBe('auto')
     expect(await ofUser('default_mode: auto\n', 'policy: { mode: plan }\n')).toBe('plan')
     expect(await ofUser('default_mode: auto\n', '', ['--mode', 'plan'])).toBe('plan')
   })
-  it('only tightens by its mode', async () => {
+  it("lets the mode of a user's plugin only tighten", async () => {
     expect(await ofUser('mode: plan\n', 'policy: { mode: auto }\n')).toBe('plan')
     expect(await ofUser('mode: plan\n', '', ['--mode', 'auto'])).toBe('auto')
     expect(await ofUser('mode: auto\n', 'policy: { mode: plan }\n')).toBe(
       `plan 'mode' of a workspace may only tighten; "auto" was ignored.`,
     )
   })
-  it('never works in full-auto of its own accord', async () => {
+  it('rejects full-auto as default_mode of a plugin', async () => {
     await using place = await tempWorkspace({ 'greet.yaml': verb('default_mode: full-auto\n'), 'greet.js': module })
     const { stdout, code } = await vtcode(place, ['plugins', 'validate', 'greet.yaml'])
     expect([code, stdout]).toEqual([
@@ -81,7 +81,7 @@ describe('the verb of a plugin of the user', () => {
   })
 })
 
-/** What the verb of a trusted plugin in the workspace says. */
+/** Runs the verb of a trusted plugin in the workspace and returns its output. */
 async function ofWorkspace(more: string, { name = 'greet', settings = '', own = '' } = {}): Promise<string> {
   await using place = await tempWorkspace({
     '.vtcode/plugins/acme/vtcode/greet.yaml': verb(more, name),
@@ -99,22 +99,22 @@ async function trustAll(place: TempWorkspace): Promise<void> {
   expect((await vtcode(place, ['trust', 'add', '--all', '--digest', digest])).code).toBe(0)
 }
 
-describe('the verb of a plugin of the workspace', () => {
-  it('starts in no looser mode than the settings of the user give', async () => {
+describe('mode of a verb of a workspace plugin', () => {
+  it("starts a workspace verb in no looser mode than the user's settings give", async () => {
     expect(await ofWorkspace('default_mode: auto\n')).toBe(
       `ask 'default_mode' of a workspace may only tighten; "auto" was ignored.`,
     )
     expect(await ofWorkspace('mode: auto\n')).toBe(`ask 'mode' of a workspace may only tighten; "auto" was ignored.`)
     expect(await ofWorkspace('mode: auto\n', { own: 'policy: { mode: auto }\n' })).toBe('auto')
   })
-  it('may start in a stricter one', async () => {
+  it('lets a workspace verb start in a stricter mode', async () => {
     expect(await ofWorkspace('mode: plan\n', { own: 'policy: { mode: auto }\n' })).toBe('plan')
     expect(await ofWorkspace('default_mode: plan\n')).toBe('plan')
   })
-  it('does not get the mode of ours whose place it takes', async () => {
+  it('denies a workspace verb the mode of the built-in verb that it replaces', async () => {
     expect(await ofWorkspace('', { name: 'exec', own: "plugins: { disable: ['builtin:exec'] }\n" })).toBe('ask')
   })
-  it('takes the place of none of ours by the settings of the workspace', async () => {
+  it("keeps a built-in verb when the workspace's settings disable it", async () => {
     expect(await ofWorkspace('', { name: 'exec', settings: "plugins: { disable: ['builtin:exec'] }\n" })).toContain(
       'Say what to do',
     )

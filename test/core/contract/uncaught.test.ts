@@ -45,7 +45,7 @@ afterAll(async () => {
 const about = (name: string): Diagnostic[] =>
   booted.kernel.diagnostics().filter(({ files }) => files.some((file) => file.includes(`/${name}.yaml`)))
 
-describe('a plugin that is wrong', () => {
+describe('broken plugin', () => {
   it.each([
     ['broken_yaml', 'VT_MANIFEST_INVALID'],
     ['bomb', 'VT_MANIFEST_LIMIT'],
@@ -57,7 +57,7 @@ describe('a plugin that is wrong', () => {
     ['outside', 'VT_MANIFEST_PATH'],
     ['remote', 'VT_MANIFEST_PATH'],
     ['nul', 'VT_MANIFEST_LIMIT'],
-  ])('as data (%s) is reported by file and code while loading', async (name, code) => {
+  ])('reports a broken manifest (%s) by file and code while loading', async (name, code) => {
     expect(about(name).map((diagnostic) => diagnostic.code)).toContain(code)
     expect(booted.kernel.inspection.contributions().find(({ file }) => file.endsWith(`/${name}.yaml`))).toMatchObject({
       state: 'invalid',
@@ -71,19 +71,22 @@ describe('a plugin that is wrong', () => {
     ['hangs', /4 s/],
     ['nothing', /default export/],
     ['number', /number/],
-  ])('as code (%s) answers VT_PLUGIN_IMPORT, now and later, and is reported by file', async (name, message) => {
-    expect(about(name)).toEqual([])
-    for (let round = 0; round < 2; round += 1) {
-      const started = performance.now()
-      matches(await booted.call(name), { ok: false, error: { code: 'VT_PLUGIN_IMPORT', retryable: false } })
-      expect(performance.now() - started).toBeLessThan(20_000)
-    }
-    expect(about(name).map(({ code, message: text }) => [code, message.test(text)])).toEqual([
-      ['VT_PLUGIN_IMPORT', true],
-    ])
-  })
+  ])(
+    'answers VT_PLUGIN_IMPORT for a broken module (%s) each time, and reports it once by file',
+    async (name, message) => {
+      expect(about(name)).toEqual([])
+      for (let round = 0; round < 2; round += 1) {
+        const started = performance.now()
+        matches(await booted.call(name), { ok: false, error: { code: 'VT_PLUGIN_IMPORT', retryable: false } })
+        expect(performance.now() - started).toBeLessThan(20_000)
+      }
+      expect(about(name).map(({ code, message: text }) => [code, message.test(text)])).toEqual([
+        ['VT_PLUGIN_IMPORT', true],
+      ])
+    },
+  )
 
-  it('never keeps the others from answering', async () => {
+  it('keeps other tools answering after broken plugins', async () => {
     matches(await booted.call('good'), { ok: true, output: { slot: 'good' } })
     matches(await booted.call('unified_file', { action: 'read', path: 'missing' }), {
       ok: false,
@@ -92,14 +95,14 @@ describe('a plugin that is wrong', () => {
     expect(Object.keys(Object.prototype)).toEqual([])
   })
 
-  it('leaves no file unaccounted for', () => {
+  it('accounts for every manifest file of a folder', () => {
     const known = booted.kernel.inspection.contributions().map(({ file }) => file.split('/').at(-1))
     for (const file of Object.keys(files).filter((name) => name.endsWith('.yaml'))) expect(known).toContain(file)
   })
 })
 
-describe('two claims to one slot', () => {
-  it('are reported with winner and loser, and the winner answers', async () => {
+describe('slot collision', () => {
+  it('reports winner and loser of a claimed slot, and the winner answers', async () => {
     await using two = await tempWorkspace({
       'a.yaml': 'name: first\naction: demo/x\ndescription: First.\neffects: [read]\nmodule: ./a.js\n',
       'b.yaml': 'name: second\naction: demo/x\ndescription: Second.\neffects: [read]\nmodule: ./b.js\n',
@@ -115,7 +118,7 @@ describe('two claims to one slot', () => {
 })
 
 describe('two plugins with a tool of one name', () => {
-  it('both load: the second by the name of its plugin, the first until `use` says otherwise', async () => {
+  it("loads both plugins and calls the second one by its plugin's name", async () => {
     const hello = (by: number) => ({
       'vtcode.yaml': 'name: hello\ndescription: Says who it is.\neffects: []\nmodule: ./hello.js\n',
       'hello.js': `export default () => ({ ok: true, output: { by: ${by} } })\n`,
@@ -137,7 +140,7 @@ describe('two plugins with a tool of one name', () => {
       /hello is claimed by alpha-one:hello and by beta:hello/,
     )
   })
-  it('are told apart where a bare name in `use` means several', async () => {
+  it('reports an ambiguous bare name in `use` and accepts qualified ones', async () => {
     const read = (by: string) => ({
       'vtcode.yaml': 'name: my_read\naction: unified_file/read\nstage: override\nmodule: ./read.js\n',
       'read.js': `export default () => ({ ok: true, output: { content: '${by}' } })\n`,
@@ -161,8 +164,8 @@ describe('two plugins with a tool of one name', () => {
   })
 })
 
-describe('a module', () => {
-  it('of the workspace does nothing until the workspace is trusted', async () => {
+describe('module of the workspace', () => {
+  it('runs no module of the workspace until the workspace is trusted', async () => {
     await using kernel = await bootKernel({
       files: {
         '.vtcode/plugins/acme/vtcode.yaml': 'name: acme_tool\ndescription: x.\neffects: [read]\nmodule: ./tool.js\n',
@@ -176,8 +179,8 @@ describe('a module', () => {
   })
 })
 
-describe('replacing one action', () => {
-  it('takes a four-line manifest and a function', async () => {
+describe('override of one action', () => {
+  it('replaces one action with a four-line manifest and a function', async () => {
     await using acme = await tempWorkspace({
       'acme_read.yaml': 'name: acme_read\naction: unified_file/read\nstage: override\nmodule: ./acme_read.js\n',
       'acme_read.js':

@@ -58,7 +58,7 @@ const settingsFor = (home: string) => ({
   home,
   config: { manifests: ['builtin', join(root, 'plugins')] },
 })
-/** What a program is told of the tools below plugins/, and the diagnostics. */
+/** Starts a kernel and returns its tools below plugins/ and its diagnostics. */
 async function start(at: string = moveHome()): Promise<Told> {
   const kernel = await createKernel({ ...settingsFor(at), env: { PATH: process.env['PATH'] } })
   const said = Object.fromEntries(
@@ -71,7 +71,7 @@ async function start(at: string = moveHome()): Promise<Told> {
   await kernel.close()
   return { said: said as Record<string, string>, diagnostics }
 }
-/** The same of a program in a process of its own. */
+/** Starts the kernel in a separate process. */
 function startProcess(): Told {
   const program = `import { createKernel } from ${JSON.stringify(index)}
 const kernel = await createKernel(${JSON.stringify(settingsFor(home))})
@@ -95,13 +95,13 @@ function forge(change: (body: string) => string): void {
   writeFileSync(shelf, `${head!.replace(/ \S+$/, '')} ${digest(body)}\n${body}`)
 }
 
-describe('manifests that were checked before', () => {
+describe('cache of manifests', () => {
   beforeEach(async () => {
     plant('one', 'The first.')
     expect((await start()).said).toEqual({ one: 'The first.' })
   })
 
-  it('are taken from the shelf by a later program, and a changed file is read anew', () => {
+  it('reuses checked manifests in a later program, and reads a changed file again', () => {
     forge((body) => body.replace('The first.', 'From the shelf.'))
     expect(startProcess().said).toEqual({ one: 'From the shelf.' })
     plant('one', 'Another text.')
@@ -109,13 +109,13 @@ describe('manifests that were checked before', () => {
     expect(startProcess().said).toEqual({ one: 'Another text.', two: 'The second.' })
   })
 
-  it('lie where only the user reads and writes, and nothing else is left there', () => {
+  it('stores the cache of manifests for the user alone, and leaves no other file', () => {
     expect(statSync(shelf).mode & 0o777).toBe(0o600)
     expect(statSync(join(shelf, '..')).mode & 0o777).toBe(0o700)
     expect(readdirSync(join(shelf, '..'))).toEqual(['manifests'])
   })
 
-  it('are read and checked anew when the shelf is damaged, of another build, or open to others', async () => {
+  it('reads and checks manifests again when the cache is damaged, from another build or open to others', async () => {
     const good = readFileSync(shelf, 'utf8')
     const poisoned = good.replace('The first.', 'Not so true')
     const untold = { said: { one: 'The first.' }, diagnostics: [] }
@@ -146,7 +146,7 @@ describe('manifests that were checked before', () => {
     expect(await start()).toEqual(untold)
   })
 
-  it('keep what does not hold out of the shelf: each start says again what is wrong', async () => {
+  it('leaves invalid manifests out of the cache, so that each start reports them', async () => {
     writeFileSync(join(root, 'plugins/bad.yaml'), 'name: bad\ndescriptoin: Misspelt.\nrun: [echo]\n')
     writeFileSync(
       join(root, 'plugins/gone.yaml'),
@@ -160,7 +160,7 @@ describe('manifests that were checked before', () => {
     }
   })
 
-  it('are never taken from the workspace, nor left there', async () => {
+  it('reads no cache of manifests from the workspace and writes none there', async () => {
     mkdirSync(join(root, 'work/.vtcode/cache'), { recursive: true, mode: 0o700 })
     forge((body) => body.replace('The first.', 'Planted.'))
     writeFileSync(join(root, 'work/.vtcode/cache/manifests'), readFileSync(shelf), { mode: 0o600 })
@@ -171,7 +171,7 @@ describe('manifests that were checked before', () => {
   })
 })
 
-describe('settings that were checked before', () => {
+describe('cache of checked settings', () => {
   const settings = (value: unknown) =>
     writeFileSync(join(home, '.vtcode/vtcode.config.json'), JSON.stringify(value, null, 2), { mode: 0o600 })
   const show = async () => {
@@ -200,7 +200,7 @@ describe('settings that were checked before', () => {
 
   beforeEach(() => mkdirSync(join(home, '.vtcode'), { mode: 0o700 }))
 
-  it('say the same with the same lines a second time, and nothing of them lies anywhere else', async () => {
+  it('returns equal settings and lines on a second start, and stores no value of them', async () => {
     settings({ custom_providers: [bearer], agent: { model: 'corp/m' } })
     const first = await show()
     expect(first.origins.find(({ path }) => path === 'agent.model')).toMatchObject({ value: 'corp/m', line: 15 })
@@ -209,7 +209,7 @@ describe('settings that were checked before', () => {
     expect(await show()).toEqual(first)
   })
 
-  it('are checked anew when they change, and what is wrong is never known as flawless', async () => {
+  it('checks changed settings again and never records invalid settings as valid', async () => {
     settings({ agent: { model: 'a/b' } })
     await show()
     settings({ agent: { model: 7 } })
@@ -222,7 +222,7 @@ describe('settings that were checked before', () => {
     for (const round of [1, 2]) expect((await show()).code, `round ${round}`).toBe(3)
   })
 
-  it('are checked as what they are read as: YAML that was flawless is no JSON', async () => {
+  it('checks settings again under another format: valid YAML does not count as JSON', async () => {
     const file = (end: string) => join(home, `.vtcode/vtcode.config.${end}`)
     writeFileSync(file('yaml'), 'agent: { model: a/b }\n', { mode: 0o600 })
     const first = await show()
@@ -235,8 +235,8 @@ describe('settings that were checked before', () => {
   })
 })
 
-describe('many manifests', () => {
-  it('are all there the second time', async () => {
+describe('cache of many manifests', () => {
+  it('loads all of 400 manifests on a second start', async () => {
     for (let i = 0; i < 400; i++) plant(`tool_${i}`, `${i} ${'x'.repeat(i % 2 ? 10 : 900)}`)
     const first = (await start()).said
     expect(Object.keys(first)).toHaveLength(400)

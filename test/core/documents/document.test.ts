@@ -18,8 +18,8 @@ const failure = async (text: string | Uint8Array, file?: string) => {
   return [error?.code, error?.problem.message, error?.problem.details.files[0]]
 }
 
-describe('YAML', () => {
-  it('means what YAML 1.2 says, where 1.1 surprises', async () => {
+describe('YAML documents', () => {
+  it('reads YAML 1.2 where YAML 1.1 surprises', async () => {
     expect(await value('a: no\nb: on\nc: 2024-01-01\nd: 1_000\ne: 010\nf: 0x10\ng: ~\nh: 1:30')).toEqual({
       a: 'no',
       b: 'on',
@@ -34,16 +34,16 @@ describe('YAML', () => {
   it('treats << as an ordinary key', async () => {
     expect(await value('base: &b { x: 1 }\nuse: { <<: *b }')).toEqual({ base: { x: 1 }, use: { '<<': { x: 1 } } })
   })
-  it('follows aliases and freezes all of the result', async () => {
+  it('follows aliases and freezes the whole result', async () => {
     const { list, more } = (await value('list: &a [1, [2]]\nmore: *a')) as Record<string, unknown[]>
     expect(more).toEqual([1, [2]])
     expect([list, list![1], more].every(Object.isFrozen)).toBe(true)
   })
-  it('is null when empty', async () => {
+  it('reads an empty YAML document as null', async () => {
     expect(await value('')).toBe(null)
     expect(await value('# nothing\n')).toBe(null)
   })
-  it('loses a byte order mark', async () => {
+  it('drops a byte order mark', async () => {
     expect(await value('\ufeffa: 1')).toEqual({ a: 1 })
   })
 
@@ -95,8 +95,8 @@ describe('YAML', () => {
   })
 })
 
-describe('JSON', () => {
-  it('is read as JSON.parse reads it', async () => {
+describe('JSON documents', () => {
+  it('reads JSON as JSON.parse does', async () => {
     const text = fc.json({ maxDepth: 5 })
     await fc.assert(
       fc.asyncProperty(text, async (text) => {
@@ -110,13 +110,13 @@ describe('JSON', () => {
     ['a comma at the end', '{"a": [1,]}'],
     ['single quotes', "{'a': 1}"],
     ['no quotes', '{a: 1}'],
-  ])('refuses %s', async (_, text) => {
+  ])('refuses %s in JSON', async (_, text) => {
     expect((await failure(text, 'x.json'))[0]).toBe('VT_MANIFEST_INVALID')
   })
-  it('may be indented with tabs', async () => {
+  it('accepts JSON indented with tabs', async () => {
     expect(await value('{\n\t"a": [\n\t\t1\n\t]\n}', 'x.json')).toEqual({ a: [1] })
   })
-  it('finds duplicate keys', async () => {
+  it('finds duplicate keys in JSON', async () => {
     expect((await failure('{"a": 1, "a": 2}', 'x.json'))[0]).toBe('VT_MANIFEST_INVALID')
   })
 })
@@ -131,7 +131,7 @@ const hasTwins = (text: string): boolean => {
   return keys !== [...text.matchAll(/"(?:[^"\\]|\\.)*"\s*:/g)].length
 }
 
-it('names the place of a value, or of the nearest value above it', async () => {
+it('names the place of a value, or of its nearest parent', async () => {
   const { at } = await parse('a:\n  - b: 1\n    c: 2\nd: &x { e: 3 }\nf: *x')
   expect([at([]), at(['a', 0, 'c']), at(['a', 0, 'nothing']), at(['f', 'e']), at(['nothing'])]).toEqual([
     'x.yaml:1:1',
@@ -142,8 +142,8 @@ it('names the place of a value, or of the nearest value above it', async () => {
   ])
 })
 
-describe('a file', () => {
-  it('is judged by where the open file lies, before anything of it is read', async () => {
+describe('document files', () => {
+  it('checks where the opened file is located before it reads any byte', async () => {
     await using made = await tempWorkspace({ 'kept/secret.md': 'secret\n', 'plain.md': 'plain\n' })
     symlinkSync('kept', join(made.root, 'way'))
     const judge = (place: string) => {
@@ -151,7 +151,7 @@ describe('a file', () => {
     }
     expect(readBytes(join(made.root, 'plain.md'), { judge }).toString()).toBe('plain\n')
     expect(() => readBytes(join(made.root, 'way/secret.md'), { judge })).toThrow('kept: secret.md')
-    // The way turns between the look at the path and the opening of it.
+    // The link changes between the check of the path and its opening.
     const turned = () => join(made.root, 'way/secret.md')
     expect(() => readBytes(join(made.root, 'plain.md'), { judge, real: turned })).toThrow('kept: secret.md')
   })
@@ -161,13 +161,13 @@ describe('a file', () => {
   })
   afterEach(() => space[Symbol.asyncDispose]())
 
-  it('must be a regular one: a pipe is refused without waiting', async () => {
+  it('refuses a pipe without waiting', async () => {
     execFileSync('mkfifo', [join(space.root, 'pipe.yaml')])
     await expect(loadDocument(join(space.root, 'pipe.yaml'))).rejects.toMatchObject({ code: 'VT_MANIFEST_INVALID' })
     mkdirSync(join(space.root, 'folder.yaml'))
     await expect(loadDocument(join(space.root, 'folder.yaml'))).rejects.toMatchObject({ code: 'VT_MANIFEST_INVALID' })
   })
-  it('is found behind links inside its folder and not outside', async () => {
+  it('follows links to files inside the folder and refuses those outside', async () => {
     await space.write('real.yaml', 'a: 1')
     writeFileSync(join(space.home, 'secret.yaml'), 'a: 2')
     symlinkSync('real.yaml', join(space.root, 'in.yaml'))
@@ -181,10 +181,10 @@ describe('a file', () => {
       code: 'VT_MANIFEST_INVALID',
     })
   })
-  it('is not read when it is endless', async () => {
+  it('refuses an endless file', async () => {
     await expect(loadDocument('/dev/zero')).rejects.toMatchObject({ code: 'VT_MANIFEST_INVALID' })
   })
-  it('keeps `$import` as a key like any other, and is read whatever its name', async () => {
+  it('keeps `$import` as an ordinary key, and reads data files of any name', async () => {
     await space.write('evil.js', 'require("fs").writeFileSync("marker", "")')
     await space.write('a.yaml', '$import: ./evil.js\na: 1')
     await space.write('package.json', '{ "name": "x" }')
@@ -194,7 +194,7 @@ describe('a file', () => {
     expect((await loadDocument(join(space.root, 'empty.yaml'))).value).toBe(null)
     await expect(loadDocument(join(space.root, 'evil.js'))).rejects.toThrow('is not data')
   })
-  it('is read anew each time', async () => {
+  it('reads a changed file again', async () => {
     await space.write('a.yaml', 'a: 1')
     await loadDocument(join(space.root, 'a.yaml'))
     await space.write('a.yaml', 'a: 2')
@@ -202,7 +202,7 @@ describe('a file', () => {
   })
 })
 
-describe('starting runs nothing of the folder it starts in: no trap of cosmiconfig goes off', () => {
+describe('start in a folder with traps for cosmiconfig', () => {
   const touch = 'require("node:fs").writeFileSync("marker", "")'
   const module = 'import fs from "node:fs"; fs.writeFileSync("marker", ""); export default {}'
   it.each<[trap: string, files: Record<string, string>]>([
@@ -240,7 +240,7 @@ describe('starting runs nothing of the folder it starts in: no trap of cosmiconf
         'node_modules/cosmiconfig/index.js': touch,
       },
     ],
-  ])('%s', async (_, files) => {
+  ])('starts without running %s', async (_, files) => {
     const space = await tempWorkspace({ 'vtcode.config.yaml': 'policy: { mode: plan }', ...files })
     const script = `import { createKernel } from ${JSON.stringify(join(import.meta.dirname, '../../../dist/core/index.js'))}
       const kernel = await createKernel({ home: ${JSON.stringify(space.home)}, env: { PATH: process.env.PATH } })

@@ -26,8 +26,8 @@ const stale = {
   },
 }
 
-describe('what cosmiconfig reads', () => {
-  it('counts where it is what our own open gave, and is refused by the name of the file where it is not', async () => {
+describe('loadOpened', () => {
+  it("accepts cosmiconfig's text only if it equals the opened bytes", async () => {
     const file = put('one.yaml', 'a: 1\n')
     expect((await loadOpened(file, Buffer.from('a: 1\n'))).value).toEqual({ a: 1 })
     for (const before of ['a: 2\n', 'a: 1', '\ufeffa: 1\n', ''])
@@ -37,7 +37,7 @@ describe('what cosmiconfig reads', () => {
     await expect(loadOpened(file, Buffer.from('a: 1\n'))).rejects.toMatchObject(stale)
   })
 
-  it('is no pipe and nothing huge that took the place of the file after our own open', async () => {
+  it('refuses a pipe or a huge file that replaced the file after the first open', async () => {
     const file = put('one.yaml', 'a: 1\n')
     rmSync(file)
     execFileSync('mkfifo', [file])
@@ -48,7 +48,7 @@ describe('what cosmiconfig reads', () => {
     await expect(loadOpened(file, Buffer.from('a: 1\n'))).rejects.toMatchObject(stale)
   })
 
-  it('may begin with a byte order mark and have any name, and says where each value stands', async () => {
+  it('reads files of any name with a byte order mark, and reports the place of each value', async () => {
     for (const name of ['a.yaml', 'a.yml', 'package.yaml', 'package.json', 'a.conf', 'plain']) {
       const { value, at } = await loadDocument(put(name, '\ufeff{\n  "vtcode": 1,\n  "$import": "./a.yaml" }'))
       expect(value, name).toEqual({ vtcode: 1, $import: './a.yaml' })
@@ -56,7 +56,7 @@ describe('what cosmiconfig reads', () => {
     }
   })
 
-  it('is refused before cosmiconfig opens it where it is no text, too large or code', async () => {
+  it('refuses a file that is no text, too large or code before cosmiconfig opens it', async () => {
     const file = put('one.yaml', '')
     writeFileSync(file, Buffer.from([0x61, 0x3a, 0xff]))
     await expect(loadDocument(file)).rejects.toMatchObject({ code: 'VT_MANIFEST_LIMIT' })
@@ -69,74 +69,68 @@ describe('what cosmiconfig reads', () => {
 })
 
 const traced = spawnSync('strace', ['-V']).status === 0
-describe.runIf(traced)(
-  `the opens of each document, counted by strace${traced ? '' : ' (SKIPPED: needs strace)'}`,
-  () => {
-    const program = realpathSync('dist/core/bin.js')
-    /** How often a start of the program opened each of these files, with those opens that follow no link and wait for nothing. */
-    function start(files: readonly string[]): [opens: number, careful: number][] {
-      const log = join(root, 'strace')
-      execFileSync(
-        'strace',
-        [
-          '-f',
-          '-qq',
-          '-s',
-          '4096',
-          '-e',
-          'trace=openat,open',
-          '-o',
-          log,
-          process.execPath,
-          program,
-          '--workspace',
-          join(root, 'ws'),
-          '--home',
-          join(root, 'home'),
-          'tools',
-        ],
-        {
-          env: { PATH: process.env['PATH'], TMPDIR: root },
-          stdio: ['ignore', 'ignore', 'inherit'],
-        },
-      )
-      const lines = readFileSync(log, 'utf8').split('\n')
-      return files.map((file) => {
-        const opens = lines.filter((line) => line.includes(`"${file}"`))
-        return [opens.length, opens.filter((line) => line.includes('O_NOFOLLOW') && line.includes('O_NONBLOCK')).length]
-      })
-    }
+describe.runIf(traced)(`opens of each document, counted by strace${traced ? '' : ' (SKIPPED: needs strace)'}`, () => {
+  const program = realpathSync('dist/core/bin.js')
+  /** Counts the opens of each file at a start of the program, and those that follow no link and do not block. */
+  function start(files: readonly string[]): [opens: number, careful: number][] {
+    const log = join(root, 'strace')
+    execFileSync(
+      'strace',
+      [
+        '-f',
+        '-qq',
+        '-s',
+        '4096',
+        '-e',
+        'trace=openat,open',
+        '-o',
+        log,
+        process.execPath,
+        program,
+        '--workspace',
+        join(root, 'ws'),
+        '--home',
+        join(root, 'home'),
+        'tools',
+      ],
+      {
+        env: { PATH: process.env['PATH'], TMPDIR: root },
+        stdio: ['ignore', 'ignore', 'inherit'],
+      },
+    )
+    const lines = readFileSync(log, 'utf8').split('\n')
+    return files.map((file) => {
+      const opens = lines.filter((line) => line.includes(`"${file}"`))
+      return [opens.length, opens.filter((line) => line.includes('O_NOFOLLOW') && line.includes('O_NONBLOCK')).length]
+    })
+  }
 
-    it('are ours and cosmiconfig’s at first, and ours alone where the cache of parsed files answers', () => {
-      const documents = [
-        put('ws/vtcode.config.yaml', 'policy: { mode: plan }\n'),
-        put('home/.vtcode/vtcode.config.json', '{ "output": { "max_text_bytes": 9000 } }'),
-        put(
-          'home/.vtcode/plugins/mine/vtcode/hello.yaml',
-          'name: hello\ndescription: Says hello.\nrun: [echo, hello]\n',
-        ),
-        put(
-          'home/.vtcode/plugins/mine/vtcode/bye.json',
-          '{ "name": "bye", "description": "Says goodbye.", "run": ["echo", "bye"] }',
-        ),
-        put('ws/.vtcode/plugins/limits/vtcode.yaml', 'name: limits\nkind: policy\nrules: { deny: [web_search] }\n'),
-      ]
-      expect(start(documents)).toEqual(documents.map(() => [2, 1]))
-      expect(start(documents)).toEqual(documents.map(() => [1, 1]))
+  it('opens each document twice at first, and once where the cache of parsed files answers', () => {
+    const documents = [
+      put('ws/vtcode.config.yaml', 'policy: { mode: plan }\n'),
+      put('home/.vtcode/vtcode.config.json', '{ "output": { "max_text_bytes": 9000 } }'),
+      put('home/.vtcode/plugins/mine/vtcode/hello.yaml', 'name: hello\ndescription: Says hello.\nrun: [echo, hello]\n'),
       put(
-        'home/.vtcode/plugins/mine/vtcode/hello.yaml',
-        'name: hello\ndescription: Says something else.\nrun: [echo, hello]\n',
-      )
-      expect(start(documents)).toEqual(documents.map((_, at) => (at === 2 ? [2, 1] : [1, 1])))
-    })
+        'home/.vtcode/plugins/mine/vtcode/bye.json',
+        '{ "name": "bye", "description": "Says goodbye.", "run": ["echo", "bye"] }',
+      ),
+      put('ws/.vtcode/plugins/limits/vtcode.yaml', 'name: limits\nkind: policy\nrules: { deny: [web_search] }\n'),
+    ]
+    expect(start(documents)).toEqual(documents.map(() => [2, 1]))
+    expect(start(documents)).toEqual(documents.map(() => [1, 1]))
+    put(
+      'home/.vtcode/plugins/mine/vtcode/hello.yaml',
+      'name: hello\ndescription: Says something else.\nrun: [echo, hello]\n',
+    )
+    expect(start(documents)).toEqual(documents.map((_, at) => (at === 2 ? [2, 1] : [1, 1])))
+  })
 
-    it('are two at each start for what no cache keeps: settings in code, lifecycle hooks, a tool policy', () => {
-      const documents = [
-        put('home/.vtcode/vtcode.config.ts', 'export default { output: { max_text_bytes: 9000 as const } }'),
-        put('home/.vtcode/plugins/mine/vtcode/hooks.json', '{ "hooks": {} }'),
-        put('ws/.vtcode/tool-policy.json', '{ "version": 1, "policies": { "web_search": "deny" } }'),
-      ]
-      for (const round of [1, 2]) expect(start(documents), `start ${round}`).toEqual(documents.map(() => [2, 1]))
-    })
-  },
-)
+  it('opens uncached files twice at each start: settings in code, lifecycle hooks, tool policy', () => {
+    const documents = [
+      put('home/.vtcode/vtcode.config.ts', 'export default { output: { max_text_bytes: 9000 as const } }'),
+      put('home/.vtcode/plugins/mine/vtcode/hooks.json', '{ "hooks": {} }'),
+      put('ws/.vtcode/tool-policy.json', '{ "version": 1, "policies": { "web_search": "deny" } }'),
+    ]
+    for (const round of [1, 2]) expect(start(documents), `start ${round}`).toEqual(documents.map(() => [2, 1]))
+  })
+})

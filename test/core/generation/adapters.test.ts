@@ -18,8 +18,8 @@ const effectsOf = (kernel: Kernel, slot = 'say') =>
   [...(kernel.list().find((one) => one.slot === slot)?.effects ?? ['not there'])].sort()
 const remarks = (kernel: Kernel) => kernel.diagnostics().map(({ code, message }) => `${code} ${message}`)
 
-describe('the adapter of somebody else', () => {
-  it('serves manifests that carry its key', async () => {
+describe('adapter of a plugin', () => {
+  it('serves manifests that carry the key of the adapter', async () => {
     await using place = await tempWorkspace(folder)
     await using vt = await boot(place)
     const output = {
@@ -33,7 +33,7 @@ describe('the adapter of somebody else', () => {
     expect(remarks(vt.kernel)).toEqual([])
   })
 
-  it('serves them wherever they lie, also where they are read before it', async () => {
+  it('serves manifests in any folder, also in one read before the adapter', async () => {
     await using place = await tempWorkspace({
       'one/say.yaml': action(),
       'two/grpc.yaml': adapter(),
@@ -43,7 +43,7 @@ describe('the adapter of somebody else', () => {
     matches(await vt.call('say', { text: 'hello' }), { ok: true })
   })
 
-  it('says what every call through it does; a manifest can only add to that', async () => {
+  it("applies the adapter's effects to every call, to which a manifest can only add", async () => {
     const by = 'effects: [net]\neffects_by: { method: { Say: [ask], Store: [write] } }\n'
     await using place = await tempWorkspace({
       ...folder,
@@ -60,7 +60,7 @@ describe('the adapter of somebody else', () => {
     matches(await vt.kernel.resolve('less', { text: 'x' }), { effects: ['net'] })
   })
 
-  it('that says nothing of effects leaves it to the manifest, and one that says nothing either counts as the worst', async () => {
+  it('leaves effects to the manifest if the adapter declares none, and else assumes the worst', async () => {
     await using place = await tempWorkspace({
       ...folder,
       'acme/grpc.yaml': adapter(),
@@ -71,7 +71,7 @@ describe('the adapter of somebody else', () => {
     expect(effectsOf(vt.kernel, 'known')).toEqual(['read'])
   })
 
-  it('may bring several slots, but for the manifests that name one', async () => {
+  it('expands one manifest into several slots, except manifests that name one slot', async () => {
     const expand = `export default Object.assign(main, { expand: (found) => found.map((one) => ({ ...one, id: one.id + '_all', slot: 'all', stage: 'primary', manifest: { ...one.manifest, description: 'All.', effects: [], grpc: { method: 'All' } } })) })\n`
     const whole = 'name: whole\ngrpc: { service: echo.Echo }\n'
     await using place = await tempWorkspace({
@@ -86,7 +86,7 @@ describe('the adapter of somebody else', () => {
     matches(await vt.call('whole', {}), { ok: false, error: { code: 'VT_TOOL_UNKNOWN' } })
   })
 
-  it('has a key that means nothing else in manifests', async () => {
+  it('rejects an adapter whose key has another meaning in manifests', async () => {
     await using place = await tempWorkspace({
       ...folder,
       'acme/grpc.yaml': adapter().replace('key: grpc', 'key: description'),
@@ -99,15 +99,15 @@ describe('the adapter of somebody else', () => {
   })
 })
 
-describe('a key that no adapter serves', () => {
-  it('is unknown', async () => {
+describe('manifest key without an adapter', () => {
+  it('rejects a key that no adapter serves', async () => {
     await using place = await tempWorkspace({ 'acme/say.yaml': action() })
     await using vt = await boot(place)
     expect(remarks(vt.kernel).join('\n')).toMatch(/^VT_MANIFEST_INVALID Unknown key 'grpc'; /m)
     expect(vt.kernel.inspection.contributions().find(({ id }) => id === 'call:say')?.state).toBe('invalid')
     matches(await vt.call('say', { text: 'x' }), { ok: false, error: { code: 'VT_TOOL_UNKNOWN' } })
   })
-  it('is unknown, with the nearest one, beside an adapter of another key', async () => {
+  it('names the nearest key when an adapter serves a similar one', async () => {
     await using place = await tempWorkspace({
       ...folder,
       'acme/slip.yaml': action().replace('grpc:', 'grpcc:').replace('name: say', 'name: slip'),
@@ -116,7 +116,7 @@ describe('a key that no adapter serves', () => {
     expect(remarks(vt.kernel).join('\n')).toContain("VT_MANIFEST_INVALID Unknown key 'grpcc'; did you mean 'grpc'?")
     matches(await vt.call('say', { text: 'x' }), { ok: true })
   })
-  it('excludes, as one that is served, every other way to work', async () => {
+  it('rejects an adapter key combined with another way to run, or in another kind', async () => {
     await using place = await tempWorkspace({
       ...folder,
       'acme/both.yaml': action("run: ['echo']\n").replace('name: say', 'name: both'),
@@ -127,7 +127,7 @@ describe('a key that no adapter serves', () => {
     expect(said).toContain('VT_MANIFEST_INVALID run and grpc exclude each other.')
     expect(said).toMatch(/VT_MANIFEST_INVALID Unknown key 'grpc'; known: /)
   })
-  it('is told apart from one whose adapter was taken away', async () => {
+  it('distinguishes a key whose adapter is disabled from an unknown key', async () => {
     await using place = await tempWorkspace(folder)
     await using vt = await boot(place, { plugins: { disable: ['call:acme_grpc'] } } as Config)
     matches(
@@ -152,8 +152,8 @@ async function installed(files: Record<string, string>): Promise<TempWorkspace> 
   return place
 }
 
-describe('an adapter of a workspace', () => {
-  it('never takes the key of one of the user, whether or not somebody agreed to it', async () => {
+describe('adapter of a workspace', () => {
+  it("keeps the key of a user's adapter against one of a workspace, with or without consent", async () => {
     const theirs = {
       'vtcode.config.yaml': 'manifests: [./tools]\n',
       'tools/grpc.yaml': adapter('effects: []\nexpands: true\n'),
@@ -185,7 +185,7 @@ describe('an adapter of a workspace', () => {
   })
 })
 
-describe('consent', () => {
+describe('consent to adapters', () => {
   const own = {
     'vtcode.config.yaml': 'manifests: [./tools]\n',
     'tools/say.yaml': action('effects: [read]\n'),
@@ -199,7 +199,7 @@ describe('consent', () => {
     return ok ? 'ok' : error!.code
   }
 
-  it('is needed for an action of a workspace that an adapter of the user serves, as for a program, and again when a file that it names changes', async () => {
+  it("requires consent for a workspace action served by a user's adapter, again after a named file changes", async () => {
     await using guest = await installed(plugin)
     expect(await says(guest)).toBe('VT_PLUGIN_UNTRUSTED')
     await using place = await installed(own)
@@ -210,7 +210,7 @@ describe('consent', () => {
     expect(await says(place)).toBe('VT_PLUGIN_UNTRUSTED')
   })
 
-  it('is shown what the adapter is told to do, when a plugin is installed', async () => {
+  it('shows the instructions for an adapter when a plugin is installed', async () => {
     await using place = await installed({ 'talk/vtcode/say.yaml': action() })
     const { stderr, code } = await vtcode(place, ['plugins', 'add', 'talk', '--yes'])
     expect([code, stderr]).toEqual([0, expect.stringContaining(`has the adapter of 'grpc' do {"service":"echo.Echo"`)])
@@ -219,7 +219,7 @@ describe('consent', () => {
     expect(await says(place)).toBe('VT_PLUGIN_LOCK')
   })
 
-  it('is needed for an adapter of the workspace; until then what it would serve waits for it', async () => {
+  it('requires consent for an adapter of the workspace and keeps its manifests inactive until then', async () => {
     await using place = await tempWorkspace({
       ...folder,
       '.vtcode/plugins/acme/vtcode/grpc.yaml': adapter(),
@@ -252,7 +252,7 @@ describe('vtcode plugins validate', () => {
     }
     return { code, say: contributions.find(({ id }) => id.endsWith(':say')) }
   }
-  it('tries the examples of a plugin with an adapter, when it may run', async () => {
+  it('runs the examples of a plugin with an adapter only with --run', async () => {
     await using place = await tempWorkspace(plugin)
     matches(await validate(place, 'acme'), {
       code: 0,
@@ -263,7 +263,7 @@ describe('vtcode plugins validate', () => {
       say: { errors: [], examples: { passed: 1, failed: 0 } },
     })
   })
-  it('knows the adapters that are installed, and calls a key unknown where there is none', async () => {
+  it('finds installed adapters, and reports an unknown key without one', async () => {
     await using place = await tempWorkspace({ ...plugin, 'talk/vtcode/say.yaml': action(example) })
     const alone = await validate(place, 'talk')
     expect([alone.code, alone.say?.errors.join()]).toEqual([1, expect.stringContaining("Unknown key 'grpc'")])
@@ -272,7 +272,7 @@ describe('vtcode plugins validate', () => {
   })
 })
 
-it('an isolated module calls what an adapter of its plugin serves, with the rights of both', async () => {
+it('lets an isolated module call what an adapter of its plugin serves, with the rights of both', async () => {
   const caller = `export default async ({ input }, ctx) => ({ ok: true, output: { pid: process.pid, said: (await ctx.call('say', { text: input.text })).output.input } })\n`
   const manifest =
     'name: relay\ndescription: Relay it.\neffects: []\ninput: { required: [text], properties: { text: { type: string } } }\nmodule: ./relay.js\n'

@@ -20,42 +20,52 @@ async function started(
   return said
 }
 
-describe('full-auto', () => {
+describe('start in full-auto', () => {
   it.each<[string, Record<string, string>, KernelOptions, string[]]>([
-    ['is what the command line asks for', {}, { mode: 'full-auto' }, ['full-auto']],
+    ['in full-auto when the command line asks for it', {}, { mode: 'full-auto' }, ['full-auto']],
     [
-      'is what own settings say, once they have said yes to it',
+      'in full-auto when own settings name and enable it',
       { [user]: 'policy: { mode: full-auto }\nautomation: { full_auto: { enabled: true } }' },
       {},
       ['full-auto'],
     ],
-    ['is auto without that yes', { [user]: 'policy: { mode: full-auto }' }, {}, ['auto', 'VT_POLICY_FULL_AUTO']],
     [
-      'is auto without that yes for a variable and for a setting on the command line too',
+      'in auto when own settings name full-auto but do not enable it',
+      { [user]: 'policy: { mode: full-auto }' },
+      {},
+      ['auto', 'VT_POLICY_FULL_AUTO'],
+    ],
+    [
+      'in auto when a variable names full-auto and nothing enables it',
       {},
       { env: { VTCODE__POLICY__MODE: 'full-auto' } },
       ['auto', 'VT_POLICY_FULL_AUTO'],
     ],
     [
-      'cannot be had from a workspace',
+      'in the default mode when only a workspace names full-auto',
       { 'vtcode.config.yaml': 'policy: { mode: full-auto }\nautomation: { full_auto: { enabled: true } }' },
       {},
       ['ask', 'VT_CONFIG_LOOSENS', 'VT_CONFIG_LOOSENS'],
     ],
     [
-      'is not agreed to by a workspace for its user',
+      'in auto when only a workspace enables the full-auto of its user',
       { [user]: 'policy: { mode: full-auto }', 'vtcode.config.yaml': 'automation: { full_auto: { enabled: true } }' },
       {},
       ['auto', 'VT_CONFIG_LOOSENS', 'VT_POLICY_FULL_AUTO'],
     ],
-    ['never exceeds max_mode, whoever asks', { [user]: 'policy: { max_mode: ask }' }, { mode: 'full-auto' }, ['ask']],
-  ])('%s', async (_, files, options, expected) => {
+    [
+      'within max_mode when the command line asks for full-auto',
+      { [user]: 'policy: { max_mode: ask }' },
+      { mode: 'full-auto' },
+      ['ask'],
+    ],
+  ])('starts %s', async (_, files, options, expected) => {
     expect(await started(files, options)).toEqual(expected)
   })
 })
 
-describe('the mode', () => {
-  it('is no tool’s to change: what it could write is denied or asked for, and loosens nothing when it is there', async () => {
+describe('mode of a running kernel', () => {
+  it('keeps tools from changing the mode: denies their writes and ignores the files', async () => {
     await using made = await tempWorkspace()
     const kernel = await createKernel({
       workspace: made.root,

@@ -4,8 +4,8 @@ import { bootKernel, tempWorkspace } from 'vtcode/test'
 const manifest = (name: string, module: string) =>
   `name: ${name}\ndescription: A test.\neffects: []\nmodule: ${module}\n`
 
-describe('a module', () => {
-  it('may be TypeScript, found where the manifest names the JavaScript it is built to', async () => {
+describe('loading of a module', () => {
+  it('loads TypeScript where the manifest names the built JavaScript', async () => {
     await using plugins = await tempWorkspace({
       'typed.yaml': manifest('typed', './typed.js'),
       'typed.ts': `import { ok, VtError, type Handler } from 'vtcode'
@@ -19,7 +19,7 @@ describe('a module', () => {
     expect(await booted.call('typed')).toMatchObject({ ok: true, output: { size: 4, same: true } })
   })
 
-  it('gets the running program for the name vtcode, so that its errors are known', async () => {
+  it('resolves `vtcode` in a module to the running program, so that its errors are recognised', async () => {
     await using plugins = await tempWorkspace({
       'throws.yaml': manifest('throws', './throws.mjs'),
       'throws.mjs': `import { problem } from 'vtcode'\nexport default () => { throw problem('VT_PATH_NOT_FOUND', { path: 'a.txt' }) }`,
@@ -31,7 +31,7 @@ describe('a module', () => {
     })
   })
 
-  it('is imported by the first call and not before', async () => {
+  it('imports a module once, on the first call', async () => {
     await using plugins = await tempWorkspace({
       'eager.yaml': manifest('eager', './eager.js'),
       'eager.js': `globalThis.imported = (globalThis.imported ?? 0) + 1\nexport default () => ({ ok: true, output: {} })`,
@@ -44,13 +44,13 @@ describe('a module', () => {
     expect(imported()).toBe(1)
   })
 
-  it('may be named by its slot alone, `tool/action`', async () => {
+  it('calls a tool by its slot `tool/action` alone', async () => {
     await using booted = await bootKernel({ manifests: ['test/fixtures/plugins'] })
     expect(await booted.call('talk/whisper', { text: 'x' })).toMatchObject({ ok: true })
   })
 })
 
-describe('an answer of a foreign module', () => {
+describe('result of a foreign module', () => {
   const answers: [string, string, string][] = [
     ['is nothing at all', `() => null`, 'VT_CALL_BAD_RESULT'],
     ['is no result', `() => 'hello'`, 'VT_CALL_BAD_RESULT'],
@@ -69,18 +69,14 @@ describe('an answer of a foreign module', () => {
     ['holds a promise', `() => ({ ok: true, output: { later: new Promise(() => {}) } })`, 'VT_CALL_BAD_RESULT'],
     ['is over 32 MiB', `() => ({ ok: true, output: { x: 'x'.repeat(40 * 1024 * 1024) } })`, 'VT_CALL_BAD_RESULT'],
     ['has an error without a code', `() => ({ ok: false, error: {} })`, 'VT_CALL_BAD_RESULT'],
+    ['has an undeclared code', `() => ({ ok: false, error: { code: 'OTHER_CODE', message: 'x' } })`, 'VT_CALL_FAILED'],
     [
-      'has a code nobody declares',
-      `() => ({ ok: false, error: { code: 'OTHER_CODE', message: 'x' } })`,
-      'VT_CALL_FAILED',
-    ],
-    [
-      'has a code its manifest declares',
+      'has a code of its manifest',
       `() => ({ ok: false, error: { code: 'ANSWER_LATE', message: 'x' } })`,
       'ANSWER_LATE',
     ],
   ]
-  it.each(answers)('that %s is answered %s', async (_, body, code) => {
+  it.each(answers)('maps a result that %s to %s', async (_, body, code) => {
     await using plugins = await tempWorkspace({
       'answer.yaml': `${manifest('answer', './answer.js')}errors: { ANSWER_LATE: { hint: Come earlier., retryable: true } }\n`,
       'answer.js': `export default ${body}`,

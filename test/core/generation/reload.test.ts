@@ -11,7 +11,7 @@ const module = (n: number) =>
 const policy = 'name: guard\nkind: policy\neffects: [write]\nmodule: ./guard.js\n'
 const denying = "export default () => ({ deny: 'guarded' })\n"
 
-/** Waits for what the watcher brings. */
+/** Waits until the watcher has loaded a change. */
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   for (let waited = 0; !(await holds()); waited += 50) {
     if (waited > 60_000) throw new Error('it did not come to be within 60 s')
@@ -25,7 +25,7 @@ const write = async ({ call }: Booted) => {
   return result.ok ? 'written' : result.error.code
 }
 
-/** 200 calls a second, to a tool of a plugin and to one of ours, until the end; which tells the kinds of answers there were. */
+/** Makes 200 calls a second until its end, to a plugin's tool and to a built-in one; `end` returns the kinds of answers. */
 function busy(booted: Booted) {
   const answers: Promise<string>[] = []
   let over = false
@@ -44,8 +44,8 @@ function busy(booted: Booted) {
   return { answers, end }
 }
 
-describe('a reload', () => {
-  it('under 200 calls a second fails none of them', async () => {
+describe('kernel.reload', () => {
+  it('fails none of 200 calls a second during reloads', async () => {
     await using made = await tempWorkspace({ 'tools/number.yaml': tool(1), 'tools/number.js': module(1) })
     await using booted = await bootKernel({ manifests: [join(made.root, 'tools')], files: { 'a.txt': 'a' } })
     const { answers, end } = busy(booted)
@@ -64,7 +64,7 @@ describe('a reload', () => {
     expect(await end()).toEqual(['ok'])
   })
 
-  it('lets a call that runs finish on what it began with', async () => {
+  it('lets a running call finish on the generation it began with', async () => {
     await using made = await tempWorkspace({
       'tools/slow.yaml': 'name: slow\ndescription: x\neffects: []\nmodule: ./slow.js\n',
       'tools/slow.js':
@@ -84,7 +84,7 @@ describe('a reload', () => {
     ['its module throws on import', 'guard.js', "throw new Error('on purpose')\n"],
     ['its manifest is broken', 'guard.yaml', 'name: guard\nkind: policy\nnonsense: 1\n'],
     ['its file is gone', 'guard.yaml', undefined],
-  ])('is refused when a policy would be lost because %s, and the old one goes on judging', async (_, file, text) => {
+  ])('refuses a reload that would lose a policy because %s, and keeps the old generation', async (_, file, text) => {
     await using made = await tempWorkspace({ 'tools/guard.yaml': policy, 'tools/guard.js': denying })
     await using booted = await bootKernel({ manifests: [join(made.root, 'tools')] })
     expect(await write(booted)).toBe('VT_POLICY_DENIED')
@@ -101,7 +101,7 @@ describe('a reload', () => {
   })
 
   it.each(['auto', 'inline'] as const)(
-    'takes no half of a module for the whole, while its file is overwritten in place: isolate %s',
+    'loads no half-written module while its file is overwritten in place: isolate %s',
     async (isolate) => {
       await using made = await tempWorkspace({ 'tools/number.yaml': tool(1), 'tools/number.js': module(1) })
       await using booted = await bootKernel({ manifests: [join(made.root, 'tools')], config: { plugins: { isolate } } })
@@ -114,7 +114,7 @@ describe('a reload', () => {
       ]) {
         expect(await booted.call('number')).toMatchObject({ ok: true })
         expect((await booted.kernel.reload()).ok).toBe(true)
-        // As a program does that opens a file, cuts it off and writes: first nothing of it is there, then a part.
+        // Many programs truncate a file before they write: first the file is empty, then it has a part.
         writeFileSync(join(made.root, 'tools/number.js'), half)
         const called = booted.call('number')
         await sleep(100)
@@ -127,7 +127,7 @@ describe('a reload', () => {
     },
   )
 
-  it('never leaves the slot of a broken override to the built-in', async () => {
+  it('keeps the slot of a broken override from the built-in handler', async () => {
     await using made = await tempWorkspace({
       'tools/mine.yaml': 'name: mine\naction: unified_file/read\nstage: override\nmodule: ./mine.js\n',
       'tools/mine.js': "export default () => ({ ok: true, output: { content: 'withheld' } })\n",
@@ -141,7 +141,7 @@ describe('a reload', () => {
   })
 })
 
-describe('the watcher', () => {
+describe('plugins.watch', () => {
   const watched = async (files: Record<string, string>) => {
     const made = await tempWorkspace(files)
     const booted = await bootKernel({
@@ -156,7 +156,7 @@ describe('the watcher', () => {
     }
   }
 
-  it('follows what is changed, added and taken away, and passes over what is half written', async () => {
+  it('follows changed, added and removed manifests, and ignores half-written ones', async () => {
     const { made, booted, dispose } = await watched({ 'tools/number.yaml': tool(1), 'tools/number.js': module(1) })
     const names = () => booted.kernel.tools().map(({ name }) => name)
     try {
@@ -179,12 +179,12 @@ describe('the watcher', () => {
     }
   })
 
-  it('under 200 calls a second fails none of them', async () => {
+  it('fails none of 200 calls a second while the watcher reloads', async () => {
     const { made, booted, dispose } = await watched({ 'tools/number.yaml': tool(1), 'tools/number.js': module(1) })
     try {
       const { answers, end } = busy(booted)
       for (let n = 2; n < 5 || answers.length < 100; n++) {
-        // As editors write: a file is the old one or the new one, never a part of it.
+        // Editors replace a file by a rename: readers see the old or the new file, never a part.
         for (const [name, text] of [
           ['number.js', module(n)],
           ['number.yaml', tool(n)],
@@ -202,7 +202,7 @@ describe('the watcher', () => {
     }
   })
 
-  it('keeps a policy that is broken or gone, and takes the repaired one', async () => {
+  it('keeps a policy that is broken or gone, and loads the repaired one', async () => {
     const { made, booted, dispose } = await watched({ 'tools/guard.yaml': policy, 'tools/guard.js': denying })
     try {
       await made.write('tools/guard.js', "throw new Error('on purpose')\n")

@@ -3,7 +3,7 @@ import { bootKernel, matches, type Boot, type Booted } from 'vtcode/test'
 import { createKernel, type Config } from 'vtcode'
 import { tempWorkspace } from 'vtcode/test'
 
-/** The policy file as it is published, with smaller numbers. */
+/** The published policy file, with smaller numbers. */
 const published = {
   constraints: {
     run_terminal_cmd: { allowed_modes: ['pty', 'terminal', 'streaming'], default_response_format: 'concise' },
@@ -25,8 +25,8 @@ const capped = (result: unknown): string[] =>
     .filter(({ code }) => code === 'VT_POLICY_CAPPED')
     .map(({ message }) => message)
 
-describe('the tool policy of a workspace', () => {
-  it('lowers a number that is too large, with a notice, and never raises a smaller one', async () => {
+describe('tool policy of a workspace', () => {
+  it('lowers a number above its limit with a notice, and keeps a smaller one', async () => {
     await using booted = await boot(published)
     const grep = (input: object) =>
       booted.call('unified_search', { action: 'grep', pattern: 'x', response_format: 'concise', ...input })
@@ -39,7 +39,7 @@ describe('the tool policy of a workspace', () => {
     expect(capped(small)).toEqual([])
   })
 
-  it('holds where nobody says a number too, and says so where something was cut', async () => {
+  it('limits a default number too, with a notice where a result was cut', async () => {
     await using booted = await boot(published)
     const cut = await booted.call('unified_file', { action: 'read', path: 'a.txt' })
     matches(cut, { ok: true, output: { truncated: true } })
@@ -68,14 +68,14 @@ describe('the tool policy of a workspace', () => {
     expect(capped(list)).toHaveLength(1)
   })
 
-  it('gives the format of answers that nobody chose', async () => {
+  it('sets the response format that the call does not choose', async () => {
     await using booted = await boot(published)
     const answer = (input: object) => booted.call('unified_search', { action: 'grep', pattern: 'x1', ...input })
     matches(await answer({}), { ok: true, output: { matches: [{ submatches: [{ text: 'x1' }] }] } })
     expect((await answer({ response_format: 'concise' })) as { text?: string }).toHaveProperty('text')
   })
 
-  it('allows only its modes: another one is refused with those that are, a default gives way to the first', async () => {
+  it('refuses modes that are not allowed and names the allowed ones; a default becomes the first of them', async () => {
     await using booted = await boot({
       constraints: {
         write_file: { allowed_modes: ['skip_if_exists', 'append'] },
@@ -96,7 +96,7 @@ describe('the tool policy of a workspace', () => {
     matches(await booted.call('unified_exec', { action: 'run', command: 'echo a' }), { ok: true })
   })
 
-  it('offers the call that its modes and addresses leave in place of one that they deny', async () => {
+  it('offers the call that allowed modes and addresses permit in place of the denied one', async () => {
     const constraints = {
       write_file: { allowed_modes: ['skip_if_exists'] },
       run_terminal_cmd: { allowed_modes: ['terminal'] },
@@ -157,7 +157,7 @@ describe('the tool policy of a workspace', () => {
     }
   })
 
-  it('denies and asks by tool; an allow is reported and changes nothing', async () => {
+  it('denies and asks by tool; reports and ignores an allow', async () => {
     const policies = { unified_exec: 'prompt', 'unified_file/delete': 'deny', web_search: 'allow', edit_file: 'deny' }
     await using booted = await boot({ policies, approval_cache: {} })
     const code = async (tool: string, input: object) => {
@@ -174,7 +174,7 @@ describe('the tool policy of a workspace', () => {
     expect(codes).toEqual(expect.arrayContaining(['VT_POLICY_ALLOW_IGNORED', 'VT_POLICY_UNUSED']))
   })
 
-  it('joins with the settings of the user to the strictest: the smallest number, the modes that both allow', async () => {
+  it("joins with the user's settings to the strictest: the smallest number, the modes that both allow", async () => {
     await using loose = await boot(published, {
       policy: { constraints: { 'unified_search/grep': { max_results_per_call: 5 } } },
     })
@@ -189,7 +189,7 @@ describe('the tool policy of a workspace', () => {
     expect(await shown(strict)).toBe(1)
   })
 
-  it('keeps to schemes and hosts', async () => {
+  it('allows web calls only to permitted schemes and hosts', async () => {
     await using booted = await boot({
       constraints: {
         'unified_search/web': { allowed_url_schemes: ['https'], denied_url_hosts: ['*.evil.example', 'bad.example'] },
@@ -201,7 +201,7 @@ describe('the tool policy of a workspace', () => {
     matches(await fetch('https://ok.example/'), { ok: false, error: { code: 'VT_POLICY_NEEDS_APPROVAL' } })
   })
 
-  it('names a tool that does not exist', async () => {
+  it('reports a tool name that does not exist, with the nearest one', async () => {
     await using booted = await boot({
       policies: { unified_fle: 'deny' },
       constraints: { grep_serch: { max_results_per_call: 1 } },
@@ -216,7 +216,7 @@ describe('the tool policy of a workspace', () => {
     ['{"version":2}', 'version'],
     ['{"version":1,"policies":{"x":"perhaps"}}', 'word'],
     ['{"version":1,"constraints":{"x":{"max":1}}}', 'key'],
-  ])('%s is refused with its line (%s)', async (text) => {
+  ])('refuses the tool policy %s with its file (%s)', async (text) => {
     await using folder = await tempWorkspace({ '.vtcode/tool-policy.json': text })
     await expect(createKernel({ workspace: folder.root, home: folder.home })).rejects.toMatchObject({
       code: 'VT_CONFIG_INVALID',

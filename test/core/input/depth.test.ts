@@ -11,8 +11,8 @@ const deep = (depth: number, key: string): unknown => {
   return value
 }
 
-describe('an input that nobody can mean', () => {
-  it('nested thousands deep is refused with a typed error, whatever it is wrapped in', async () => {
+describe('hostile input', () => {
+  it('refuses input nested thousands deep with a typed error, in any wrapping', async () => {
     await using booted = await bootKernel({ files: { 'a.txt': 'a\n' } })
     for (const key of ['arguments', 'input', 'x', 'path']) {
       for (const depth of [65, 5_000, 50_000]) {
@@ -24,7 +24,7 @@ describe('an input that nobody can mean', () => {
     }
   })
 
-  it('with __proto__, constructor or prototype beside what is known is refused, by the kernel and at the command line', async () => {
+  it('refuses __proto__, constructor or prototype among known fields, in the kernel and on the command line', async () => {
     await using booted = await bootKernel({ files: { 'a.txt': 'a\n' } })
     for (const name of ['__proto__', 'constructor', 'prototype', '__proto__.0', '__proto__.x', '--proto--']) {
       for (const value of ['1', '{"x":1}', '"a"', '[]']) {
@@ -54,7 +54,7 @@ describe('an input that nobody can mean', () => {
     }
   })
 
-  it('never gives a call that succeeds where a strange name stands anywhere in it', async () => {
+  it('fails every call whose input has such a name at any depth', async () => {
     await using booted = await bootKernel({ files: { 'a.txt': 'a\n' } })
     const strange = fc.constantFrom(
       '__proto__',
@@ -80,7 +80,7 @@ describe('an input that nobody can mean', () => {
     )
   })
 
-  it('is refused over MCP too, where the library would leave such a name out', async () => {
+  it('refuses such a name over MCP too, where the library would drop it', async () => {
     await using place = await tempWorkspace({ 'a.txt': 'a\n' })
     const child = spawn(process.execPath, [bin, 'mcp'], {
       cwd: place.root,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { bootKernel } from 'vtcode/test'
 
-it('a tool-policy with 10,000 names limits the tools that it names, and what it does not know harms nothing', async () => {
+it('applies a tool policy with 10,000 names and ignores the unknown ones', async () => {
   const constraints = Object.fromEntries([
     ...Array.from({ length: 10_000 }, (_, at) => [`t${at}`, {}]),
     ['list_files', { max_items_per_call: 5 }],
@@ -26,7 +26,7 @@ it('a tool-policy with 10,000 names limits the tools that it names, and what it 
   })
 })
 
-it('a name that only one dialect knows is called in every one, and answers in its own words', async () => {
+it('calls a name of one dialect in every dialect, with errors in its own words', async () => {
   for (const dialects of [['unified'], ['classic'], ['thndrs']]) {
     await using booted = await bootKernel({ dialects, mode: 'auto', files: { 'a.txt': 'old\n' } })
     const refused: any = await booted.call('replace_range', { path: 'a.txt', old_string: 'nowhere', new_string: 'x' })

@@ -16,7 +16,7 @@ const problem = async (tool: string, input?: unknown) => {
   return result.error
 }
 
-it('a number that JSON cannot hold is refused with its field, however deep it stands', async () => {
+it('refuses a number that JSON cannot hold, at any depth, and names its field', async () => {
   for (const [input, says] of [
     [{ text: 'x', max_results: Infinity }, "'max_results' is Infinity"],
     [{ text: 'x', maxResults: NaN }, "'maxResults' is NaN"],
@@ -28,7 +28,7 @@ it('a number that JSON cannot hold is refused with its field, however deep it st
     })
 })
 
-describe('the spelling of an input', () => {
+describe('normalization of an input', () => {
   it.each([
     ['keys in any case', { Text: 'x', 'Max-Results': 3 }, { text: 'x', max_results: 3 }],
     ['camel case', { text: 'x', maxResults: 3 }, { text: 'x', max_results: 3 }],
@@ -60,12 +60,12 @@ describe('the spelling of an input', () => {
     expect(await given(typeof input === 'function' ? input() : input)).toEqual(expected)
   })
 
-  it('fills in defaults for the handler and leaves them out of what was said', async () => {
+  it('fills in defaults for the handler and leaves them out of `given`', async () => {
     const result = await booted.call('echo', { text: 'x' })
     expect(result).toMatchObject({ ok: true, output: { input: { text: 'x', max_results: 10 }, given: { text: 'x' } } })
   })
 
-  it('lowers a number to its maximum and says so', async () => {
+  it('lowers a number to its maximum with a notice', async () => {
     const result = await booted.call('echo', { text: 'x', max_results: 99 })
     expect(result).toMatchObject({
       ok: true,
@@ -96,7 +96,7 @@ describe('the spelling of an input', () => {
     ['VT_INPUT_INVALID', { text: 'x', path: 'a\0b' }, /./],
     ['VT_INPUT_INVALID', { text: 'x', globs: ['{a,b}'.repeat(40)] }, /1,000/],
     ['VT_INPUT_INVALID', { text: 'x', globs: '**/'.repeat(9) }, /\*\*/],
-  ])('answers %s to %.60j', async (code, input, message) => {
+  ])('answers %s to the input %.60j', async (code, input, message) => {
     const error = await problem('echo', input)
     expect(error).toMatchObject({ code, retryable: false, message: expect.stringMatching(message) })
     expect(error.message.length).toBeLessThanOrEqual(300)
@@ -110,14 +110,14 @@ describe('the spelling of an input', () => {
     })
   })
 
-  it('survives data nested 10,000 deep', async () => {
+  it('survives input nested 10,000 deep', async () => {
     let deep: unknown = {}
     for (let i = 0; i < 10_000; i++) deep = { a: deep }
     expect(await problem('echo', deep)).toMatchObject({ code: 'VT_INPUT_INVALID' })
     expect(await given({ text: 'still here' })).toEqual({ text: 'still here' })
   })
 
-  it('reports all that is wrong at once', async () => {
+  it('reports all mistakes of an input at once', async () => {
     const { details } = await problem('echo', { max_results: 0, loud: 'perhaps' })
     expect(details?.['issues']).toMatchObject([
       { field: 'text' },
@@ -137,7 +137,7 @@ describe('the spelling of an input', () => {
   })
 })
 
-describe('the choice of an action', () => {
+describe('choice of an action', () => {
   it.each([
     ['the name', { action: 'shout', text: 'a' }, 'talk/shout'],
     ['a synonym', { Action: 'YELL', text: 'a' }, 'talk/shout'],
@@ -145,13 +145,13 @@ describe('the choice of an action', () => {
     ['a deciding property of the other action', { text: 'a', secret: true }, 'talk/whisper'],
     ['the weaker rule when no property decides', { words: 'a' }, 'talk/shout'],
     ['the form of a value', { text: '(a)' }, 'talk/whisper'],
-  ])('goes by %s', async (_, input, slot) => {
+  ])('chooses the action by %s', async (_, input, slot) => {
     const seen = (await booted.call('talk', input)) as unknown as { output: { given: Record<string, unknown> } }
     const whispered = 'mode' in seen.output.given || 'secret' in seen.output.given
     expect(whispered ? 'talk/whisper' : 'talk/shout').toBe(slot)
   })
 
-  it('fills in what the choice implies', async () => {
+  it('fills in the fields that the choice of an action implies', async () => {
     expect(await booted.call('talk', { text: '(a)' })).toMatchObject({ output: { given: { mode: 'softer' } } })
   })
 
@@ -160,11 +160,11 @@ describe('the choice of an action', () => {
     ['VT_ACTION_MISSING', { text: 'a', volume: 1, secret: true }, /shout.*whisper/],
     ['VT_ACTION_UNKNOWN', { action: 'sing', text: 'a' }, /sing.*shout.*whisper/],
     ['VT_INPUT_NOT_ALLOWED', { action: 'shout', text: 'a', secret: true }, /secret.*talk\/whisper/],
-  ])('answers %s to %j', async (code, input, message) => {
+  ])('answers %s to %j when no action can be chosen', async (code, input, message) => {
     expect(await problem('talk', input)).toMatchObject({ code, message: expect.stringMatching(message) })
   })
 
-  it('runs the action that took the place of a retired word, without the fields that it does not know', async () => {
+  it('runs the successor of a retired action without the fields that it does not know', async () => {
     expect(await booted.call('talk', { action: 'scream', text: 'a', pitch: 3 })).toMatchObject({
       ok: true,
       output: { given: { text: 'a' } },
@@ -178,16 +178,16 @@ describe('the choice of an action', () => {
   })
 })
 
-describe('the name of a tool', () => {
+describe('name of a tool', () => {
   it.each(['echo', ' echo ', '"echo"', 'functions.echo', 'mcp__vtcode__echo', 'ECHO', 'Echo'])(
-    'is understood as %j',
+    'understands the tool name %j',
     async (name) => {
       expect(await booted.call(name, { text: 'x' })).toMatchObject({ ok: true })
     },
   )
 
   it.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty', '', 'ecko', 'talk/sing'])(
-    '%j is unknown and the three nearest are told',
+    'rejects the tool name %j and names the three nearest',
     async (name) => {
       const error = await problem(name, { text: 'x' })
       expect(error).toMatchObject({

@@ -21,13 +21,13 @@ describe('kernel.resolve', () => {
     ['unified_search_list', {}, 'unified_search/list', ['read'], undefined],
     ['grep_search', { mode: 'fuzzy', pattern: 'x' }, 'grep_search/fuzzy', ['read'], 'grep_search'],
     ['unified_exec', { action: 'poll', session_id: 'run-00000000' }, 'unified_exec/poll', [], undefined],
-  ])('knows the slot behind %s %j', async (tool, input, slot, effects, alias) => {
+  ])('resolves %s %j to its slot', async (tool, input, slot, effects, alias) => {
     const found = await booted.kernel.resolve(tool, input)
     expect(found).toMatchObject({ slot: { slot }, effects })
     expect(found?.alias).toBe(alias)
   })
 
-  it('gives the input in the words of the slot, and the worst effects where the input would be refused', async () => {
+  it('returns the input in the words of the slot, and the worst effects for a refused input', async () => {
     expect(await booted.kernel.resolve('run_shell', { program: 'ls', args: ['-l'] })).toMatchObject({
       input: { command: 'ls', args: ['-l'] },
     })
@@ -37,7 +37,7 @@ describe('kernel.resolve', () => {
     })
   })
 
-  it('finds nothing for what leads to no slot, and never rejects', async () => {
+  it('returns undefined for names and inputs that lead to no slot, and never rejects', async () => {
     for (const [tool, input] of [
       ['nope', {}],
       ['unified_exec', { action: 'nope' }],
@@ -48,7 +48,7 @@ describe('kernel.resolve', () => {
   })
 
   it.each(['unified_file', 'Unified-File', 'functions.unified_file'])(
-    'a call of %s that comes to no slot says that nothing was changed, however the tool is spelt',
+    'reports not_applied for a call of %s that resolves to no slot',
     async (tool) => {
       expect(await booted.call(tool, { action: 'nope' })).toMatchObject({
         ok: false,
@@ -57,7 +57,7 @@ describe('kernel.resolve', () => {
     },
   )
 
-  it('says what the manifests say of a slot', async () => {
+  it('returns the traits of a slot from its manifest', async () => {
     const of = async (tool: string, input: object) => (await booted.kernel.resolve(tool, input))!.slot
     expect(await of('write_file', { path: 'a', content: '' })).toMatchObject({
       reports_changes: true,

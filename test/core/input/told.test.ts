@@ -19,14 +19,14 @@ it.each([
   ['an outline', { action: 'outline' }],
   ['a structural search', { action: 'structural', pattern: 'f($A)', lang: 'ts' }],
   ['a list', { action: 'list' }],
-])('%s of a path where nothing is names the call that shows the nearest directory', async (_, input) => {
+])('offers the nearest directory as next call when %s gets a missing path', async (_, input) => {
   expect(await search({ ...input, path: 'notes/gone/x' })).toMatchObject({
     ok: false,
     error: { code: 'VT_PATH_NOT_FOUND', next: list('notes') },
   })
 })
 
-it('a page behind the last says so, and how to read the last', async () => {
+it('reports a page after the last one and offers the last page', async () => {
   expect(await search({ action: 'list', page: 7, max_results: 2 })).toMatchObject({
     ok: true,
     output: {
@@ -38,7 +38,7 @@ it('a page behind the last says so, and how to read the last', async () => {
   })
 })
 
-it('a file that nobody outlines is not said to have no symbols', async () => {
+it('reports an unsupported language for an outline instead of no symbols', async () => {
   expect(await search({ action: 'outline', path: 'q.sql' })).toMatchObject({
     ok: true,
     text: 'No engine here outlines q.sql',
@@ -50,7 +50,7 @@ it('a file that nobody outlines is not said to have no symbols', async () => {
   })
 })
 
-it('an old query is looked for, not listed', async () => {
+it('greps for the query of a deprecated call instead of listing', async () => {
   expect(await search({ action: 'intelligence', query: 'foo' })).toMatchObject({
     ok: true,
     output: { total_matches: 2 },
@@ -76,11 +76,11 @@ it.each([
     "'type' belongs to unified_search/outline, not to unified_search/grep.",
   ],
   ['unified_file', { action: 'read', path: 'a.txt', offset: 9 }, "Line 9 is past the end: 'a.txt' has 1 line."],
-])('%s says what is wrong in plain words: %j', async (tool, input, message) => {
+])('explains in plain words what is wrong when %s gets %j', async (tool, input, message) => {
   expect(await ws.call(tool, input)).toMatchObject({ ok: false, error: { message: expect.stringContaining(message) } })
 })
 
-it('the sentence about what was not done ends with a call, or with something to do', async () => {
+it('ends the sentence about a change not made with a call or an instruction', async () => {
   const said = async (tool: string, input: object) => ((await ws.call(tool, input)) as any).error.details.say
   expect(await said('unified_file', { action: 'write', path: 'new.txt' })).toContain(
     'next action: call unified_file {"action":"write"',
@@ -90,7 +90,7 @@ it('the sentence about what was not done ends with a call, or with something to 
   )
 })
 
-it('of names like a wrong one, those come first that end with it', async () => {
+it('ranks tool names that end with a wrong name first', async () => {
   expect(await ws.call('read', {})).toMatchObject({
     ok: false,
     error: { code: 'VT_TOOL_UNKNOWN', message: expect.stringMatching(/nearest: unified_file_read,/) },
@@ -108,7 +108,7 @@ it.each([
     { action: 'structural', workflow: 'rewrite', pattern: 'f($A)', rewrite: 'a\0b', lang: 'py', path: 'p.py' },
   ],
   ['ast_grep', { pat: 'a\0b', paths: ['.'] }],
-])('%s says of a NUL character that no program can be given it: %j', async (tool, input) => {
+])('refuses a NUL character in the input of %s: %j', async (tool, input) => {
   expect(await ws.call(tool, input)).toMatchObject({
     ok: false,
     error: {
@@ -119,7 +119,7 @@ it.each([
   })
 })
 
-it('a call of nothing but a text, or of a tool by itself, says what is to be given', async () => {
+it('explains what to give for an input that is a bare text or a tool that calls itself', async () => {
   expect(await ws.call('unified_search', 'grep')).toMatchObject({
     ok: false,
     error: { code: 'VT_INPUT_INVALID', hint: 'Give an object with an "action" and its fields.' },
@@ -130,7 +130,7 @@ it('a call of nothing but a text, or of a tool by itself, says what is to be giv
   })
 })
 
-it('what a policy says of a call names the tool that was called', async () => {
+it('names the called tool in the message of a policy', async () => {
   await using asked = await bootKernel({ mode: 'auto', config: { sandbox: { mode: 'off' } } })
   expect(await asked.call('run_terminal_cmd', { command: 'npm test' })).toMatchObject({
     ok: false,
@@ -142,7 +142,7 @@ it('what a policy says of a call names the tool that was called', async () => {
   })
 })
 
-it('a flag of vtcode call whose value was forgotten is wrong use, unless the field is a yes or no', async () => {
+it('rejects a flag of `vtcode call` without its value, except for a boolean field', async () => {
   const forgotten = await vtcode(ws, ['call', 'unified_search', 'grep', '--pattern'])
   expect([forgotten.code, forgotten.stderr]).toEqual([
     2,

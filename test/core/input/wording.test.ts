@@ -9,8 +9,8 @@ const hintOf = async (booted: Booted, tool: string, input: object): Promise<stri
   return result.ok ? '' : result.error.hint
 }
 
-describe('a hint names other tools', () => {
-  it('by their own names where the tool was called by its own', async () => {
+describe('tool names in hints', () => {
+  it('names tools by their own names when the tool was called by its own name', async () => {
     await using booted = await boot()
     expect(await hintOf(booted, 'unified_file', { action: 'read', path: 'src' })).toBe(
       'List it with unified_search list.',
@@ -20,7 +20,7 @@ describe('a hint names other tools', () => {
     )
   })
 
-  it('in the dialect that was called', async () => {
+  it('names tools in the dialect of the call', async () => {
     await using booted = await boot({ config: { policy: { allow: ['net'] } } as never })
     expect(await hintOf(booted, 'read_file', { path: 'src' })).toBe('List it with list_files.')
     expect(await hintOf(booted, 'read_file_range', { path: 'gone', start_line: 1 })).toBe(
@@ -29,13 +29,13 @@ describe('a hint names other tools', () => {
     expect(await hintOf(booted, 'read_url', { url: 'file:///etc/hosts' })).toBe(
       'Read files of the workspace with read_file_range.',
     )
-    // Where the dialect has no word, the tool that is shown goes by its own.
+    // A tool that has no word in the dialect keeps its own name.
     expect(await hintOf(booted, 'run_shell', { program: 'touch', args: ['z'] })).toMatch(
       /^Nothing was done\. Use list_searchable_files or read_file_range to inspect the workspace, or request_user_input to ask the user\. /,
     )
   })
 
-  it('by the names that are shown, with each action a tool of its own too', async () => {
+  it('names tools by their listed names, also with one tool for each action', async () => {
     await using booted = await boot({ dialects: ['each'] })
     expect(await hintOf(booted, 'unified_file_read', { path: 'src' })).toBe('List it with unified_search_list.')
     await using classic = await boot({ dialects: ['classic'] })
@@ -45,19 +45,19 @@ describe('a hint names other tools', () => {
     )
   })
 
-  it('leaves out what nobody serves', async () => {
+  it('leaves out tools that are not served', async () => {
     await using booted = await boot({ config: { use: { 'unified_search/list': false } } as never })
     expect(await hintOf(booted, 'unified_file', { action: 'read', path: 'src' })).toBe('')
   })
 
-  it('in the words of whoever called, however deep the call is that failed', async () => {
+  it("names tools in the caller's dialect, however deep the failed call is nested", async () => {
     await using booted = await boot({ files: { ...files, 'blob.ts': '\0' } })
     expect(await hintOf(booted, 'grep_search', { mode: 'similarity', reference_file: 'gone.ts' })).toBe(
       'Use list_files to see what is there.',
     )
   })
 
-  it('in no answer as a template', async () => {
+  it('leaves no template markers in any hint or answer', async () => {
     await using booted = await boot()
     const { verdict, hint } = await booted.kernel.explain('unified_file', { action: 'read', path: '../x' })
     expect([verdict, hint]).toEqual(['refused', expect.not.stringMatching(/\{(?:slot|tool):/)])
@@ -67,23 +67,23 @@ describe('a hint names other tools', () => {
   })
 })
 
-describe('a template', () => {
+describe('hint templates', () => {
   const some: Words = {
     slot: (id, how) => (id === 'gone' ? undefined : plainWords.slot(id, how)),
     field: (name) => (name === 'gone' ? undefined : name),
     call: plainWords.call,
   }
-  it('loses each sentence about what is not served, and each line of which nothing remains', () => {
+  it('drops each sentence about a missing slot, and each line that becomes empty', () => {
     expect(speak('Read {tool:a/b}. Call {slot:gone}.', some)).toBe('Read a.')
     expect(speak('Call {slot:gone}; or read {slot:a/b}. Then go on.', some)).toBe('Then go on.')
     expect(speak('Give {field:more}, or {field:gone}: true.', some)).toBe('')
     expect(speak('Reads.\nSee {slot:gone}.\n\nFor v1.2 call {slot:a/b}.', some)).toBe('Reads.\n\nFor v1.2 call a b.')
   })
-  it('is a text like any other where its form is not kept', () => {
+  it('leaves malformed template markers as plain text', () => {
     for (const text of ['{slot:', '{slot:a/b', '{slot:a/b nonsense}', '{slot:a/b {}}', '{ slot:a }', '{slot:A}'])
       expect(speak(text, some)).toBe(text)
   })
-  it('asks for each name once, however often a text repeats it', () => {
+  it('resolves each name once, however often a text repeats it', () => {
     let asked = 0
     const counting: Words = { ...some, slot: (id) => (asked++, some.slot(id)) }
     expect(speak('{slot:a/b}'.repeat(80_000), counting)).toBe('a b'.repeat(80_000))

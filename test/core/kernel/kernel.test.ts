@@ -11,7 +11,7 @@ async function folderWith(files: Record<string, string>) {
 const action = (name: string, more = '') =>
   `name: ${name}\ndescription: A test.\neffects: []\nmodule: ./${name}.js\n${more}`
 
-describe('a call', () => {
+describe('kernel.call', () => {
   let plugins: Awaited<ReturnType<typeof folderWith>>
   let booted: Booted
   beforeAll(async () => {
@@ -55,7 +55,7 @@ describe('a call', () => {
     await plugins.drop()
   })
 
-  it('is aborted by its caller at once', async () => {
+  it('aborts a call at once when its caller cancels', async () => {
     const controller = new AbortController()
     const result = booted.call('wait', { ms: 900 }, { signal: controller.signal })
     await pause(20)
@@ -63,21 +63,21 @@ describe('a call', () => {
     expect(await result).toMatchObject({ ok: false, error: { code: 'VT_CALL_ABORTED', retryable: false } })
   })
 
-  it('does not begin when it is aborted before', async () => {
+  it('refuses to begin a call that was aborted before', async () => {
     expect(await booted.call('wait', {}, { signal: AbortSignal.abort() })).toMatchObject({
       ok: false,
       error: { code: 'VT_CALL_ABORTED' },
     })
   })
 
-  it('ends at its time limit though the handler goes on', async () => {
+  it('ends a call at its time limit although the handler continues', async () => {
     expect(await booted.call('wait', { ms: 1500, deaf: true })).toMatchObject({
       ok: false,
       error: { code: 'VT_CALL_TIMEOUT', retryable: true, message: expect.stringContaining('1 s') },
     })
   })
 
-  it('waits for a place when as many run as the manifest allows', async () => {
+  it('queues a call when as many run as the manifest allows', async () => {
     await pause(600)
     const results = await Promise.all(Array.from({ length: 8 }, () => booted.call('wait', { ms: 10 })))
     expect(Math.max(...results.map((result) => (result.ok ? Number(result.output['most']) : 99)))).toBeLessThanOrEqual(
@@ -85,18 +85,18 @@ describe('a call', () => {
     )
   })
 
-  it('tells progress ten times at once, then ten times a second, and never after its end', async () => {
+  it('limits progress reports to ten at once, then ten a second, and none after the end', async () => {
     const updates: unknown[] = []
     await booted.call('wait', { ms: 20 }, { onProgress: (update) => updates.push(update) })
     expect(updates).toEqual(Array.from({ length: 10 }, (_, done) => ({ done })))
   })
 
-  it('may be nested four deep and no deeper', async () => {
+  it('allows calls nested four deep and refuses deeper ones', async () => {
     expect(await booted.call('nest', { left: 4 })).toMatchObject({ ok: true, output: { depth: 4 } })
     expect(await booted.call('nest', { left: 5 })).toMatchObject({ ok: false, error: { code: 'VT_CALL_DEPTH' } })
   })
 
-  it('shares state with the calls of its session only', async () => {
+  it('shares state only among the calls of one session', async () => {
     for (const count of [1, 2])
       expect(await booted.call('tally', {}, { session: 'a' })).toMatchObject({ output: { count } })
     expect(await booted.call('tally', {}, { session: 'b' })).toMatchObject({ output: { count: 1 } })
@@ -105,13 +105,13 @@ describe('a call', () => {
     expect(await booted.call('tally', {}, { session: 'a' })).toMatchObject({ output: { count: 1 } })
   })
 
-  it('is frozen in every part', async () => {
+  it('freezes every part of a call', async () => {
     expect(await booted.call('frozen', { list: [{ deep: 0 }] })).toMatchObject({
       output: { held: [true, true, true, true] },
     })
   })
 
-  it('never rejects, whatever is called with whatever', async () => {
+  it('resolves to a result for any tool name and any input', async () => {
     for (const [tool, input] of [
       [undefined, undefined],
       [{}, null],
@@ -124,8 +124,8 @@ describe('a call', () => {
   })
 })
 
-describe('a reload', () => {
-  it('lets calls in flight finish on the generation they began with and gives the next ones the new module', async () => {
+describe('kernel.reload', () => {
+  it('finishes running calls on the old generation and gives later calls the new module', async () => {
     const module = (word: string) =>
       `export default async () => { await new Promise((r) => setTimeout(r, 100)); return { ok: true, output: { word: '${word}' } } }`
     const plugins = await folderWith({ 'word.yaml': action('word'), 'word.js': module('old') })
@@ -142,7 +142,7 @@ describe('a reload', () => {
     await plugins.drop()
   })
 
-  it('is refused, and the old generation stays, when a policy of the user can no longer be loaded', async () => {
+  it('refuses a reload that can no longer load a policy of the user, and keeps the old generation', async () => {
     const plugins = await folderWith({
       'never.yaml': 'name: never\nkind: policy\nmodule: ./never.js\n',
       'never.js': `export default () => ({ deny: 'Never.' })`,
@@ -162,8 +162,8 @@ describe('a reload', () => {
   })
 })
 
-describe('an alias', () => {
-  it('renames, sets, defaults and chooses by value, and the whole pipeline runs once on its target', async () => {
+describe('alias', () => {
+  it('renames, sets, defaults and chooses fields by value, and runs the pipeline once on the target', async () => {
     const plugins = await folderWith({
       'say.yaml': `name: say
 input: { required: [what], properties: { what: { type: string }, how: { enum: [short, long] }, list: { type: boolean } } }
@@ -199,7 +199,7 @@ alias:
   })
 })
 
-describe('the answer of an alias', () => {
+describe('answer of an alias', () => {
   const template = `name: words
 input: { required: [say], properties: { say: { type: string }, kind: { enum: [list, table] } } }
 example: "words(say='hello')"
@@ -239,7 +239,7 @@ alias:
     await plugins.drop()
   })
 
-  it('is filled from what the target answered, in one pass', async () => {
+  it("fills the answer of an alias from the target's answer in one pass", async () => {
     expect(await booted.call('words', { say: 'hello' })).toEqual({
       ok: true,
       output: {
@@ -262,11 +262,11 @@ alias:
     })
   })
 
-  it('may be made by a module where a template is not enough', async () => {
+  it('lets a module make the answer of an alias', async () => {
     expect(await booted.call('table', { say: 'x' })).toEqual({ ok: true, output: { rows: 3, say: 'x' }, text: 'T' })
   })
 
-  it('names the fields of a failure as its caller knows them and shows a call in its own words', async () => {
+  it("names the fields of a failure in the alias's words, and shows calls in its own syntax", async () => {
     expect(await booted.call('words', { say: 'fail' })).toMatchObject({
       ok: false,
       error: { message: "'say' is wrong." },
@@ -278,7 +278,7 @@ alias:
   })
 })
 
-describe('binding', () => {
+describe('binding of handlers', () => {
   const serve = (word: string) => `export default () => ({ ok: true, output: { by: '${word}' } })`
   const files = {
     'job.yaml': action('job').replace('./job.js', './primary.js'),
@@ -307,7 +307,7 @@ describe('binding', () => {
     return { by: result.ok ? result.output['by'] : result.error.code, states, codes }
   }
 
-  it('asks overrides by name, then the primary, then fallbacks; one that declines passes on', async () => {
+  it('asks overrides by name, then the primary, then fallbacks, until one does not decline', async () => {
     const { by: served, states, codes } = await by({})
     expect(served).toBe('second')
     expect(states).toMatchObject({

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { bootKernel } from 'vtcode/test'
 
-// A next call that leads out of the workspace is one that nobody can make: whoever says it, it is left out.
+// A next call that leads out of the workspace cannot be made, so the kernel leaves it out.
 const outside = ['/etc/passwd', '../x', 'a/../../x', '~/x']
 const looks = (path: string): string[] => [
   `cat ${path}`,
@@ -16,11 +16,11 @@ const looks = (path: string): string[] => [
 ]
 const errorOf = (result: any): any => result.error
 
-describe('what was denied or asked about', () => {
+describe('next call of a denied command', () => {
   it.each([
     ['by a rule that denies', { policy: { deny: ['Bash'] } }],
     ['by a rule that asks', { policy: { ask: ['Bash'] } }],
-  ])('%s tells what to call instead, and never a place outside', async (_, config) => {
+  ])('offers a next call for a command stopped %s, and none outside the workspace', async (_, config) => {
     await using booted = await bootKernel({
       mode: 'auto',
       config: { sandbox: { mode: 'off' }, ...config },
@@ -38,13 +38,13 @@ describe('what was denied or asked about', () => {
           'next',
         )
   })
-  it('by the mode tells no place outside', async () => {
+  it('offers no next call outside the workspace for a command that the mode denies', async () => {
     await using booted = await bootKernel({ mode: 'plan', files: { 'a.txt': 'x\n' } })
     for (const path of outside)
       for (const command of looks(path))
         expect(await booted.call('unified_exec', { action: 'run', command }), command).not.toHaveProperty('error.next')
   })
-  it('is not told to be read another way where a rule keeps that file', async () => {
+  it('offers no other way to read a file that a rule protects', async () => {
     await using booted = await bootKernel({
       mode: 'auto',
       config: { policy: { deny: ['Read(.env*)', 'Bash(cat *)'] } },
@@ -59,7 +59,7 @@ describe('what was denied or asked about', () => {
   })
 })
 
-it('no failure and no answer of any plugin has a next call that leads out', async () => {
+it('offers no next call outside the workspace in any failure or answer of a plugin', async () => {
   const calls = [
     ['unified_file', 'read'],
     ['unified_file', 'edit'],

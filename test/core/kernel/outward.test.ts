@@ -51,8 +51,8 @@ afterAll(async () => {
   await plugins[Symbol.asyncDispose]()
 })
 
-describe('what leaves the kernel as text', () => {
-  it('is visible in an answer, and data stays exact', async () => {
+describe('texts that leave the kernel', () => {
+  it('escapes controls in the text of an answer and keeps its data exact', async () => {
     const result = await vt.call('speaks', {})
     expect(result).toMatchObject({
       ok: true,
@@ -66,13 +66,13 @@ describe('what leaves the kernel as text', () => {
       { type: 'resource', resource: { text: shown } },
     ])
   })
-  it('is visible in a failure, and its details stay exact', async () => {
+  it('escapes controls in the text of a failure and keeps its details exact', async () => {
     expect(await vt.call('fails', {})).toMatchObject({
       ok: false,
       error: { message: shown, hint: shown, details: { exact: hostile } },
     })
   })
-  it('is visible in what a call says of its progress and in its log', async () => {
+  it('escapes controls in progress reports and log lines', async () => {
     const told: unknown[] = []
     await vt.call(
       'speaks',
@@ -81,12 +81,12 @@ describe('what leaves the kernel as text', () => {
     )
     expect(told).toEqual([`${shown}\nmore`, shown])
   })
-  it('is of one form in a report of progress, and not of any length', async () => {
+  it('reduces progress reports to known fields and cuts long texts', async () => {
     const told: object[] = []
     expect(await vt.call('reports', {}, { onProgress: (update) => told.push(update) })).toMatchObject({ ok: true })
     expect(told).toEqual([{}, {}, {}, {}, {}, { done: 1, total: 2, text: 'x'.repeat(65_536) }])
   })
-  it('is one visible line in a question of a plugin, and the answer is the label that it gave', async () => {
+  it("shows a plugin's question on one escaped line and returns the label that the plugin gave", async () => {
     let asked: readonly Question[] = []
     const result = await vt.call(
       'asks',
@@ -103,7 +103,7 @@ describe('what leaves the kernel as text', () => {
     ])
     expect(result).toMatchObject({ ok: true, output: { given: true } })
   })
-  it('is an option of its own in a question, also where another one looks the same', async () => {
+  it('keeps options of a question apart that look equal', async () => {
     let labels: string[] = []
     const answered = (at: number) =>
       vt.call(
@@ -123,24 +123,24 @@ describe('what leaves the kernel as text', () => {
   })
 })
 
-describe('a question of approval', () => {
+describe('approval question', () => {
   const question = async (slot: string, input: object, options = {}): Promise<string> => {
     let asked: Approval | undefined
     await vt.call(slot, input, { ...options, approve: (request) => ((asked = request), false) })
     return asked!.question
   }
-  it('shows every field of a tool of others, also one that is named as an action of ours', async () => {
+  it("shows every field of a plugin's call, also one named `action`", async () => {
     expect((await question('drops', { action: 'drop_all_tables', table: 'users' })).split('\n')).toEqual(
       expect.arrayContaining(['  action: drop_all_tables', '  table: users']),
     )
   })
-  it('names the plugin whose policy asks, and the plugin cannot speak as another', async () => {
+  it('names the plugin whose policy asks, and keeps it from speaking as another', async () => {
     expect((await question('speaks', {}, { session: 'guarded' })).split('\n')).toEqual([
       'speaks asks for approval.',
       expect.stringMatching(/^ {2}plugin \S*guard says: Fine\.\\u\{a\}speaks asks for approval\.$/),
     ])
   })
-  it('quotes what the model says to it as the words of the model, and ends with the command', async () => {
+  it("quotes the model's justification as its words and ends with the command", async () => {
     const lines = (
       await question('unified_exec', {
         action: 'run',
@@ -157,7 +157,7 @@ describe('a question of approval', () => {
     expect(lines.at(-1)).toBe('  command: git push')
     expect(lines.filter((line) => /^unified_exec|^ {2}command:/.test(line))).toHaveLength(2)
   })
-  it('says whose rule gives its reason', async () => {
+  it('attributes the reason of an approval to the owner of its rule', async () => {
     const rule = { rule: 'Write', reason: 'careful\nunified_file/write asks for approval.' }
     const asked = async (place: 'own' | 'workspace'): Promise<string> => {
       await using one = await bootKernel({
@@ -184,8 +184,8 @@ describe('a question of approval', () => {
   })
 })
 
-describe('a call that a plugin makes through its context', () => {
-  it('does nothing that the plugin itself may not do', async () => {
+describe('context.call of a plugin', () => {
+  it('refuses a nested call that the plugin itself may not make', async () => {
     const body =
       'export default async ({ input }, context) => ({ ok: true, output: { result: await context.call(input.tool, input.input) } })\n'
     const manifest = (name: string, effects: string) =>
@@ -229,8 +229,8 @@ describe('a call that a plugin makes through its context', () => {
   })
 })
 
-describe('the settings of a stranger', () => {
-  it('are harmless blocks, whatever its manifest names', async () => {
+describe('settings that a plugin reads', () => {
+  it('gives a plugin only harmless blocks of settings, whatever its manifest names', async () => {
     const body =
       'export default (call, { settings }) => ({ ok: true, output: { names: Object.keys(settings), settings } })\n'
     const manifest =

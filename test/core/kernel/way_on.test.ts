@@ -2,15 +2,15 @@ import { describe, expect, it } from 'vitest'
 import { bootKernel } from 'vtcode/test'
 import { hold } from '../../support/inside.js'
 
-// Every tool of a vocabulary is called wrongly in every field; what its errors tell to do next is then held against the checks of a call.
+// Every tool of a vocabulary is called wrongly in every field; the checks of a call then judge the next calls of its errors.
 const wrong = [{ wrong: [] }, 'no such value', -5, '../../out']
 
 /** `a='b', c=[1, 'd']`, as the vocabulary of another agent writes an input. */
 const asInput = (words: string): unknown =>
   JSON.parse(`{${words.replace(/(\w+)=(?=['[\d])/g, '"$1":').replaceAll("'", '"')}}`)
 
-describe.each(['unified', 'classic', 'omp', 'thndrs', 'each'])('an error in the words of %s', (dialect) => {
-  it('has a hint, and its example and its next call pass', async () => {
+describe.each(['unified', 'classic', 'omp', 'thndrs', 'each'])('errors in the %s dialect', (dialect) => {
+  it('gives a hint with every error, and its example and next call pass the checks', async () => {
     const { kernel } = hold(
       await bootKernel({ files: { 'a.txt': 'one\n', 'src/a.ts': 'export const a = 1\n' }, dialects: [dialect] }),
     )

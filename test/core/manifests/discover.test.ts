@@ -18,7 +18,7 @@ const put = (path: string, text: string) => {
 }
 const atHome = (path: string, text: string) => put(join(space.home, path), text)
 
-/** What is found under the settings as the files say them; built-ins left out. */
+/** Finds the manifests under the settings of the files, without the built-in ones. */
 async function find(admin = join(space.home, 'etc'), path = process.env['PATH'], config: object = {}) {
   const places = {
     workspace: space.root,
@@ -40,8 +40,8 @@ async function find(admin = join(space.home, 'etc'), path = process.env['PATH'],
   }
 }
 
-describe('manifests are found', () => {
-  it('in all places, in their order, names in byte order', async () => {
+describe('discoverManifests', () => {
+  it('finds manifests in all places, in order, with names in byte order', async () => {
     atHome('.vtcode/plugins/zeta/vtcode.yaml', tool('z'))
     atHome('.vtcode/plugins/alpha/vtcode/b.yaml', tool('b'))
     atHome('.vtcode/plugins/alpha/vtcode/a/a.json', '{ "name": "a", "run": ["x"] }')
@@ -69,7 +69,7 @@ describe('manifests are found', () => {
     ])
     expect(said).toEqual([])
   })
-  it('but not where names begin with . or _, in schema, in node_modules, or more than four deep; hooks.json of a plugin holds its lifecycle hooks', async () => {
+  it('skips names that begin with . or _, schema, node_modules, hooks.json and folders over four deep', async () => {
     for (const path of [
       '.hidden.yaml',
       '_draft.yaml',
@@ -86,7 +86,7 @@ describe('manifests are found', () => {
     await space.write('vtcode.config.yaml', 'manifests: [tools]')
     expect((await find()).ids).toEqual(['workspace:yes workspace', 'p:a workspace', 'p:lifecycle_hooks workspace'])
   })
-  it('in packages, from the folder of the settings file upwards', async () => {
+  it('finds packages from the folder of the settings file upwards', async () => {
     await space.write('node_modules/@acme/vtcode-tools/vtcode.yaml', tool('p'))
     await space.write('node_modules/loose/tools/a.yaml', tool('l'))
     await space.write(
@@ -100,7 +100,7 @@ describe('manifests are found', () => {
       "'npm:../x' in `manifests` does not exist.",
     ])
   })
-  it('with the built-in ones unless the settings take them away', async () => {
+  it('includes the built-in manifests unless the settings remove them', async () => {
     expect((await find()).contributions.every(({ layer, plugin }) => layer === 'builtin' && plugin === 'builtin')).toBe(
       true,
     )
@@ -113,7 +113,7 @@ describe('manifests are found', () => {
   })
 })
 
-it('one bad file never stops the others, and everything found has a state', async () => {
+it('reports one bad manifest without stopping the others, and gives every found file a state', async () => {
   await space.write('.vtcode/plugins/p/vtcode/a.yaml', 'name: [')
   await space.write('.vtcode/plugins/p/vtcode/b.yaml', 'name: b\nrunn: [x]\naction: t/b\nstage: override')
   await space.write('.vtcode/plugins/p/vtcode/c.yaml', tool('c'))
@@ -140,8 +140,8 @@ it('one bad file never stops the others, and everything found has a state', asyn
   ])
 })
 
-describe('a plugin', () => {
-  it('keeps its name before one of the workspace, wherever that was found first', async () => {
+describe('plugin folders', () => {
+  it("lets a user's plugin keep its name and renames one of the workspace", async () => {
     atHome('.vtcode/plugins/acme/vtcode.yaml', tool('mine'))
     await space.write('tools/acme/vtcode.yaml', tool('theirs'))
     await space.write('vtcode.config.yaml', 'manifests: [tools/acme]')
@@ -149,12 +149,12 @@ describe('a plugin', () => {
     expect(ids).toEqual(['acme@workspace:theirs workspace', 'acme:mine user'])
     expect(said).toEqual(['VT_PLUGIN_RENAMED ~/.vtcode/plugins/acme,./tools/acme'])
   })
-  it('may not take the name of a layer, and has a name that fits', async () => {
+  it('renames a plugin that takes the name of a layer or has invalid characters', async () => {
     atHome('.vtcode/plugins/builtin/vtcode.yaml', tool('a'))
     atHome('.vtcode/plugins/Ümläut Tools/vtcode.yaml', tool('b'))
     expect((await find()).ids).toEqual(['builtin@user:a user', 'ml-ut-tools:b user'])
   })
-  it('holds a marker; two markers are reported', async () => {
+  it('reports a plugin folder without a marker or with two', async () => {
     atHome('.vtcode/plugins/none/readme.md', '')
     atHome('.vtcode/plugins/two/vtcode.yaml', tool('a'))
     atHome('.vtcode/plugins/two/vtcode/b.yaml', tool('b'))
@@ -166,12 +166,12 @@ describe('a plugin', () => {
       'warning ~/.vtcode/plugins/two holds vtcode.yaml and vtcode; only the first is read.',
     ])
   })
-  it('is looked at for what it says of its format as far as it is a file inside, not over a link that never ends', async () => {
+  it('ignores a format file that is a link to an endless device', async () => {
     await space.write('.vtcode/plugins/evil/vtcode.yaml', tool('a'))
     symlinkSync('/dev/zero', join(space.root, '.vtcode/plugins/evil/plugin.json'))
     expect((await find()).ids).toEqual(['evil:a workspace'])
   })
-  it('is not followed over a link that leads out of its place', async () => {
+  it('refuses a plugin or a manifest that is a link out of its folder', async () => {
     atHome('elsewhere/vtcode.yaml', tool('a'))
     mkdirSync(join(space.root, '.vtcode/plugins'), { recursive: true })
     symlinkSync(join(space.home, 'elsewhere'), join(space.root, '.vtcode/plugins/evil'))
@@ -184,7 +184,7 @@ describe('a plugin', () => {
       'VT_MANIFEST_INVALID ./.vtcode/plugins/b/vtcode/link.yaml',
     ])
   })
-  it('of the home folder is read once when that is the workspace', async () => {
+  it('reads plugins of the home folder once when it is the workspace', async () => {
     await space.write('.vtcode/plugins/p/vtcode.yaml', tool('a'))
     const places = { workspace: space.root, home: join(space.root, '.vtcode'), user: space.root, env: {} }
     const { contributions } = await discoverManifests({ ...places, loaded: await loadSettings(places) })
@@ -192,8 +192,8 @@ describe('a plugin', () => {
   })
 })
 
-describe('an entry of manifests', () => {
-  it('chooses with only and except, and carries options', async () => {
+describe('entries of `manifests`', () => {
+  it('selects manifests with only and except, and passes options on', async () => {
     for (const name of ['grep_a', 'grep_b', 'list']) await space.write(`tools/${name}.yaml`, tool(name))
     await space.write(
       'vtcode.config.yaml',
@@ -207,7 +207,7 @@ describe('an entry of manifests', () => {
       'workspace:list inactive',
     ])
   })
-  it('of the workspace stays inside it', async () => {
+  it('refuses an entry of the workspace that leads outside', async () => {
     atHome('mine/a.yaml', tool('a'))
     symlinkSync(join(space.home, 'mine'), join(space.root, 'link'))
     await space.write('vtcode.config.yaml', 'manifests: [~/mine, ../home/mine, link]')
@@ -215,7 +215,7 @@ describe('an entry of manifests', () => {
     expect(ids).toEqual([])
     expect(said).toEqual(['VT_MANIFEST_OUTSIDE .', 'VT_MANIFEST_OUTSIDE .', 'VT_MANIFEST_OUTSIDE .'])
   })
-  it('that is not there is reported; a required one that is broken or missing refuses everything', async () => {
+  it('reports a missing entry, and refuses to start if a required one is broken or missing', async () => {
     await space.write('tools/a.yaml', 'name: [')
     await space.write('vtcode.config.yaml', 'manifests: [gone]')
     expect((await find()).said).toEqual(['VT_MANIFEST_MISSING .'])
@@ -227,7 +227,7 @@ describe('an entry of manifests', () => {
       message: expect.stringContaining('workspace:a'),
     })
   })
-  it('takes contributions away with !, a workspace no policy and no override of the user', async () => {
+  it('removes manifests with !, but no policy and no override of the user for a workspace', async () => {
     atHome('.vtcode/plugins/own/vtcode/p.yaml', 'name: p\nkind: policy\nrules: {}')
     atHome('.vtcode/plugins/own/vtcode/o.yaml', 'name: o\naction: t/a\nstage: override\nrun: [x]')
     atHome('.vtcode/plugins/own/vtcode/a.yaml', tool('a'))
@@ -239,7 +239,7 @@ describe('an entry of manifests', () => {
     await space.write('vtcode.config.yaml', '')
     expect((await find()).ids).toEqual([])
   })
-  it('takes them away for the one who said so, whatever others add to the list, and tells what a workspace named and stays', async () => {
+  it('limits a removal to the layer that asked for it, and reports what a workspace could not remove', async () => {
     for (const name of ['own', 'more'])
       atHome(`.vtcode/plugins/${name}/vtcode/p.yaml`, 'name: p\nkind: policy\nrules: {}')
     atHome('.vtcode/vtcode.config.yaml', "plugins: { disable: ['own:p'] }")
@@ -253,14 +253,14 @@ describe('an entry of manifests', () => {
         said: ['VT_PLUGIN_KEPT ./vtcode.config.yaml'],
         diagnostics: [{ severity: 'warning', message: expect.stringMatching(/'more:\*'.*more:p/) }],
       })
-      // What the user adds for one run does not speak for the workspace.
+      // A setting that the user adds for one run gives the workspace no rights.
       const { contributions } = await find(undefined, undefined, { plugins: { disable: ['nothing:x'] } })
       expect(contributions.map(({ id }) => id)).toEqual(expect.arrayContaining(['more:p', 'builtin:permission']))
     }
   })
 })
 
-it('plugins can be switched off, all or those of the workspace', async () => {
+it('disables all plugins for a user, and those of the workspace for a workspace', async () => {
   atHome('.vtcode/plugins/own/vtcode.yaml', tool('a'))
   await space.write('.vtcode/plugins/theirs/vtcode.yaml', tool('b'))
   await space.write('vtcode.config.yaml', 'plugins: { workspace: "off" }')
@@ -272,7 +272,7 @@ it('plugins can be switched off, all or those of the workspace', async () => {
   expect((await find()).ids).toEqual([])
 })
 
-describe('requirements', () => {
+describe('requirements of a manifest', () => {
   const needy = (name: string, more: string) =>
     space.write(`.vtcode/plugins/${name}/vtcode.yaml`, `${tool(name)}${more}`)
   const unmet = async () => {
@@ -282,7 +282,7 @@ describe('requirements', () => {
       said: diagnostics.map(({ code, severity, message }) => `${code} ${severity} ${message}`),
     }
   }
-  it('that are met change nothing', async () => {
+  it('changes nothing for requirements that are met', async () => {
     await needy(
       'all',
       `vtcode: '>=0.0.1'\nrequires: { os: [${process.platform}], arch: [${process.arch}], node: '>=20', bin: [sh], plugins: [other] }`,
@@ -297,14 +297,14 @@ describe('requirements', () => {
     ["requires: { node: '<18' }", /needs Node <18; this is \d/],
     ['requires: { bin: [sh, no-such-program, nor-this] }', /needs the program no-such-program, the program nor-this\./],
     ['requires: { plugins: [gone] }', /needs the plugin gone\./],
-  ])('%s that is not met leaves the contribution inactive', async (more, message) => {
+  ])('leaves a manifest inactive for the unmet requirement %s', async (more, message) => {
     await needy('p', more)
     const { ids, said } = await unmet()
     expect([ids, said.length]).toEqual([[], 1])
     expect(said[0]).toMatch(message)
     expect((await find()).invalid.at(-1)).toMatchObject({ id: 'p:p', state: 'inactive', slot: 'p' })
   })
-  it('on other plugins are followed: who needs what is missing, or needs itself in a circle, is missing too', async () => {
+  it('follows requirements on plugins, and treats missing or circular ones as unmet', async () => {
     await needy('a', 'requires: { plugins: [b] }')
     await needy('b', 'requires: { plugins: [gone] }')
     await needy('c', 'requires: { plugins: [d] }')
@@ -313,7 +313,7 @@ describe('requirements', () => {
     await needy('f', '')
     expect((await unmet()).ids).toEqual(['e', 'f'])
   })
-  it('look for programs outside the workspace only', async () => {
+  it('searches required programs only outside the workspace', async () => {
     await space.write('bin/mine', '#!/bin/sh')
     chmodSync(join(space.root, 'bin/mine'), 0o755)
     await needy('p', 'requires: { bin: [mine] }')
@@ -322,19 +322,19 @@ describe('requirements', () => {
     chmodSync(join(space.home, 'bin/mine'), 0o755)
     expect((await find(undefined, join(space.home, 'bin'))).ids).toEqual(['p:p workspace'])
   })
-  it('of a policy that are not met are a fault', async () => {
+  it('marks a policy with unmet requirements as invalid', async () => {
     atHome('.vtcode/plugins/p/vtcode.yaml', "name: p\nkind: policy\nrules: {}\nvtcode: '>=99'")
     expect((await find()).invalid).toMatchObject([{ id: 'p:p', kind: 'policy', state: 'invalid' }])
   })
 })
 
-describe('the folder of the administrator', () => {
+describe('administrator folder', () => {
   const root = process.getuid?.() === 0
-  it.runIf(root)('is read when it is owned by root and closed to others', async () => {
+  it.runIf(root)('reads an administrator folder that root owns and others cannot write', async () => {
     atHome('etc/plugins/managed/vtcode.yaml', tool('a'))
     expect((await find()).ids).toEqual(['managed:a admin'])
   })
-  it('is not read when others may write it', async () => {
+  it('ignores an administrator folder that others may write', async () => {
     atHome('etc/plugins/managed/vtcode.yaml', tool('a'))
     chmodSync(join(space.home, 'etc/plugins'), 0o777)
     const { ids, said } = await find()

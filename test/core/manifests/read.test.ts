@@ -24,8 +24,8 @@ async function read(text: string, file = 'a.yaml') {
 }
 const first = async (text: string, file?: string) => (await read(text, file)).said[0]
 
-describe('a manifest', () => {
-  it('of three lines is enough', async () => {
+describe('readManifest', () => {
+  it('accepts a manifest of three lines', async () => {
     const { manifest, name, kind, said } = await read('name: hello\ndescription: Say hello.\nrun: [echo, hello]')
     expect({ manifest, name, kind, said }).toEqual({
       manifest: { name: 'hello', description: 'Say hello.', run: ['echo', 'hello'] },
@@ -34,7 +34,7 @@ describe('a manifest', () => {
       said: [],
     })
   })
-  it('may use every field of ours', async () => {
+  it('accepts a manifest with every documented field', async () => {
     const { said } = await read(
       `
       $schema: urn:vtcode:schema:manifest:1
@@ -73,7 +73,7 @@ describe('a manifest', () => {
     ['compactor', 'name: c\nkind: compactor\nshrink: { head_lines: 4 }'],
     ['surface', 'name: s\nkind: surface\nverb: lines\nmodule: ./m.js'],
     ['adapter', 'name: a\nkind: adapter\nkey: run\nmodule: ./m.js'],
-  ])('may be a %s', async (kind, text) => {
+  ])('accepts a manifest of the kind %s', async (kind, text) => {
     expect(await read(text)).toMatchObject({ kind, said: [], manifest: { kind } })
   })
 
@@ -141,25 +141,25 @@ describe('a manifest', () => {
       `name: a\nrun: [x]\ninput: { properties: { ${Array.from({ length: 201 }, (_, i) => `p${i}: {}`)} } }`,
       /^VT_SCHEMA_INVALID .*more than 200 properties/,
     ],
-  ])('with %s is refused by file and line', async (_, text, expected) => {
+  ])('refuses a manifest with %s and names file and line', async (_, text, expected) => {
     const { manifest, said } = await read(text)
     expect(manifest).toBeUndefined()
     if (typeof expected === 'string') expect(said[0]).toBe(expected)
     else expect(said[0]).toMatch(expected)
   })
-  it('says everything that is wrong at once', async () => {
+  it('reports all mistakes of a manifest at once', async () => {
     expect((await read('name: A\nrun: 3\nkindd: action')).said).toHaveLength(3)
   })
-  it('in JSON is read the same', async () => {
+  it('reads a manifest in JSON', async () => {
     expect(await first('{ "name": "a",\n  "runn": ["x"] }', 'a.json')).toMatch(/One of module, run/)
     expect((await read('{ "name": "a", "run": ["x"] }', 'a.json')).manifest).toEqual({ name: 'a', run: ['x'] })
   })
 })
 
-describe('a module', () => {
+describe('module of a manifest', () => {
   const at = (module: string) =>
     first(`name: a\naction: x/y\nstage: override\nmodule: ${JSON.stringify(module)}`, 'sub/a.yaml')
-  it.each(['../m.js', '../lib/n.mjs', '../typed.ts', '../typed.js'])('may be %s', async (module) => {
+  it.each(['../m.js', '../lib/n.mjs', '../typed.ts', '../typed.js'])('accepts the module path %s', async (module) => {
     expect(await at(module)).toBeUndefined()
   })
   it.each([
@@ -176,7 +176,7 @@ describe('a module', () => {
     ['./gone.js', 'does not exist'],
     ['../folder.js', 'does not exist'],
     ['../link.js', 'is a link out of the folder of its plugin'],
-  ])('may not be %s', async (module, why) => {
+  ])('refuses the module path %s', async (module, why) => {
     writeFileSync(join(space.home, 'evil.js'), '')
     symlinkSync(join(space.home, 'evil.js'), join(space.root, 'link.js'))
     mkdirSync(join(space.root, 'folder.js'))
@@ -184,7 +184,7 @@ describe('a module', () => {
   })
 })
 
-it('cleans the texts a model reads and says so, and nothing else', async () => {
+it('strips invisible characters from texts for models, reports that, and keeps other texts', async () => {
   const { manifest, said } = await read(
     'name: a\ndescription: "a\\u200bb\\u202ec\\u001b[1m\\nd"\nrun: [printf, "\\u001b[1m"]\ninput: { properties: { p: { type: string, description: "x\\u2066y" } } }',
   )
@@ -196,9 +196,9 @@ it('cleans the texts a model reads and says so, and nothing else', async () => {
   expect(said).toEqual([expect.stringMatching(/^VT_TEXT_CLEANED .* of a\. a\.yaml$/)])
 })
 
-describe('the catalogue', () => {
+describe('built-in catalogue', () => {
   const folder = join(repository, 'manifests')
-  it('holds what lies in the folder, but for what our actions answer', async () => {
+  it('contains every manifest of the folder, without output schemas', async () => {
     const catalogue = JSON.parse(readFileSync(join(repository, 'dist/manifests/_catalogue.json'), 'utf8')) as {
       file: string
       manifest: unknown
@@ -210,7 +210,7 @@ describe('the catalogue', () => {
       expect(manifest, file).toEqual(rest)
     }
   })
-  it('is not made of a broken manifest: the build names file and line', async () => {
+  it('fails to build from a broken manifest and names file and line', async () => {
     await space.write('manifests/good.yaml', 'name: good\nrun: [x]')
     await space.write('manifests/deep/bad.yaml', 'name: bad\nrunn: [x]')
     await expect(compileCatalogue(join(space.root, 'manifests'))).rejects.toThrow(

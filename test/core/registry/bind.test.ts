@@ -35,7 +35,7 @@ async function among(
   }
 }
 
-describe('two that collide', () => {
+describe('collisions', () => {
   const override = (name: string) => `name: ${name}\naction: unified_file/read\nstage: override\nmodule: ./main.js\n`
   const fallback = override('late').replace('override', 'fallback')
   const pairs: [
@@ -163,7 +163,7 @@ describe('two that collide', () => {
     ],
   ]
   it.each(pairs)(
-    'both load, and neither takes the other’s place unsaid: %s',
+    'loads both plugins and reports the collision: %s',
     async (_, files, [name, input], by, states, code) => {
       await using booted = await among(files)
       const result = await booted.call(name, (input ?? {}) as never)
@@ -179,7 +179,7 @@ describe('two that collide', () => {
   )
 
   it.each(['grер', 'Read File', 'read.file', '../x', '__proto__', 'a'.repeat(65), 'tool ', 'ＲＥＡＤ', 'a/b/c'])(
-    'a name that could be mistaken or misread is refused by file: %s',
+    'refuses a confusable or malformed name by file: %s',
     async (name) => {
       await using booted = await among(
         plugins({ a: [one('x').replace('name: x', `name: ${JSON.stringify(name)}`), says('a')] }),
@@ -198,7 +198,7 @@ describe('two that collide', () => {
   )
 })
 
-describe('a schema of a plugin', () => {
+describe('schema of a plugin', () => {
   const given = (input: string) => plugins({ a: [one('strict', `input: ${input}\n`), says('a')] })
   it.each([
     ['leads to another document', '{ properties: { p: { $ref: "http://127.0.0.1:9/x.json" } } }', 'VT_SCHEMA_INVALID'],
@@ -213,7 +213,7 @@ describe('a schema of a plugin', () => {
     ['is no schema', '{ properties: { p: { type: nonsense } } }', 'VT_SCHEMA_INVALID'],
     ['is far too large', `{ description: "${'x'.repeat(10_000_000)}" }`, 'VT_MANIFEST_LIMIT'],
     ['is deeper than anybody needs', `${'{ properties: { p: '.repeat(18)}{}${' } }'.repeat(18)}`, 'VT_MANIFEST_LIMIT'],
-  ])('that %s is refused by name, without a look at the network, and the others load', async (_, input, code) => {
+  ])('refuses a schema that %s without network access, and loads the other plugins', async (_, input, code) => {
     await using booted = await among({ ...given(input), ...plugins({ b: [one('fine'), says('b')] }) })
     const called = await booted.call('strict', { p: 'b' })
     const codes = [
@@ -225,7 +225,7 @@ describe('a schema of a plugin', () => {
     matches(await booted.call('fine'), { ok: true, output: { by: 'b' } })
   })
 
-  it('with a pattern that others take exponential time for answers at once', async () => {
+  it('matches a pattern that backtracks elsewhere in linear time', async () => {
     await using booted = await among(given('{ properties: { p: { type: string, pattern: "^(a+)+$" } } }'))
     matches(await booted.call('strict', { p: 'a'.repeat(50_000) }), { ok: true })
     // A guard against hanging: what takes exponential time does not end in the life of the machine.
@@ -245,7 +245,7 @@ describe('`use`', () => {
     'tools/other.yaml': 'name: other\naction: job\nstage: override\nmodule: ./other.js\n',
     'tools/other.js': says('other'),
   }
-  /** Who answers where each layer says what. */
+  /** Returns the handler that answers under these settings of each layer. */
   async function served(said: { user?: object; workspace?: object; trusted?: boolean; call?: object }) {
     await using space = await tempWorkspace(
       said.workspace ? { 'vtcode.config.yaml': JSON.stringify(said.workspace) } : {},
@@ -282,7 +282,7 @@ describe('`use`', () => {
   }
   const bound = (to: unknown) => ({ use: { job: to } })
 
-  it('of the user binds a slot; what is not bound stands by', async () => {
+  it("binds a slot by the user's `use` and puts the rest on standby", async () => {
     expect(await served({ user: bound('other') })).toMatchObject({
       by: 'other',
       states: { other: 'active', mine: 'standby', job: 'standby' },
@@ -290,13 +290,13 @@ describe('`use`', () => {
     expect(await served({ user: bound(['job']) })).toMatchObject({ by: 'primary' })
     expect(await served({ user: bound(false) })).toMatchObject({ by: 'VT_TOOL_UNKNOWN' })
   })
-  it('of the workspace counts once the user has agreed, and shutting a slot counts at once', async () => {
+  it("applies a workspace's `use` after consent, and disables a slot without consent", async () => {
     const untrusted = await served({ workspace: bound('other') })
     expect([untrusted.by, untrusted.codes.includes('VT_CONFIG_CONSENT')]).toEqual(['mine', true])
     expect(await served({ workspace: bound('other'), trusted: true })).toMatchObject({ by: 'other' })
     expect(await served({ workspace: bound(false) })).toMatchObject({ by: 'VT_TOOL_UNKNOWN' })
   })
-  it('of the workspace never lifts what the user has bound, agreed to or not', async () => {
+  it("keeps the user's `use` against a workspace's, with or without consent", async () => {
     const lifted = await served({ user: bound('other'), workspace: bound('mine'), trusted: true })
     expect([lifted.by, lifted.codes.includes('VT_CONFIG_OWN_ONLY')]).toEqual(['other', true])
     expect(await served({ user: bound(false), workspace: bound('mine'), trusted: true })).toMatchObject({
@@ -304,13 +304,13 @@ describe('`use`', () => {
     })
     expect(await served({ user: bound('other'), workspace: bound(false) })).toMatchObject({ by: 'VT_TOOL_UNKNOWN' })
   })
-  it('of the call comes before both', async () => {
+  it("prefers the call's `use` over user and workspace", async () => {
     expect(await served({ user: bound('other'), workspace: bound(false), call: bound('job') })).toMatchObject({
       by: 'primary',
     })
     expect(await served({ user: bound(false), call: bound(['mine', 'job']) })).toMatchObject({ by: 'mine' })
   })
-  it('of what cannot run leaves the slot to nobody, and says which and why', async () => {
+  it('leaves a slot unbound when `use` names what cannot run, and reports which and why', async () => {
     expect(await served({ user: bound('nobody') })).toMatchObject({
       by: 'VT_SLOT_UNBOUND',
       codes: expect.arrayContaining(['VT_SLOT_UNBOUND']),

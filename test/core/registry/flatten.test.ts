@@ -21,8 +21,8 @@ const files = {
   'tools/thing.js': 'export default () => ({ ok: true, output: {} })',
 }
 
-describe('the flat schema of a tool', () => {
-  it('says of a property what all its actions say, each text with the actions that mean it, and writes out what is referred to', async () => {
+describe('flat schema of a tool', () => {
+  it('merges properties of all actions, labels each description with its actions, and inlines references', async () => {
     await using booted = await bootKernel({ files })
     const manifests = ['a', 'b', 'c'].map((name) => `${booted.root}/tools/${name}.yaml`)
     await using kernel = await bootKernel({ manifests })

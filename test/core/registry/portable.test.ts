@@ -9,7 +9,7 @@ interface Tool {
   input: Schema
 }
 
-/** What each service refuses a whole request for, as its documents and the threads of those who met it say. */
+/** Reasons for which a service refuses a whole request, from its documents and from reports of users. */
 const rules: Record<string, (tool: Tool) => string[]> = {
   // https://platform.openai.com/docs/guides/function-calling: the top is an object without alternatives, an array has items.
   openai: ({ name, input }) => [
@@ -103,9 +103,9 @@ const faults = (tools: readonly Tool[]): string[] =>
     ),
   )
 
-describe('the lists that models are shown', () => {
+describe('tool lists for models', () => {
   it.each([[['unified']], [['each']], [['classic']], [['omp']], [['thndrs']]])(
-    'are what OpenAI, Anthropic and Google take, in the words of %s',
+    'lists tools in the %s dialect that OpenAI, Anthropic and Google accept',
     async (dialects) => {
       await using booted = await bootKernel({ dialects })
       const { kernel } = booted
@@ -127,7 +127,7 @@ describe('the lists that models are shown', () => {
     return all[0]!
   }
 
-  it('say in typed and simple words what a tool of others says in others', async () => {
+  it("translates a plugin's schema into typed, simple keywords", async () => {
     const { input } = await listed({
       type: 'object',
       required: ['word', 'gone'],
@@ -177,7 +177,7 @@ describe('the lists that models are shown', () => {
     })
   })
 
-  it('show the properties of alternatives at the top', async () => {
+  it('lifts the properties of alternatives to the top level', async () => {
     const { input } = await listed({
       type: 'object',
       oneOf: [
@@ -188,7 +188,7 @@ describe('the lists that models are shown', () => {
     expect(input['properties']).toEqual({ a: { type: 'string' }, b: { type: 'string', enum: ['x'] } })
   })
 
-  it('are bounded, however a schema doubles and however deep it is', async () => {
+  it('limits the size of a list for doubling and deep schemas', async () => {
     const $defs = Object.fromEntries(
       Array.from({ length: 30 }, (_, i) => [
         `d${i}`,
@@ -203,7 +203,7 @@ describe('the lists that models are shown', () => {
     expect(JSON.stringify(input).length).toBeLessThan(1_000_000)
   })
 
-  it('hold the rules for whatever schema a tool brings', async () => {
+  it('follows the rules of all providers for any schema of a tool', async () => {
     const leaf = fc.constantFrom<unknown>(
       { type: 'string' },
       { enum: ['a', 1, null] },

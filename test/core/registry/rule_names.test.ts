@@ -5,7 +5,7 @@ import { bootKernel, tempWorkspace, type Booted, type TempWorkspace } from 'vtco
 import type { Config } from 'vtcode'
 import { bin, surroundings } from '../../support/program.js'
 
-// A rule that meets nothing guards nothing: it is told at every door, with the nearest that would.
+// A rule that matches nothing protects nothing: every surface reports it with the nearest name.
 const fixture = fileURLToPath(new URL('../../fixtures/mcp/server.mjs', import.meta.url))
 let place: TempWorkspace
 beforeAll(async () => {
@@ -28,14 +28,14 @@ const told = ({ kernel }: Booted): [string, string | undefined][] =>
     .filter(({ code }) => code.startsWith('VT_POLICY_'))
     .map(({ code, message }) => [code, /nearest: ([^\s.]+)/.exec(message)?.[1]])
 
-describe('an allow rule for tools of a server', () => {
+describe('allow rule for tools of a server', () => {
   it.each([
     ['mcp__sequential-thinking__*', 'mcp__sequential-thinking__search'],
     ['mcp__docs__search*', 'mcp__docs__search_code'],
     ['mcp__docs__*', 'mcp__docs__fetch'],
     ['mcp__docs', 'mcp__docs__fetch'],
     ['mcp__sequential-thinking', 'mcp__sequential-thinking__search'],
-  ])('%s opens %s and nothing of another server', async (rule, slot) => {
+  ])('allows with the rule %s the tool %s, and none of another server', async (rule, slot) => {
     await using made = await boot({ allow: [rule] })
     expect(told(made)).toEqual([])
     expect((await made.kernel.explain(slot, {})).verdict).toBe('run')
@@ -47,7 +47,7 @@ describe('an allow rule for tools of a server', () => {
   })
 })
 
-describe('a rule that can match nothing', () => {
+describe('rule that matches nothing', () => {
   it.each([
     ['allow', 'mcp__*', 'VT_POLICY_NO_MATCH', 'mcp__sequential-thinking__*'],
     ['allow', 'unified_*', 'VT_POLICY_NO_MATCH', 'unified_'],
@@ -61,7 +61,7 @@ describe('a rule that can match nothing', () => {
     ['deny', 'unified_exce/run', 'VT_POLICY_UNKNOWN_TOOL', 'unified_exec/run'],
     ['deny', 'unified_flie/*', 'VT_POLICY_UNKNOWN_TOOL', 'unified_file/*'],
     ['ask', 'exek', 'VT_POLICY_UNKNOWN_TOOL', 'exec'],
-  ])('is a warning with the nearest that would: %s %s', async (list, rule, code, nearest) => {
+  ])('warns about an unmatched rule and names the nearest tool: %s %s', async (list, rule, code, nearest) => {
     await using made = await boot({ [list]: [rule] })
     expect(told(made).map(([code]) => code)).toEqual([code])
     if (nearest !== undefined)
@@ -70,7 +70,7 @@ describe('a rule that can match nothing', () => {
       )
   })
 
-  it('is none while a server has not said what it offers, nor where a name has a glob that meets something', async () => {
+  it('gives no warning for a server that is not connected or a glob that matches a tool', async () => {
     await using made = await bootKernel({
       config: {
         policy: {
@@ -83,7 +83,7 @@ describe('a rule that can match nothing', () => {
     expect(told(made)).toEqual([])
   })
 
-  it('is told where full-auto’s list names it, and of a file that is only looked at', async () => {
+  it('warns about unmatched names in the full-auto list and in a file under validation', async () => {
     await using made = await bootKernel({
       mode: 'full-auto',
       config: {
@@ -113,7 +113,7 @@ describe('a rule that can match nothing', () => {
     expect(validate('right.yaml')).toBe('The settings are right.\n')
   })
 
-  it('is told by config validate, doctor, policy list and the start of a call', async () => {
+  it('warns about unmatched rules in config validate, doctor, policy list and at the start of a call', async () => {
     await using made = await tempWorkspace({})
     await made.write('../home/.vtcode/vtcode.config.yaml', 'policy: { allow: [unified_*], deny: ["Raed(.env)"] }\n')
     const run = (...argv: string[]): string =>

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { foldKey, typesOf } from '../../../build/core/registry/index.js'
 import { fc } from '../../support/property.js'
 
-it('a key is the same in every spelling, and a longer one is another', () => {
+it('folds a key to one form in every spelling, and a longer key to another', () => {
   const word = fc.stringMatching(/^[a-z]{1,4}$/)
   fc.assert(
     fc.property(fc.array(word, { minLength: 1, maxLength: 4 }), (words) => {
@@ -22,7 +22,7 @@ it('a key is the same in every spelling, and a longer one is another', () => {
   )
 })
 
-it('the types of a value are those of all branches of its schema', () => {
+it('collects the types of a value from all branches of its schema', () => {
   expect([
     ...typesOf({ type: ['string', 'null'], anyOf: [{ type: 'integer' }, { oneOf: [{ type: 'array' }, {}] }] }),
   ]).toEqual(['string', 'null', 'integer', 'array'])

@@ -28,7 +28,7 @@ const running = [
   ['run_pty_cmd', { command: 'touch z' }],
 ] as const
 
-describe('a rule about any name of a tool', () => {
+describe('rule about any name of a tool', () => {
   it.each([
     'run_terminal_cmd',
     'run_shell',
@@ -37,14 +37,14 @@ describe('a rule about any name of a tool', () => {
     'unified_exec/run',
     'Run_Shell',
     'run_*',
-  ])('%s shuts the slot under all of them', async (name) => {
+  ])('denies the slot under all its names with the rule %s', async (name) => {
     await using booted = await under({ deny: [name] })
     expect(await codes(booted, running)).toEqual(running.map(() => 'VT_POLICY_DENIED'))
     expect(await codes(booted, [['unified_file', { action: 'read', path: 'a.txt' }]])).toEqual([true])
     expect(warnings(booted)).toEqual([])
   })
 
-  it('that leads to several slots speaks about all of them', async () => {
+  it('applies a rule whose name leads to several slots to all of them', async () => {
     await using booted = await under({ deny: ['grep_search', 'write_patch'] })
     expect(
       await codes(booted, [
@@ -59,7 +59,7 @@ describe('a rule about any name of a tool', () => {
     ).toEqual([...Array(6).fill('VT_POLICY_DENIED'), true])
   })
 
-  it('opens nothing but that name where it allows an alias, and says so', async () => {
+  it('allows only the alias that an allow rule names, and warns about that', async () => {
     await using booted = await under({ allow: ['run_shell', 'create_file'] })
     expect(await codes(booted, running)).toEqual([
       'VT_POLICY_NEEDS_APPROVAL',
@@ -80,7 +80,7 @@ describe('a rule about any name of a tool', () => {
     ])
   })
 
-  it('that leaves open what an alias names leaves open that name only', async () => {
+  it('excepts only the alias that an Except rule names', async () => {
     await using booted = await under({ deny: ['Except(read_file, unified_search)'] })
     expect(
       await codes(booted, [
@@ -92,7 +92,7 @@ describe('a rule about any name of a tool', () => {
     expect(warnings(booted)).toMatchObject([{ code: 'VT_POLICY_ONE_SPELLING' }])
   })
 
-  it('about a property that only the alias has meets no call, and says so', async () => {
+  it('warns about a rule on a property that only the alias has', async () => {
     await using booted = await under({
       deny: ['run_terminal_cmd(working_dir:secret)', 'run_terminal_cmd(workdir:secret)'],
     })
@@ -105,7 +105,7 @@ describe('a rule about any name of a tool', () => {
   })
 })
 
-describe('a name of a tool that a plugin takes', () => {
+describe('plugin that takes the name of a tool', () => {
   const module = 'export default () => ({ ok: true, output: {} })\n'
   const plugin = (head: string) => ({
     'own/own.js': module,
@@ -126,7 +126,7 @@ describe('a name of a tool that a plugin takes', () => {
   }
   const execs = running.filter(([name]) => name !== 'unified_exec_run')
 
-  it('still shuts the tool, also where nobody agreed to the plugin', async () => {
+  it('keeps denying the tool when a plugin takes its name, also without consent to the plugin', async () => {
     await using booted = await taken('name: unified_exec_run', { deny: ['unified_exec_run'] })
     expect(await codes(booted, execs)).toEqual(execs.map(() => 'VT_POLICY_DENIED'))
     const folder = {
@@ -144,7 +144,7 @@ describe('a name of a tool that a plugin takes', () => {
     expect(await codes(cloned, execs)).toEqual(execs.map(() => 'VT_POLICY_DENIED'))
   })
 
-  it('opens nothing of the plugin where it is a word for another action', async () => {
+  it('allows no action of a plugin that uses the name of another action as a synonym', async () => {
     await using booted = await taken('action: unified_file/own\ninfer: { synonyms: [delete] }', {
       allow: ['unified_file/delete'],
     })
@@ -157,9 +157,9 @@ describe('a name of a tool that a plugin takes', () => {
   })
 })
 
-describe('a limit under any name of a tool', () => {
+describe('limit under any name of a tool', () => {
   it.each(['search_text', 'grep_search', 'unified_search_grep', 'unified_search/grep'])(
-    '%s holds for the slot',
+    'applies a limit under the name %s to the slot',
     async (name) => {
       await using booted = await under({ constraints: { [name]: { max_results_per_call: 1 } } })
       for (const [tool, input] of [
@@ -176,7 +176,7 @@ describe('a limit under any name of a tool', () => {
     },
   )
 
-  it('and a name that nobody serves is a warning', async () => {
+  it('warns about a limit or a rule for an unknown name', async () => {
     await using booted = await under({
       constraints: { serch_text: { max_results_per_call: 1 } },
       deny: ['run_terminal_cmb'],

@@ -4,8 +4,8 @@ import { bootKernel } from 'vtcode/test'
 const kib = (tools: readonly object[]) => Buffer.byteLength(JSON.stringify(tools)) / 1024
 const nameOf = ({ name }: { name: string }) => name
 
-describe('the list of tools', () => {
-  it('is of actions that mean one type by one property of their tool', async () => {
+describe('kernel.tools', () => {
+  it('gives each property one type across all actions of a tool', async () => {
     await using booted = await bootKernel()
     const types = new Map<string, unknown>()
     for (const { slot, tool, input } of booted.kernel.list()) {
@@ -18,7 +18,7 @@ describe('the list of tools', () => {
     }
   })
 
-  it('takes at most 11.5 KiB, says of each action what it is for and what it needs, and of each property which actions take it', async () => {
+  it('lists all tools in 11.5 KiB, with purpose and needs of each action and the actions of each property', async () => {
     await using booted = await bootKernel()
     const all = booted.kernel.tools()
     expect(all.map(nameOf).sort()).toEqual([
@@ -63,7 +63,7 @@ describe('the list of tools', () => {
     }
   })
 
-  it('has no words about skills but where there are some besides those that come with the program', async () => {
+  it('mentions skills only if there are some besides the bundled ones', async () => {
     await using booted = await bootKernel()
     await using other = await bootKernel({
       files: { '.vtcode/skills/brew/SKILL.md': '---\nname: brew\ndescription: Brews tea.\n---\nBoil.' },
@@ -82,7 +82,7 @@ describe('the list of tools', () => {
     expect(await booted.call('unified_search', { action: 'skill', name: 'debugging' })).toMatchObject({ ok: true })
   })
 
-  it('leaves limits, our own annotations and what is out of use to the check, and answers about one action in full', async () => {
+  it('leaves limits, annotations and deprecated fields out of the list, and in the answer about one action', async () => {
     await using booted = await bootKernel()
     const search = booted.kernel.tools().find(({ name }) => name === 'unified_search')!
     expect(JSON.stringify(search.input)).not.toMatch(/"(?:x-[a-z]+|maxLength|minimum|default|format)"/)
@@ -107,7 +107,7 @@ describe('the list of tools', () => {
     })
   })
 
-  it('shows a tool of others with what its author says of it, as far as every wire carries that', async () => {
+  it("lists a plugin's tool with its author's description and every keyword that all APIs accept", async () => {
     const input =
       '{ $schema: "https://json-schema.org/draft/2020-12/schema", type: object, properties: { format: { type: string, minLength: 2, format: date, default: x, x-aliases: [f] }, where: { type: string, format: workspace-path } } }'
     await using files = await bootKernel({
@@ -128,10 +128,10 @@ describe('the list of tools', () => {
   })
 })
 
-describe('the list for somebody with fewer rights', () => {
+describe('kernel.tools with narrowed rights', () => {
   const reading = ['unified_search', 'unified_file/read']
 
-  it('has no other action in any schema, and costs less than half', async () => {
+  it('lists no action outside the rights in any schema, at less than half the size', async () => {
     await using booted = await bootKernel()
     const { kernel } = booted
     const left = kernel.tools({ audience: 'agent', only: reading })
@@ -148,12 +148,12 @@ describe('the list for somebody with fewer rights', () => {
       kib(kernel.tools({ audience: 'agent', only: reading, lean: true })) /
         kib(kernel.tools({ audience: 'agent', lean: true })),
     ).toBeLessThanOrEqual(0.6)
-    // Nothing stays behind.
+    // Narrowed lists leave the full list unchanged.
     expect(kernel.tools()).toEqual(kernel.tools({}))
     expect(kernel.tools().length).toBeGreaterThan(2)
   })
 
-  it('names no other tool in any description', async () => {
+  it('names no tool outside the rights in any description', async () => {
     await using booted = await bootKernel()
     const about = (only: string[], how: object = {}) =>
       booted.kernel
@@ -168,7 +168,7 @@ describe('the list for somebody with fewer rights', () => {
     expect(about(['unified_exec'], { lean: true })).not.toMatch(/unified_search|unified_file/)
   })
 
-  it('goes by the same names as rules, and shows an alias where something it stands for is left', async () => {
+  it('selects tools by the names of rules, and lists an alias if a part of its target remains', async () => {
     await using booted = await bootKernel({ dialects: ['unified', 'classic'] })
     const names = (...only: string[]) => booted.kernel.tools({ only }).map(nameOf)
     expect(names('Bash')).toEqual(expect.arrayContaining(['unified_exec']))
@@ -190,8 +190,8 @@ describe('the list for somebody with fewer rights', () => {
   })
 })
 
-describe('the vocabulary `each`', () => {
-  it('makes a tool of each action, with its own schema and effects, and shows follow-ups and examples by these names', async () => {
+describe('dialect `each`', () => {
+  it('lists each action as a tool with its own schema and effects, and uses these names in follow-ups', async () => {
     await using booted = await bootKernel({ files: { 'a.txt': 'x\n'.repeat(300) }, dialects: ['each'] })
     const { kernel } = booted
     const names = kernel.tools().map(nameOf)
@@ -214,7 +214,7 @@ describe('the vocabulary `each`', () => {
     })
   })
 
-  it('never leads from the name of one action to another', async () => {
+  it('refuses another action through the tool of one action', async () => {
     await using booted = await bootKernel({ files: { 'a.txt': 'hello' }, dialects: ['each'] })
     expect(await booted.call('unified_file_read', { action: 'read', path: 'a.txt' })).toMatchObject({ ok: true })
     expect(await booted.call('unified_file_read', { action: 'delete', path: 'a.txt' })).toMatchObject({
@@ -224,7 +224,7 @@ describe('the vocabulary `each`', () => {
     expect(await booted.read('a.txt')).toBe('hello')
   })
 
-  it('keeps a tool whole whose actions would take the name of another tool', async () => {
+  it('keeps a tool undivided if one of its actions would take the name of another tool', async () => {
     await using files = await bootKernel({
       files: {
         'p/a.yaml': 'name: first\naction: thing/one\ndescription: Does one.\neffects: []\nmodule: ./t.js\n',
@@ -245,10 +245,10 @@ describe('the vocabulary `each`', () => {
   })
 })
 
-describe('the lean list', () => {
+describe('lean list', () => {
   const size = (value: unknown) => Buffer.byteLength(JSON.stringify(value))
 
-  it('takes at most 3.5 KB, names all actions, forbids nothing, and ends with the names of the rest', async () => {
+  it('lists in 3.5 KB all actions, and ends with the names of the other tools', async () => {
     await using booted = await bootKernel()
     const lean = booted.kernel.tools({ lean: true })
     expect(lean.map(nameOf)).toEqual(['unified_exec', 'unified_file', 'unified_search', 'call_tool'])
@@ -267,7 +267,7 @@ describe('the lean list', () => {
     expect(JSON.stringify(lean)).not.toContain('response_format')
   })
 
-  it('takes nothing away: what it does not show is found with its fields, and called as ever or through the tool for the rest', async () => {
+  it('finds and calls what the lean list leaves out, directly or through call_tool', async () => {
     await using booted = await bootKernel({ files: { 'a.txt': 'one\n' } })
     const lean = booted.kernel.tools({ lean: true })
     expect(lean.find(({ name }) => name === 'unified_file')!.input['properties']).not.toHaveProperty('recursive')
@@ -285,7 +285,7 @@ describe('the lean list', () => {
     expect(await booted.read('c.txt')).toBe('one\n')
   })
 
-  it('shows the tools of others whole while they are few, and by name when they are many; it is the same as long as nothing is loaded', async () => {
+  it('lists few plugin tools in full and many by name, and stays constant until a tool is loaded', async () => {
     const tool = (i: number) => ({
       [`p/t${i}.yaml`]: `name: paint_${i}\ndescription: Paints fence ${i}. Then waits.\neffects: []\ninput: { properties: { coats: { type: integer, minimum: 1, description: ${'How often. '.repeat(20)} } } }\nmodule: ./t.js\n`,
     })

@@ -23,7 +23,7 @@ const values: unknown[] = [
   [{ old_str: '' }],
 ]
 
-it('the checks of our own actions that the build compiled say what the compiler says', async () => {
+it('agrees between compiled checks of the build and the compiler, for all built-in actions', async () => {
   await using made = await tempWorkspace({})
   const kernel = await createKernel({ workspace: made.root, home: made.home })
   const built = new Set(readdirSync(programFile('manifests/schema/checks')))

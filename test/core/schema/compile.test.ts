@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { compile, conform, keysOf, waysOf } from '../../../build/core/schema/index.js'
 
-describe('the check of a schema', () => {
-  it('says every issue of a value, eight at most, and none where it fits', async () => {
+describe('compile', () => {
+  it('lists at most eight issues of a value, and none for a valid one', async () => {
     const check = await compile({
       type: 'object',
       properties: Object.fromEntries(Array.from({ length: 12 }, (_, n) => [`n${n}`, { type: 'integer', minimum: 1 }])),
@@ -18,7 +18,7 @@ describe('the check of a schema', () => {
     ]).toEqual([1, 2, 1, 1])
     expect(check(Object.fromEntries(Array.from({ length: 12 }, (_, n) => [`n${n}`, 0]))).length).toBe(8)
   })
-  it('matches patterns in linear time, and refuses one that cannot be', async () => {
+  it('matches patterns in linear time and refuses unsupported ones', async () => {
     const check = await compile({ type: 'string', pattern: '^(a+)+$' })
     const started = performance.now()
     expect([check('aaa').length, check(`${'a'.repeat(20_000)}b`).length]).toEqual([0, 1])
@@ -31,8 +31,8 @@ describe('the check of a schema', () => {
   })
 })
 
-describe('our own schemas', () => {
-  it('find what a document does wrong, at its place', () => {
+describe('built-in schemas', () => {
+  it('finds the mistakes of a document and names the key', () => {
     expect(conform('config.1.json', { policy: { mode: 'plan' } })).toEqual([])
     const faults = [{ policy: { modee: 'plan' } }, { polcy: {} }, { policy: { mode: 'bold' } }].map((value) =>
       conform('config.1.json', value),
@@ -40,7 +40,7 @@ describe('our own schemas', () => {
     expect(faults.map(({ length }) => length > 0)).toEqual([true, true, true])
     expect(JSON.stringify(faults[0])).toContain('modee')
   })
-  it('list for each kind of manifest the keys it may have, the ways of doing its work among them', () => {
+  it('lists the keys of each kind of manifest, its ways to run included', () => {
     const keys = keysOf()
     expect(Object.keys(keys)).toEqual(expect.arrayContaining(['action', 'policy', 'compactor', 'adapter']))
     expect(waysOf('action')).toEqual(expect.arrayContaining(['module', 'alias']))

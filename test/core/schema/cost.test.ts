@@ -54,12 +54,15 @@ const tree = {
   },
 }
 
-describe('a schema of somebody else', () => {
-  it.each(hostile)('that multiplies by %s is refused when it is read and when it is compiled', async (_, schema) => {
-    expect(schemaObjection(schema as never)).toMatch(/multiplies|without end|levels deep|refers to|\$dynamicRef/)
-    await expect(compile(schema as never, 's')).rejects.toMatchObject({ code: 'VT_SCHEMA_INVALID' })
-  })
-  it('that leads back to itself by the parts of a value checks them', async () => {
+describe('cost of a foreign schema', () => {
+  it.each(hostile)(
+    'refuses a schema that multiplies by %s when it is read and when it is compiled',
+    async (_, schema) => {
+      expect(schemaObjection(schema as never)).toMatch(/multiplies|without end|levels deep|refers to|\$dynamicRef/)
+      await expect(compile(schema as never, 's')).rejects.toMatchObject({ code: 'VT_SCHEMA_INVALID' })
+    },
+  )
+  it('checks values against a schema that recurses through their parts', async () => {
     const check = await compile(tree as never, 'tree')
     const deep = (levels: number): object => ({ name: 'n', children: levels > 0 ? [deep(levels - 1), deep(0)] : [] })
     expect(check({ node: deep(40) })).toEqual([])
@@ -67,7 +70,7 @@ describe('a schema of somebody else', () => {
     const wide = { name: 'n', children: Array.from({ length: 50_000 }, () => ({ name: 'leaf', children: [] })) }
     expect(check({ node: wide })).toEqual([])
   })
-  it('whose cost grows with the depth of the value ends where the value is too deep for it', async () => {
+  it('ends a check whose cost grows with the depth of the value at the depth limit', async () => {
     const branch = (kind: string) => ({
       type: 'object',
       properties: { kind: { const: kind }, child: { $ref: '#/$defs/node' } },
@@ -92,7 +95,7 @@ describe('a schema of somebody else', () => {
       expect.objectContaining({ code: 'VT_INPUT_TOO_LARGE' }),
     )
   })
-  it('of any shape is judged, compiled and used in a bounded time', async () => {
+  it('judges, compiles and uses a schema of any shape in bounded time', async () => {
     const names = ['a', 'b', 'c', 'd', 'e']
     const part: fc.Arbitrary<object> = fc.letrec((tie) => ({
       part: fc.oneof(
@@ -133,7 +136,7 @@ describe('a schema of somebody else', () => {
   })
 })
 
-it('a tool of a server or of a plugin with such a schema is left out and named, and its siblings work', async () => {
+it('leaves out a tool with such a schema, names it, and keeps its siblings working', async () => {
   const tool = (name: string, inputSchema: object) => ({ name, description: `The tool ${name}.`, inputSchema })
   await using place = await tempWorkspace({
     'tools.json': JSON.stringify([...hostile.map(([, schema], n) => tool(`bad_${n}`, schema)), tool('echo', tree)]),

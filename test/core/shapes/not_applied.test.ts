@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { notApplied } from '../../../build/core/shapes/index.js'
 
-/** What every code says next, from the generated table. */
+/** Hints of all codes, from the generated table. */
 const hints = readFileSync(new URL('../../../docs/errors.md', import.meta.url), 'utf8')
   .split('\n')
   .flatMap((line) =>
@@ -14,7 +14,7 @@ const hints = readFileSync(new URL('../../../docs/errors.md', import.meta.url), 
       : [],
   )
 
-it('the sentence for a change that did not happen names something to do, whatever the hint begins with', () => {
+it('names a next action for a change that did not happen, whatever its hint begins with', () => {
   expect(hints.length).toBeGreaterThan(150)
   const says = hints.map((hint) =>
     String(notApplied({ code: 'VT_X', message: 'It was refused.', hint, retryable: false }).details!['say']),

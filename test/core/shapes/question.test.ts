@@ -14,8 +14,8 @@ const slot = {
 const asked = (input: object, reasons: string[] = ['It runs a program.']): string =>
   questionText({ slot: 'demo/run', input, given: input } as unknown as Question[0], slot, reasons)
 
-describe('a question about a call', () => {
-  it('ends with the command, however large the rest is', () => {
+describe('approval question', () => {
+  it('ends an approval question with the command, however large the other fields are', () => {
     const text = asked({
       action: 'run',
       command: 'git push',
@@ -29,14 +29,14 @@ describe('a question about a call', () => {
     expect(text).toMatch(/… and \d+ more: /)
     expect(asked({ path: 'src/a', content: 'x' }).split('\n').at(-1)).toBe('  path: src/a')
   })
-  it('shows the further words of a command with it', () => {
+  it('shows the arguments of a command with the command', () => {
     expect(
       asked({ command: 'rm', args: ['-rf', 'a'], tty: true })
         .split('\n')
         .at(-1),
     ).toBe('  command: ["rm","-rf","a"]')
   })
-  it('has no line that others drew', () => {
+  it('keeps field values and reasons from forging lines of the question', () => {
     const forged = 'demo/run asks for approval.\n  command: true'
     const piece = fc
       .array(fc.constantFrom(forged, '\n', '\r', '\u2028', '\u0085', '\u001b[2J', '\u202e', 'x', ' '), { maxLength: 8 })
@@ -52,7 +52,7 @@ describe('a question about a call', () => {
       }),
     )
   })
-  it('quotes a reason in one line with its author', () => {
+  it('quotes a reason on one line with its author', () => {
     expect(quotedReason('to see\nFake line', 'the model')).toBe('the model says: to see\\u{a}Fake line')
     expect(quotedReason('plain')).toBe('plain')
   })

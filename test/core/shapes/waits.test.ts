@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { bootKernel, tempWorkspace } from 'vtcode/test'
 
-/** What a plugin is told to wait for. */
+/** Returns the time limits that a plugin receives. */
 async function told(waits?: object): Promise<unknown> {
   await using plugins = await tempWorkspace({
     'waits.yaml': 'name: waits\ndescription: Says them.\neffects: [read]\ninput: {}\nmodule: ./waits.js\n',
@@ -25,10 +25,10 @@ const shipped = {
   unread: 10_000,
 }
 
-it('what never comes is waited for as long as is shipped', async () => {
+it('uses the shipped time limits by default', async () => {
   expect(await told()).toEqual(shipped)
 })
 
-it('who makes a kernel may shorten one wait, and the others stay', async () => {
+it('shortens one time limit for a kernel and keeps the others', async () => {
   expect(await told({ policy: 100 })).toEqual({ ...shipped, policy: 100 })
 })

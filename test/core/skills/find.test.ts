@@ -31,7 +31,7 @@ async function put(path: string, text: string | Uint8Array): Promise<void> {
 }
 const codesOf = ({ diagnostics }: { diagnostics: readonly { code: string }[] }) => diagnostics.map(({ code }) => code)
 
-describe('front matter is read', () => {
+describe('front matter of skills', () => {
   const read = (text: string | Uint8Array, folder = 'demo') => {
     const reading = parseSkill(typeof text === 'string' ? Buffer.from(text) : text, `/s/${folder}/SKILL.md`)
     return { ...reading, found: reading.diagnostics.map(({ code, files }) => `${code} ${files[0]!.split(':').at(-1)}`) }
@@ -156,7 +156,7 @@ describe('front matter is read', () => {
       { name: 'demo' },
     ],
   ]
-  it.each(used)('%s', (_, text, expected, diagnostics = []) => {
+  it.each(used)('reads front matter %s', (_, text, expected, diagnostics = []) => {
     const { skill, body, found } = read(text)
     expect(skill).toMatchObject(expected)
     expect(body).toBe(body && 'Body.\n')
@@ -205,7 +205,7 @@ describe('front matter is read', () => {
       2,
     ],
   ]
-  it.each(refused)('and refused: one %s', (_, text, line, folder) => {
+  it.each(refused)('refuses front matter %s', (_, text, line, folder) => {
     const { skill, found } = read(text, folder)
     expect(skill).toBeUndefined()
     expect(found).toEqual([`VT_SKILL_INVALID ${line}`])
@@ -227,7 +227,7 @@ describe('hostile front matter', () => {
     ['thousands of quotes', `a: "${'" '.repeat(30_000)}`, false],
     ['hundreds of keys of its own', times(500, (i) => `k${i}: v`), true],
   ]
-  it.each(blocks)('takes little time and little room: %s', (_, text, usable) => {
+  it.each(blocks)('reads hostile front matter in little time and memory: %s', (_, text, usable) => {
     const began = performance.now()
     const { skill, diagnostics } = parseSkill(
       Buffer.from(`---\nname: demo\ndescription: Use it.\n${text}\n---\n`),
@@ -239,8 +239,8 @@ describe('hostile front matter', () => {
   })
 })
 
-describe('skills are found', () => {
-  it('in the places of the workspace, the user, the settings, plugins and the program, in this order', async () => {
+describe('places of skills', () => {
+  it('finds skills in workspace, user folders, settings, plugins and the program, in this order', async () => {
     const { root, home } = workspace
     await put(join(home, 'more/first/SKILL.md'), front('first'))
     for (const place of ['.agents', '.vtcode', '.claude']) {
@@ -276,7 +276,7 @@ describe('skills are found', () => {
     expect(without.filter((id) => id.endsWith('-claude'))).toEqual([])
   })
 
-  it('from the folder one works in up to the root, with the folder in their qualified names', async () => {
+  it('finds skills from the working folder up to the root, with the folder in their qualified names', async () => {
     const { root } = workspace
     await put(join(root, 'apps/web/.agents/skills/near/SKILL.md'), front('near'))
     await put(join(root, '.agents/skills/near/SKILL.md'), `${front('near')}Other.\n`)
@@ -291,7 +291,7 @@ describe('skills are found', () => {
     ])
   })
 
-  it('whatever lies beside them: what cannot be used is named with the reason', async () => {
+  it('reports unusable skill folders with the reason and finds the others', async () => {
     const at = (name: string) => join(workspace.root, '.agents/skills', name, 'SKILL.md')
     await put(at('good'), front('good'))
     await put(at('broken'), '---\nname: broken\n')
@@ -319,7 +319,7 @@ describe('skills are found', () => {
     ])
   })
 
-  it('within bounds, and the rest is counted', async () => {
+  it('limits depth and number of skills and counts the rest', async () => {
     const folder = join(workspace.root, '.agents/skills')
     await put(join(folder, 'a/b/c/d/e/SKILL.md'), front('e'))
     expect(codesOf((await kernel()).inspection.skills())).toContain('VT_SKILL_LIMIT')
@@ -335,11 +335,11 @@ describe('skills are found', () => {
     expect(diagnostics.find(({ code }) => code === 'VT_SKILL_LIMIT')?.message).toMatch(
       /more than 2000 folders|more than 2 s/,
     )
-    // What a model is told of them keeps to its budget too.
+    // The text for a model keeps to its budget too.
     expect((await kernel()).describe('load_skill')!.description.length).toBeLessThan(9000)
   })
 
-  it('in settings of a workspace only inside of it', async () => {
+  it('finds skill roots of workspace settings only inside the workspace', async () => {
     await put(join(workspace.root, 'docs/skills/kept/SKILL.md'), front('kept'))
     await put(join(workspace.home, 'elsewhere/out/SKILL.md'), front('out'))
     await workspace.write('vtcode.config.yaml', 'skills: { roots: [docs/skills, ../home/elsewhere, absent] }\n')
@@ -348,7 +348,7 @@ describe('skills are found', () => {
     expect(codesOf(skills)).toEqual(['VT_SKILL_ROOT', 'VT_SKILL_ROOT'])
   })
 
-  it('anew when asked, and read again when changed', async () => {
+  it('searches skills again on request and reads changed ones', async () => {
     const k = await kernel()
     expect(k.inspection.skills().find('late')).toBeUndefined()
     const file = join(workspace.root, '.agents/skills/late/SKILL.md')
@@ -362,8 +362,8 @@ describe('skills are found', () => {
   })
 })
 
-describe('names', () => {
-  it('of the program and the user are never taken over by a workspace, and both are shown with their origin', async () => {
+describe('names of skills', () => {
+  it('keeps names of built-in and user skills from a workspace, and lists both with their origin', async () => {
     await put(join(workspace.root, '.agents/skills/debugging/SKILL.md'), front('debugging'))
     const skills = (await kernel()).inspection.skills()
     expect(skills.find('debugging')?.id).toBe('builtin:debugging')
@@ -377,7 +377,7 @@ describe('names', () => {
     ])
   })
 
-  it('go to the skill of the workspace once the user agreed to its files, until one byte changes', async () => {
+  it("gives a name to the workspace's skill after consent, until one byte changes", async () => {
     const { root, home } = workspace
     const file = join(root, '.agents/skills/debugging/SKILL.md')
     await put(file, front('debugging'))
@@ -389,7 +389,7 @@ describe('names', () => {
     expect((await kernel()).inspection.skills().find('debugging')?.id).toBe('builtin:debugging')
   })
 
-  it('that stand for the same files in two places are one skill', async () => {
+  it('merges two places with equal files into one skill', async () => {
     for (const place of ['.agents', '.claude'])
       await put(join(workspace.root, place, 'skills/twin/SKILL.md'), front('twin'))
     const skills = (await kernel()).inspection.skills()
@@ -410,8 +410,8 @@ describe('names', () => {
   })
 })
 
-describe('settings', () => {
-  it('switch skills off, and nothing that was found is missing from the list', async () => {
+describe('settings of skills', () => {
+  it('disables skills by settings and keeps them in the list', async () => {
     await put(join(workspace.root, '.agents/skills/demo/SKILL.md'), front('demo'))
     const states = async (skills: NonNullable<Config['skills']>) => {
       const found = (await kernel({ skills })).inspection.skills()
@@ -428,14 +428,14 @@ describe('settings', () => {
     expect(await states({ bundled: false })).toEqual(['active', 'inactive', 'workspace:demo'])
   })
 
-  it('pin skills to the front of the catalogue', async () => {
+  it('pins skills to the front of the catalogue', async () => {
     await put(join(workspace.root, '.agents/skills/demo/SKILL.md'), front('demo'))
     expect((await kernel({ skills: { pin: ['debugging'] } })).inspection.skills().catalogue[0]?.name).toBe('debugging')
   })
 })
 
-describe('the catalogue', () => {
-  it('stands in the description of the tool, with the names as an enum while they are few', async () => {
+describe('catalogue of skills', () => {
+  it("lists skills in the tool's description, with their names as an enum while they are few", async () => {
     await put(join(workspace.root, '.agents/skills/demo/SKILL.md'), front('demo'))
     await put(
       join(workspace.root, '.agents/skills/secret/SKILL.md'),
@@ -449,7 +449,7 @@ describe('the catalogue', () => {
     expect(name!.enum).not.toContain('secret')
   })
 
-  it('keeps to its budget: descriptions are shortened, then skills are left out and counted', async () => {
+  it('shortens descriptions to the budget, then leaves skills out and counts them', async () => {
     const long = (i: number) => front(`skill-${i}`).replace('Use', `Use ${'word '.repeat(100)}`)
     await Promise.all(
       Array.from({ length: 60 }, (_, i) => put(join(workspace.root, `.agents/skills/skill-${i}/SKILL.md`), long(i))),
@@ -469,7 +469,7 @@ describe('the catalogue', () => {
     expect((input['properties'] as Record<string, object>)['name']).not.toHaveProperty('enum')
   })
 
-  it('and the tool are absent where no skill is', async () => {
+  it('omits the catalogue and load_skill where there is no skill', async () => {
     const names = (await kernel({ skills: { bundled: false } })).tools().map(({ name }) => name)
     expect(names).not.toContain('load_skill')
     expect(existsSync(join(workspace.root, '.agents'))).toBe(false)

@@ -91,8 +91,8 @@ const block = fc.array(
   { maxLength: 4 },
 )
 
-describe('front matter of the simplest form', () => {
-  it('means what the parser of YAML says, whatever stands in it', () => {
+describe('simple front matter', () => {
+  it('reads simple front matter as the YAML parser does, for any content', () => {
     fc.assert(
       fc.property(block, (lines) => both(['description: Use it.', ...lines])),
       { numRuns: runs(1000) },
@@ -106,5 +106,5 @@ describe('front matter of the simplest form', () => {
       'of many lines in one map',
       ['description: x', 'metadata:', ...Array.from({ length: 900 }, (_, i) => `  k${i}: v`)],
     ],
-  ])('also where it is %s', (_, lines) => both(lines))
+  ])('reads simple front matter as the YAML parser does where it is %s', (_, lines) => both(lines))
 })

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { parseCommand, parseSkill } from '../../../build/core/skills/index.js'
 import { fc, runs } from '../../support/property.js'
 
-describe('a skill', () => {
-  it('is read from any bytes without a throw, and is either usable or refused with an error', () => {
+describe('parseSkill', () => {
+  it('parses any bytes without a throw into a usable skill or an error', () => {
     const part = fc.oneof(
       fc
         .constantFrom(
@@ -39,13 +39,13 @@ describe('a skill', () => {
       { numRuns: runs(500) },
     )
   })
-  it('has a description that can be seen', () => {
+  it('requires a visible description', () => {
     const read = (description: string) =>
       parseSkill(Buffer.from(`---\nname: demo\ndescription: "${description}"\n---\n`), '/s/demo/SKILL.md').skill
         ?.description
     expect([read('\\u200b\\u200e'), read('\\u200bDo it.')]).toEqual([undefined, 'Do it.'])
   })
-  it('never has a name that leads elsewhere, whatever it says of itself', () => {
+  it("takes the folder's name over a wrong one and refuses names that lead elsewhere", () => {
     const named = (name: string) =>
       parseSkill(Buffer.from(`---\nname: ${JSON.stringify(name)}\ndescription: d\n---\nBody.`), '/s/demo/SKILL.md')
         .skill?.name
@@ -57,7 +57,7 @@ describe('a skill', () => {
   })
 })
 
-it('a command of another program is described by its first line, unless it says more', () => {
+it('describes a command of another program by its first line, unless it has a description', () => {
   const read = (text: string) => parseCommand(Buffer.from(text), '/c/demo.md', 'demo')
   expect([
     read('# Do it\n\nNow.').skill?.description,

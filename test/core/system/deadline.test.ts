@@ -9,13 +9,13 @@ const until = (signal: AbortSignal): Promise<unknown> =>
   new Promise((resolve) => signal.addEventListener('abort', () => resolve(signal.reason), { once: true }))
 const door = fileURLToPath(new URL('../../../build/core/system/index.js', import.meta.url))
 
-describe('a deadline', () => {
-  it('aborts when its time is over, and says so', async () => {
+describe('deadline', () => {
+  it('aborts when its time is over and gives the reason', async () => {
     using limit = deadline(5, new AbortController().signal)
     expect(await until(limit.signal)).toMatchObject({ name: 'TimeoutError' })
     expect(limit.expired).toBe(true)
   })
-  it('aborts with the outer signal and its reason, before or after it was made', async () => {
+  it('aborts with the outer signal and its reason, before or after creation', async () => {
     const outer = new AbortController()
     using limit = deadline(60_000, outer.signal)
     outer.abort('enough')
@@ -23,7 +23,7 @@ describe('a deadline', () => {
     for (const { signal, expired } of [limit, late])
       expect([signal.aborted, signal.reason, expired]).toEqual([true, 'enough', false])
   })
-  it('that is disposed of never aborts and leaves nothing on the outer signal', async () => {
+  it('leaves no listener on the outer signal and never aborts after its disposal', async () => {
     const outer = new AbortController()
     const made = [deadline(1, outer.signal), deadline(60_000, outer.signal), deadline(2 ** 40, outer.signal)]
     expect(getEventListeners(outer.signal, 'abort')).toHaveLength(3)
@@ -37,7 +37,7 @@ describe('a deadline', () => {
       [false, false],
     ])
   })
-  it('fires however often memory is collected, and keeps the process until then', async () => {
+  it('fires despite garbage collection and keeps the process alive until then', async () => {
     const script = `
       const { deadline } = await import(${JSON.stringify(door)})
       const outer = new AbortController()

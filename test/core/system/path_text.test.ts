@@ -12,7 +12,7 @@ const code = (run: () => unknown): string => {
   }
 }
 
-describe('a path as text', () => {
+describe('normalize', () => {
   it.each([
     ['.', '.'],
     ['/t/ws', '.'],
@@ -28,7 +28,7 @@ describe('a path as text', () => {
     ['"a"', '"a"'],
     ['C:\\x', 'C:\\x'],
     ['\\\\?\\x', '\\\\?\\x'],
-  ])('%j becomes %j', (path, expected) => expect(normalize(path)).toBe(expected))
+  ])('turns the path %j into %j', (path, expected) => expect(normalize(path)).toBe(expected))
 
   it.each([
     '..',
@@ -41,7 +41,7 @@ describe('a path as text', () => {
     '/t/ws ',
     '../ws-evil/x',
     '/',
-  ])('%j leads outside', (path) => expect(code(() => normalize(path))).toBe('VT_PATH_OUTSIDE'))
+  ])('refuses the path %j, which leads outside', (path) => expect(code(() => normalize(path))).toBe('VT_PATH_OUTSIDE'))
 
   it.each([
     '',
@@ -52,9 +52,9 @@ describe('a path as text', () => {
     'a/'.repeat(10_000),
     'é'.repeat(128),
     '\ud800',
-  ])('an unusable path is refused: %#', (path) => expect(code(() => normalize(path))).toBe('VT_INPUT_INVALID'))
+  ])('refuses an unusable path: %#', (path) => expect(code(() => normalize(path))).toBe('VT_INPUT_INVALID'))
 
-  it('stays inside, whatever is asked, and says the same when asked again', () => {
+  it('keeps any path inside the root and gives a stable result', () => {
     const name = fc.oneof(
       fc.constantFrom('.', '..', '', 'ws', 'ws-evil', 't', 'out', '\\xff', '\\x5c', '\\x2f..'),
       fc.string({ maxLength: 6 }),
@@ -78,8 +78,8 @@ describe('a path as text', () => {
   })
 })
 
-describe('a name that is not UTF-8', () => {
-  it('is written with escapes that lead back to the same bytes', () => {
+describe('names that are not UTF-8', () => {
+  it('encodes a name that is not UTF-8 with escapes that decode to its bytes', () => {
     const byte = fc.oneof(fc.integer({ min: 1, max: 255 }), fc.constantFrom(...Buffer.from('\\x5cféé')))
     fc.assert(
       fc.property(fc.array(byte, { minLength: 1, maxLength: 12 }), (bytes) => {
@@ -90,7 +90,7 @@ describe('a name that is not UTF-8', () => {
     )
   })
 
-  it('cannot spell a separator, a dot or an ASCII letter', () => {
+  it('decodes no escape of a separator, a dot or an ASCII letter', () => {
     expect(decodeName('\\x2f\\x2e\\x2e\\x41')).toBe('\\x2f\\x2e\\x2e\\x41')
     expect(normalize('\\xc3\\xa9')).toBe('é')
   })

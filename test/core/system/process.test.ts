@@ -25,8 +25,8 @@ async function killed(script: string): Promise<void> {
 }
 const words = (command: string): string => command.replace(' ', '\0')
 
-describe('what was started', () => {
-  it('ends soon after a SIGKILL of a busy program: who ignores signals, groups of job control, who outlived the leader', async () => {
+describe('process groups', () => {
+  it('ends started programs after SIGKILL: those ignoring signals, job control groups and orphans', async () => {
     const [ignoring, jobs, left] = [nap(), nap(), nap()]
     await killed(
       `go('trap "" TERM HUP; ${ignoring} & wait; ${ignoring}'); go('set -m; ${jobs} & ${jobs}'); go('${left} & exit 0'); go('while :; do :; done # ${words(left).slice(-9)}'); ${busy}`,
@@ -36,7 +36,7 @@ describe('what was started', () => {
     expect(await eventually(() => processesWith(left.slice(-9)).length === 0)).toBe(true)
   })
 
-  it('and a watcher that somebody ended is there again with the whole list when the next thing is started', async () => {
+  it('restarts a killed watcher with the whole list when the next program starts', async () => {
     const [one, two] = [nap(), nap()]
     await killed(`go('${one}; true'); const all = await import('node:fs'); const { execFileSync } = await import('node:child_process')
       execFileSync('pkill', ['-KILL', '-P', String(process.pid), '-f', 'while read -r sign'])
@@ -47,9 +47,9 @@ describe('what was started', () => {
       expect(await eventually(() => processesWith(words(each)).length === 0), each).toBe(true)
   })
 
-  it('stays where it is a program of the user, and a number that another process got is left alone', async () => {
+  it('spares programs of the user and a reused process number', async () => {
     const [own, other, ours] = [nap(), nap(), nap()]
-    // As if the group had ended unseen and its number had been given to somebody else: another start time stands on the list.
+    // The group ends unseen and its number goes to another process: the list holds another start time.
     const wrong = `const other = go('${other}; true', 'own'); const fs = await import('node:fs'); const read = fs.default.readFileSync
       const { syncBuiltinESMExports } = await import('node:module')
       fs.default.readFileSync = (path, how) => read(path, how).toString('latin1').replace(/(\\) (?:\\S+ ){19})\\d+/, '$11')
@@ -64,7 +64,7 @@ describe('what was started', () => {
     expect([first.length, second.length]).toEqual([1, 1])
   })
 
-  it('keeps nobody alive: a program ends by itself while its watcher is there, and the watcher with it', async () => {
+  it('lets a program end while its watcher exists, and ends the watcher with it', async () => {
     const child = spawn(
       process.execPath,
       ['--input-type=module', '-e', owner("const one = go('sleep 0.2'); one.unref(); console.log(process.pid)")],

@@ -20,8 +20,8 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(home, { recursive: true, force: true }))
 
-describe('the key of a user', () => {
-  it('is made once, for the user alone, and what a killed process left of making it goes when it is old', () => {
+describe('key of seals', () => {
+  it('creates the key once, for the user alone, and removes old drafts of killed processes', () => {
     const at = (name: string): string => join(home, name)
     const day = new Date(Date.now() - 86_400_000)
     const drafts = ['approvals.key.4711.0badc0de', 'approvals.key.4711.0badc0de.4711']
@@ -48,8 +48,8 @@ describe('the key of a user', () => {
   })
 })
 
-describe('a seal', () => {
-  it('is good for one sort of state, at one place, of one workspace and one user', () => {
+describe('seal', () => {
+  it('accepts a seal for one sort of state, place, workspace and user only', () => {
     const other = mkdtempSync(join(tmpdir(), 'vtcode-seal-'))
     const seal = sealOf(home, '/w')
     const text = seal.write('call', 'p', { a: 1 })

@@ -22,8 +22,8 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 describe.each([
   ['at once', async (...given: Parameters<typeof writeStateSync>) => writeStateSync(...given)],
   ['in the background', writeState],
-] as const)('a state file written %s', (_, write) => {
-  it('is replaced, its folder is made, and nobody else can read either unless it is said', async () => {
+] as const)('state file written %s', (_, write) => {
+  it('replaces a state file, makes its folder, and closes both to others by default', async () => {
     const file = join(folder, 'made/state.json')
     await write(file, 'one')
     await write(file, 'two')
@@ -36,13 +36,13 @@ describe.each([
     ])
     expect(readdirSync(folder, { recursive: true }).sort()).toEqual(['made', 'made/state.json', 'open'])
   })
-  it('stays what it was when it cannot be replaced, and no draft is left', async () => {
+  it('keeps the old file and leaves no draft when it cannot be replaced', async () => {
     const file = join(folder, 'state')
     mkdirSync(join(file, 'in the way'), { recursive: true })
     await expect(write(file, 'new')).rejects.toThrow(/EISDIR|ENOTEMPTY|EEXIST/)
     expect(readdirSync(folder, { recursive: true }).sort()).toEqual(['state', 'state/in the way'])
   })
-  it('takes the place of a link and leaves alone what the link leads to', async () => {
+  it('replaces a link and leaves its target unchanged', async () => {
     writeFileSync(join(folder, 'precious'), 'precious')
     symlinkSync('precious', join(folder, 'state'))
     await write(join(folder, 'state'), 'new')
@@ -53,7 +53,7 @@ describe.each([
   })
 })
 
-it('writers of one process that come at once leave one whole text', async () => {
+it('leaves one whole text when writers of one process run at once', async () => {
   const file = join(folder, 'state')
   const texts = Array.from({ length: 20 }, (_, index) => String(index).repeat(10_000))
   await Promise.all(texts.map((text) => writeState(file, text)))
@@ -61,7 +61,7 @@ it('writers of one process that come at once leave one whole text', async () => 
   expect(readdirSync(folder)).toEqual(['state'])
 })
 
-it('a writer that is killed at any moment leaves the old text or the new one, never a part', async () => {
+it('leaves the old or the new text when a writer is killed at any moment', async () => {
   const file = join(folder, 'state')
   const script = `import { writeStateSync } from ${JSON.stringify(new URL('../../../build/core/system/index.js', import.meta.url).href)}
 for (let i = 0; ; i++) writeStateSync(${JSON.stringify(file)}, String(i % 10).repeat(300_000), { durable: false })`
@@ -78,7 +78,7 @@ for (let i = 0; ; i++) writeStateSync(${JSON.stringify(file)}, String(i % 10).re
   }
 })
 
-it('no other part of the program replaces files by itself', () => {
+it('finds no other module that replaces files by itself', () => {
   const root = join(import.meta.dirname, '../../..')
   const found = execFileSync(
     'grep',

@@ -61,8 +61,8 @@ const cutAt = (said: string, places: number[]): string[] => {
   return borders.slice(1).map((to, index) => said.slice(borders[index], to))
 }
 
-describe('a text that grows', () => {
-  it('is redacted as the whole is, wherever it is cut, and what is told of it never has to be taken back', () => {
+describe('GrowingText', () => {
+  it('redacts a growing text as the whole text, wherever it is cut, and never takes text back', () => {
     fc.assert(
       fc.property(text, fc.array(fc.nat(), { maxLength: 12 }), (said, places) => {
         const growing = new GrowingText()
@@ -86,7 +86,7 @@ describe('a text that grows', () => {
     )
   })
 
-  it('in JSON is redacted as what it means is', () => {
+  it('redacts text in JSON as the text that it encodes', () => {
     const meant = fc
       .array(
         fc.oneof(
@@ -119,7 +119,7 @@ describe('a text that grows', () => {
     )
   })
 
-  it('holds nothing back of what cannot be a secret', () => {
+  it('passes on at once what cannot be part of a secret', () => {
     for (const said of ['The word ', 'a task', 'task-forcin', 'ask-a', 'one - two', '😀', 'Is this it?', 'skin'])
       expect([said, settled(said)]).toEqual([said, said.length])
     for (const [said, at] of [
@@ -142,7 +142,7 @@ describe('a text that grows', () => {
     ['dashes', '-'],
     ['beginnings of keys', '-----BEGIN '],
     ['beginnings of values', 'hunter2 and hun'],
-  ])('comes to an end, however much comes of %s', (_, part) => {
+  ])('finishes in bounded time for an endless stream of %s', (_, part) => {
     const growing = new GrowingText()
     growing.add('sk-')
     for (let at = 0; at < 200_000; at++) {

@@ -39,8 +39,8 @@ const text = fc.string({
   ),
 })
 
-describe('text of others', () => {
-  it('shows every control, bidirectional, invisible and separating character as an escape', () => {
+describe('visible text', () => {
+  it('escapes every control, bidirectional, invisible and separating character', () => {
     for (const one of hostile)
       expect([visible(`a${one}b`), deceptive.test(visible(`a${one}b`))]).toEqual([
         expect.stringMatching(/^a.*\\u\{[0-9a-f]+\}.*b$/),
@@ -48,11 +48,11 @@ describe('text of others', () => {
       ])
     expect(visible('a\u001bb\u202ec')).toBe('a\\u{1b}b\\u{202e}c')
   })
-  it('is plain afterwards whatever it was, and stays so; plain text is not touched', () => {
+  it('escapes any text once and leaves plain text unchanged', () => {
     fc.assert(
       fc.property(text, (text) => {
         const shown = visible(text)
-        // A variant of a Han character stands behind it.
+        // A variant selector follows a Han character.
         expect(deceptive.test(shown.replace(/(?<=\p{Script=Han})[\u{e0100}-\u{e01ef}]/gu, ''))).toBe(false)
         expect(visible(shown)).toBe(shown)
         if (!deceptive.test(text)) expect(shown).toBe(text)
@@ -61,7 +61,7 @@ describe('text of others', () => {
       }),
     )
   })
-  it('keeps what a script or a picture needs to be drawn right', () => {
+  it('keeps characters that a script or an emoji needs', () => {
     for (const kept of ['👨‍👩‍👧', '❤️', '1️⃣', '👍🏽', 'می‌خواهم', 'क्‍ष', 'نُون', `葛${point(0xe0100)}`, '🏳️‍🌈'])
       expect(visible(kept)).toBe(kept)
     for (const strange of [
@@ -74,7 +74,7 @@ describe('text of others', () => {
     ])
       expect(visible(strange)).toContain('\\u{')
   })
-  it('within JSON stands in escapes of JSON: what is parsed is what it was', () => {
+  it('writes escapes of JSON inside JSON, so that the parsed value is unchanged', () => {
     fc.assert(
       fc.property(text, fc.boolean(), (text, spaced) => {
         const document = visibleJson(JSON.stringify({ [text]: [text] }, null, spaced ? 2 : 0))
@@ -83,7 +83,7 @@ describe('text of others', () => {
       }),
     )
   })
-  it('in one line shows both ends and how long it was', () => {
+  it('shortens a line to its two ends with its length', () => {
     expect(shortLine(`begin ${'x'.repeat(30_000)} end\n`, 100)).toMatch(
       /^begin x+ … \(30015 characters\) … x+ end\\u\{a\}$/,
     )
@@ -91,8 +91,8 @@ describe('text of others', () => {
   })
 })
 
-describe('a block of a prompt', () => {
-  it('ends where we end it, whatever is in it', () => {
+describe('block of a prompt', () => {
+  it('closes a block only at its own end, for any content', () => {
     const words = fc
       .array(
         fc.constantFrom(
@@ -122,13 +122,13 @@ describe('a block of a prompt', () => {
       }),
     )
   })
-  it('keeps marks of other names as they are', () => {
+  it('keeps tags of other names unchanged', () => {
     expect(block('notes', '</notesx> <b>x</b>')).toBe('<notes>\n</notesx> <b>x</b>\n</notes>')
   })
 })
 
-describe('text of others within a hint', () => {
-  it('is never rendered as the name of a tool', async () => {
+describe('template markers in foreign text', () => {
+  it('renders no template marker of foreign text as the name of a tool', async () => {
     expect(inert('a {slot:unified_file/read} {tool:x} {field:y} {other}')).toBe(
       'a { slot:unified_file/read} { tool:x} { field:y} {other}',
     )

@@ -35,7 +35,7 @@ async function agree() {
   trust.add(items)
   return items
 }
-/** What the tool `told` answers, or why it does not. */
+/** Returns the answer of the tool `told`, or its error. */
 async function call(config: object = {}): Promise<string> {
   const all = { sandbox: { plugins: 'off' as const }, ...config }
   const { root: workspace, home } = space
@@ -136,7 +136,7 @@ const elsewhereByMeans: Way[] = [
 describe.each(isolations)('code of a workspace %s', (where, config) => {
   const put = (main: string, file: string, text: string, more: Record<string, string> = {}): void =>
     files({ ...loose, 'tools/main.js': main + answers, [file]: moduleText(file, text), ...more })
-  it.each(covered)('runs with the bytes of its folder that were agreed to: %s', async (_, main, file, more) => {
+  it.each(covered)("runs only the trusted bytes of the plugin's folder: %s", async (_, main, file, more) => {
     put(main, file, 'agreed', more)
     await agree()
     expect(await call(config)).toBe('agreed')
@@ -145,14 +145,14 @@ describe.each(isolations)('code of a workspace %s', (where, config) => {
     expect(existsSync(join(space.home, 'changed'))).toBe(false)
   })
   const outside = where === 'in this program' ? elsewhere : [...elsewhere, ...elsewhereByMeans]
-  it.each(outside)('loads nothing of another folder: %s', async (_, main, file, more) => {
+  it.each(outside)('refuses a module from another folder: %s', async (_, main, file, more) => {
     vi.stubEnv('VTCODE_WORKSPACE', space.root)
     put(main, file, 'changed', more)
     await agree()
     expect(await call(config)).toMatch(/^VT_PLUGIN_IMPORT: .*(?:agreed to|#m.*not defined)/s)
     expect(existsSync(join(space.home, 'changed'))).toBe(false)
   })
-  it.each(['', '.vtcode/'])('next to the settings counts with the files that it names: %s', async (folder) => {
+  it.each(['', '.vtcode/'])('trusts a module next to the settings with the files that it names: %s', async (folder) => {
     const put = (name: string, text: string) => files({ [`${folder}${name}`]: text })
     files({ [folder === '' ? 'vtcode.config.yaml' : '.vtcode/config.yaml']: 'manifests: [builtin, ./told.yaml]\n' })
     put('told.yaml', manifest)
@@ -174,7 +174,7 @@ describe.each(isolations)('code of a workspace %s', (where, config) => {
   })
 })
 
-describe('code of a workspace', () => {
+describe('workspace modules', () => {
   it.each([
     [
       'where it has nothing but types to leave out',
@@ -193,7 +193,7 @@ describe('code of a workspace', () => {
       'the compiler',
     ],
   ])(
-    'in TypeScript is loaded by Node itself if it can, in a process of its own, and is compiled elsewhere: %s',
+    'loads TypeScript with Node in a separate process if it can, and with the compiler elsewhere: %s',
     async (_, text, expected) => {
       files({ ...loose, 'tools/main.ts': `${text}const said = by\n${answers}` })
       await agree()
@@ -206,7 +206,7 @@ describe('code of a workspace', () => {
     ['a name without its ending', "import said from './m'\n"],
     ['the ending that it would have in JavaScript', "import said from './m.js'\n"],
     ['import = require', "import m = require('./m.ts')\nconst { said } = m\n"],
-  ])('in TypeScript is covered by whatever names it: %s', async (_, main) => {
+  ])('covers a TypeScript file by any import that names it: %s', async (_, main) => {
     const module = (said: string): string => `${tells(said)}export type T = unknown\n`
     files({ ...loose, 'tools/main.ts': main + answers, 'tools/m.ts': module('agreed') })
     await agree()
@@ -224,12 +224,12 @@ describe('code of a workspace', () => {
       'by a made require',
       "import { createRequire } from 'node:module'\nconst { said } = createRequire(process.env.VTCODE_WORKSPACE + '/')('./lib/' + ['e', 'ts'].join('.'))\n",
     ],
-  ])('in TypeScript finds nothing outside: %s', async (_, main) => {
+  ])('refuses a TypeScript import from outside the folder: %s', async (_, main) => {
     files({ ...loose, 'tools/main.ts': main + answers, 'lib/e.ts': tells('changed') })
     await agree()
     expect(await call()).toMatch(/^VT_PLUGIN_IMPORT/)
   })
-  it('is not read in another way because of a package.json that is not covered', async () => {
+  it('ignores a package.json that consent does not cover', async () => {
     files({
       ...loose,
       'package.json': '{ "type": "commonjs" }',
@@ -240,14 +240,14 @@ describe('code of a workspace', () => {
     files({ 'package.json': '{ "type": "module" }' })
     expect(await call()).toBe('agreed')
   })
-  it('does not run at all where its folder has a link out of the workspace', async () => {
+  it('refuses code whose folder has a link out of the workspace', async () => {
     writeFileSync(join(space.home, 'out.js'), tells('changed'))
     files({ ...loose, 'tools/main.js': `import said from './link.js'\n${answers}` })
     symlinkSync(join(space.home, 'out.js'), join(space.root, 'tools/link.js'))
     await agree()
     expect(await call()).toMatch(/^VT_PLUGIN_UNTRUSTED/)
   })
-  it('of a plugin runs from a copy of its folder, which ends at the folder', async () => {
+  it('runs a plugin from a copy of its folder alone', async () => {
     const plugin = (main: string) =>
       files({
         '.vtcode/plugins/p/vtcode.yaml': manifest,
@@ -265,7 +265,7 @@ describe('code of a workspace', () => {
     await agree()
     expect(await call()).toMatch(/^VT_PLUGIN_UNTRUSTED/)
   })
-  it('is loaded with the bytes that were judged, although the file is replaced at once', async () => {
+  it('loads the bytes that were checked, although the file is replaced meanwhile', async () => {
     files({ ...loose, 'tools/main.js': `const said = 'agreed'\n${answers}` })
     await agree()
     const file = join(space.root, 'tools/main.js')
@@ -279,7 +279,7 @@ describe('code of a workspace', () => {
   })
 })
 
-describe('settings of a workspace in code', () => {
+describe('workspace settings in code', () => {
   const settings = async () => {
     const kernel = await createKernel({ workspace: space.root, home: space.home, env: env() })
     const found = kernel.diagnostics().map(({ code }) => code)
@@ -292,7 +292,7 @@ describe('settings of a workspace in code', () => {
     ['a default import called type', "import type from './m.js'"],
     ['a comment', "import type/**/from/**/'./m.js'"],
     ['an export of a name', "export type B = 1\nexport { default as type } from './m.js'\nconst type = 0"],
-  ])('run with what was agreed to alone: %s', async (_, line) => {
+  ])('runs settings only with trusted imports: %s', async (_, line) => {
     files({ 'vtcode.config.ts': `${line}\nvoid type\nexport default {}\n`, 'm.ts': marks('agreed') })
     await agree()
     expect(await settings()).toEqual({ found: [], marks: ['agreed'] })
@@ -307,7 +307,7 @@ describe('settings of a workspace in code', () => {
     ],
     ['a name in node_modules', "['pa', 'ck'].join('')"],
     ['a file that they name in parts', "'./' + 'e.mjs'"],
-  ])('do not find what they compute: %s', async (_, name) => {
+  ])('refuses computed imports of settings: %s', async (_, name) => {
     files({
       'vtcode.config.ts': `await import(${name})\nexport default {}\n`,
       'e.mjs': marks('changed'),

@@ -85,14 +85,14 @@ const ways: [name: string, main: string, more?: Record<string, string>][] = [
     `import { symlinkSync } from 'node:fs'\ntry { symlinkSync(${ws}, new URL('./out', import.meta.url)) } catch {}\nconst { said } = await import('./out/' + 'e.mjs')\n`,
   ],
 ]
-// The same loader closes code of both languages, so a sample of the second is enough.
+// One loader serves both languages, so a sample of the second is enough.
 const ends = [
   ['JavaScript', 'js', ways],
   ['TypeScript', 'ts', samplePoints(ways, 4)],
 ] as const
 
 describe.each(ends)('code that names no file in %s', (_, end, chosen) => {
-  it.each(chosen)('does not load what was not agreed to by %s', async (_, main, more = {}) => {
+  it.each(chosen)('refuses an untrusted file loaded by %s', async (_, main, more = {}) => {
     files({
       'vtcode.config.yaml': 'manifests: [builtin, ./tools]\n',
       'tools/told.yaml': 'name: told\ndescription: Tells.\neffects: [read]\nmodule: ./main.js\n',
@@ -110,7 +110,7 @@ describe.each(ends)('code that names no file in %s', (_, end, chosen) => {
   })
 })
 
-it('a worker of agreed files runs with all that it imports', async () => {
+it('runs a worker of trusted files with everything that it imports', async () => {
   files({
     'vtcode.config.yaml': 'manifests: [builtin, ./tools]\n',
     'tools/told.yaml': 'name: told\ndescription: Tells.\neffects: [read]\nmodule: ./main.js\n',

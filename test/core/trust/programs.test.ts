@@ -9,7 +9,7 @@ const server = (body: string): string => `mcp: { servers: { s: ${body} } }\n`
 const hook = (command: string): string =>
   `hooks: { PreToolUse: [{ hooks: [{ command: ${JSON.stringify(command)} }] }] }\n`
 
-/** What starts a program of the workspace, and the file that it runs. */
+/** Settings and manifests that start a program of the workspace, and the file that the program runs. */
 const commands: [how: string, settings: string, manifest: string | undefined, file: string][] = [
   [
     'a shell with two commands',
@@ -45,30 +45,33 @@ const commands: [how: string, settings: string, manifest: string | undefined, fi
 ]
 const files = { 'tools/e.sh': 'true\n', 'tools/a b.sh': 'true\n', 'sub/server.js': '1\n', 'sub/lib.js': '1\n' }
 
-describe('what a program of a workspace is started with', () => {
-  it.each(commands)('is shown whole and covered: %s', async (_, settings, manifest, file) => {
-    await using made = await tempWorkspace({
-      ...files,
-      '.vtcode/config.yaml': settings.replace('./tools', '../tools'),
-      ...(manifest !== undefined && { 'tools/told.yaml': manifest }),
-      [file]: `marked-bytes\n${(files as Record<string, string>)[file] ?? ''}`,
-    })
-    expect((await vtcode(made, ['trust'])).stderr).toContain('marked-bytes')
-    await vtcode(made, ['trust', 'add', '--all'])
-    const states = async () =>
-      (
-        JSON.parse((await vtcode(made, ['trust', 'list', '--json'])).stdout) as { items: { trusted: boolean }[] }
-      ).items.map(({ trusted }) => trusted)
-    expect(await states()).not.toContain(false)
-    await made.write(file, 'changed\n')
-    expect(await states()).toContain(false)
-  })
-  it('and lies outside of its plugin is not called covered', async () => {
+describe('programs of a workspace', () => {
+  it.each(commands)(
+    'shows a file of a program in full and covers it by consent: %s',
+    async (_, settings, manifest, file) => {
+      await using made = await tempWorkspace({
+        ...files,
+        '.vtcode/config.yaml': settings.replace('./tools', '../tools'),
+        ...(manifest !== undefined && { 'tools/told.yaml': manifest }),
+        [file]: `marked-bytes\n${(files as Record<string, string>)[file] ?? ''}`,
+      })
+      expect((await vtcode(made, ['trust'])).stderr).toContain('marked-bytes')
+      await vtcode(made, ['trust', 'add', '--all'])
+      const states = async () =>
+        (
+          JSON.parse((await vtcode(made, ['trust', 'list', '--json'])).stdout) as { items: { trusted: boolean }[] }
+        ).items.map(({ trusted }) => trusted)
+      expect(await states()).not.toContain(false)
+      await made.write(file, 'changed\n')
+      expect(await states()).toContain(false)
+    },
+  )
+  it('lists a program outside of its plugin as not covered', async () => {
     await using made = await tempWorkspace({ ...files, '.vtcode/plugins/p/vtcode.yaml': tool('run: [sh, tools/e.sh]') })
     const { stdout } = await vtcode(made, ['trust', 'list'])
     expect(stdout).toContain('It starts `sh tools/e.sh` (no file of it is covered).')
   })
-  it('and cannot be known is said in the question and by the list', async () => {
+  it('reports in the question and in the list which parts of a program consent cannot cover', async () => {
     const skill = {
       '.vtcode/skills/s/SKILL.md': '---\nname: s\ndescription: Does.\n---\nDo.\n',
       '.vtcode/skills/s/vtcode.yaml': tool('run: [make, all]\nenv: { KEY: { env: MY_KEY } }'),
@@ -91,8 +94,8 @@ describe('what a program of a workspace is started with', () => {
   })
 })
 
-describe('what a server of a workspace is sent', () => {
-  it('of the environment of the user is said in the question, with where it would go, and by the list', async () => {
+describe('servers of a workspace', () => {
+  it('names the environment variables sent to a server, and the host, in the question and in the list', async () => {
     const settings = server('{ url: "https://one.example/mcp", headers: { x-key: { env: MY_KEY } } }')
     const servers = {
       two: { url: 'https://two.example/mcp?k=${MY_TOKEN}', headers: { Authorization: 'Bearer ${MY_KEY:-none}' } },
@@ -113,7 +116,7 @@ describe('what a server of a workspace is sent', () => {
 })
 
 describe('vtcode trust', () => {
-  it('shows every byte of large files, folders, and what no text is by its hash', async () => {
+  it('shows every byte of large files and folders, and binary files by their hash', async () => {
     const long = `${'x'.repeat(70)}\n`.repeat(20_000)
     await using made = await tempWorkspace({
       '.vtcode/plugins/p/vtcode.yaml': tool('module: ./main.js'),

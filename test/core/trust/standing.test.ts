@@ -40,8 +40,8 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
 })
 `
 
-describe('a program of the workspace that was agreed to', () => {
-  it('is not started any more when a file of it changes while the kernel lives, and is again when the file is as it was', async () => {
+describe('trusted programs of the workspace', () => {
+  it('stops starting a trusted program while one of its files is changed', async () => {
     put('tools/told.yaml', 'name: told\ndescription: Tells.\neffects: [read]\nrun: [sh, tools/run.sh]\n')
     put(
       '.vtcode/plugins/p/vtcode.yaml',
@@ -73,7 +73,7 @@ describe('a program of the workspace that was agreed to', () => {
     await kernel.close()
   })
 
-  it('is not started by a server of the settings or of .mcp.json, whose file changed before it was needed', async () => {
+  it('refuses to start an MCP server whose file changed after consent', async () => {
     put('vtcode.config.yaml', 'mcp: { servers: { s: { command: node, args: [sub/s.cjs] } } }\n')
     put('.mcp.json', JSON.stringify({ mcpServers: { t: { command: 'node', args: ['sub/t.cjs'] } } }))
     for (const name of ['s', 't']) put(`sub/${name}.cjs`, server('agreed'))
@@ -91,7 +91,7 @@ describe('a program of the workspace that was agreed to', () => {
   })
 })
 
-describe('what may run of a workspace', () => {
+describe('requireStanding', () => {
   const workspace = { id: 'x', layer: 'workspace' as const }
   const wrong = (key?: string) => {
     try {
@@ -101,7 +101,7 @@ describe('what may run of a workspace', () => {
       return (error as { problem: { details: { files: string[] } } }).problem.details.files
     }
   }
-  it('is compared by bytes, whatever the times of its files say, and names what changed, went or came', () => {
+  it('compares files by bytes, ignores their times, and names changed, removed and new ones', () => {
     put('tools/f.sh', 'true\n')
     put('tools/h.sh', 'true\n')
     const value = { Stop: [{ hooks: [{ command: 'sh tools/e.sh || sh tools/f.sh && sh tools/h.sh' }] }] }

@@ -23,7 +23,7 @@ const bash = (text: string): Program => ({ command: 'bash', args: ['-c', text] }
 const node = (...args: string[]): Program => ({ command: 'node', args })
 const python = (...args: string[]): Program => ({ command: 'python3', args })
 
-/** What a file does when it runs, in the language of its ending. */
+/** Returns code that leaves a mark when it runs, in the language of the file's ending. */
 function body(file: string): string {
   if (file.endsWith('.py')) return "import os\nopen(os.environ['RAN'], 'w').close()\n"
   if (/\.c?js$/.test(file)) return "require('node:fs').writeFileSync(process.env.RAN, '')\n"
@@ -67,8 +67,8 @@ const ways: [how: string, program: Program, file: string, more?: Files][] = [
   ['a link to a script', sh('sh link.sh'), 'tools/e.sh', { 'link.sh': '-> tools/e.sh' }],
 ]
 
-describe('the item of a command', () => {
-  it.each(ways)('covers the file that a word names: %s', (_, program, file, more = {}) => {
+describe('consent item of a command', () => {
+  it.each(ways)('covers the file that a word of the command names: %s', (_, program, file, more = {}) => {
     put({ ...more, [file]: body(file) })
     const ran = join(space.home, 'ran')
     rmSync(ran, { force: true })
@@ -90,7 +90,7 @@ describe('the item of a command', () => {
       { command: 'node', args: ['server.js'], cwd: '${workspaceFolder}/sub' },
       'sub/server.js',
     ],
-  ])('covers a file whose program is not installed: %s', (_, program, file) => {
+  ])('covers a file of a program that is not installed: %s', (_, program, file) => {
     put({ [file]: '{}\n' })
     const before = itemOf({ s: program })
     expect(Object.keys(before.agreed!.tree.files)).toContain(file)
@@ -98,7 +98,7 @@ describe('the item of a command', () => {
     expect(itemOf({ s: program }).digest).not.toBe(before.digest)
   })
 
-  it('changes when a file appears that a word names', () => {
+  it('changes its digest when a named file appears', () => {
     const before = itemOf({ s: sh('sh tools/e.sh') })
     put({ 'tools/e.sh': 'true\n' })
     expect(itemOf({ s: sh('sh tools/e.sh') }).digest).not.toBe(before.digest)
@@ -109,7 +109,7 @@ describe('the item of a command', () => {
     ['a pipe', sh('sh sub/pipe')],
     ['a script by another script', { command: 'sh', args: ['sub/go.sh'] }],
     ['what npm reads', { command: 'npm', args: ['test'] }],
-  ])('follows nothing further: %s', (_, program) => {
+  ])('follows no further file: %s', (_, program) => {
     put({ 'sub/away': '-> /etc/passwd', 'tools/e.sh': 'true\n', 'sub/go.sh': 'sh tools/e.sh\n' })
     put({ 'package.json': '{ "scripts": { "test": "sh tools/e.sh" } }' })
     spawnSync('mkfifo', [join(space.root, 'sub/pipe')])
@@ -118,7 +118,7 @@ describe('the item of a command', () => {
 })
 
 const limit = 'What a program starts or reads in turn cannot be listed'
-describe('the question about a command', () => {
+describe('question about a command', () => {
   it.each<[how: string, program: Program, says: string]>([
     ['no file', sh('sh t*/e.sh'), 'It starts `sh -c sh t*/e.sh` (no file of it is covered)'],
     [
@@ -127,12 +127,12 @@ describe('the question about a command', () => {
       'It starts `npx -y somebody` (no file of it is covered)',
     ],
     ['one of two files', sh('sh tools/e.sh; sh $X'), 'It starts `sh -c sh tools/e.sh; sh $X` (covered: tools/e.sh)'],
-  ])('names what is covered, and says that the rest cannot be listed: %s', (_, program, says) => {
+  ])('names covered files and states that others cannot be listed: %s', (_, program, says) => {
     put({ 'tools/e.sh': 'true\n' })
     expect(itemOf({ s: program }).uncovered).toEqual([says, limit])
   })
   const members = ['args', 'run', 'command', 'env', 'url', 'cwd', 'commands']
-  it.each(members)('names a server with the name %s, too', (name) => {
+  it.each(members)('names a server with the name %s', (name) => {
     put({ 'tools/e.sh': 'true\n' })
     const { uncovered, agreed } = itemOf({
       [name]: { command: 'sh', args: ['tools/e.sh'] },
@@ -142,7 +142,7 @@ describe('the question about a command', () => {
     expect(uncovered).toContain('It starts `npm start` (no file of it is covered)')
     expect(Object.keys(agreed!.tree.files)).toEqual(['tools/e.sh'])
   })
-  it('names the commands that prove work', () => {
+  it('names the commands of verification', () => {
     put({ 'tools/e.sh': 'true\n' })
     const { uncovered, agreed } = itemOf(['sh tools/e.sh', 'npm test'], 'agent.harness.verification.commands')
     const [first, second] = ['`sh tools/e.sh` (covered: tools/e.sh)', '`npm test` (no file of it is covered)']
@@ -151,9 +151,9 @@ describe('the question about a command', () => {
   })
 })
 
-describe('what a server of a workspace would be given of the user', () => {
+describe('user data for a server of a workspace', () => {
   const said = (servers: object) => itemOf(servers).uncovered
-  it('is named with the place it goes to, whatever name the server has', () => {
+  it("names the data sent to a server with its host, whatever the server's name", () => {
     const good = { url: 'https://good.example/mcp' }
     const evil = { url: 'https://evil.example/mcp', headers: { Authorization: { env: 'MY_KEY' } } }
     expect(said({ url: good, evil })).toEqual(['It sends what MY_KEY holds in your environment to evil.example'])
@@ -178,7 +178,7 @@ describe('what a server of a workspace would be given of the user', () => {
       }),
     ).toEqual(['It sends what KEY holds in your environment and your secret token to evil.example'])
   })
-  it('is named with the program that gets it', () => {
+  it('names the data handed to a program with that program', () => {
     const programs = {
       env: { command: 'npx', args: ['one'], env: { TOKEN: { env: 'MY_TOKEN' }, OTHER: 'x ${MY_OTHER}' } },
     }
@@ -186,16 +186,16 @@ describe('what a server of a workspace would be given of the user', () => {
     const handed = 'It hands what MY_TOKEN, MY_OTHER hold in your environment to the program `npx one`'
     expect(said(programs)).toEqual([...started, handed])
   })
-  it('is named with its default, and where it has no end', () => {
+  it("names a variable's default and an unclosed variable", () => {
     expect(said({ a: { url: 'https://evil.example/?k=${KEY:-${OTHER}' } })).toEqual([
       'It sends what KEY, OTHER hold in your environment to evil.example',
     ])
   })
-  it('is found in one pass, however many variables begin and never end', () => {
+  it('finds variables in one pass, however many are unclosed', () => {
     const { uncovered } = itemOf({ s: { command: '${'.repeat(1_000_000), env: { KEY: '${A'.repeat(300_000) } } })
     expect(uncovered!.at(-1)).toMatch(/^It hands what A holds in your environment to the program/)
   })
-  it('is asked about anew when the place changes, or the variable', () => {
+  it('asks again when the host or the variable changes', () => {
     const digests = [
       ['one.example', 'A'],
       ['two.example', 'A'],

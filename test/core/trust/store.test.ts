@@ -30,8 +30,8 @@ const open = (more: { workspace?: string; env?: Record<string, string> } = {}) =
 const item = (digest = 'd1', id = 'plugin:p') => ({ id, title: 'A plugin', files: [], digest })
 const store = () => join(home, 'trust.json')
 
-describe('the trust store', () => {
-  it('remembers exactly what was agreed to, in a file of the user alone', () => {
+describe('trust store', () => {
+  it('remembers exactly the trusted items, in a file of the user alone', () => {
     expect(open().isTrusted(item())).toBe(false)
     open().add([item(), item('d2', 'a#use')])
     expect(open().isTrusted(item())).toBe(true)
@@ -44,7 +44,7 @@ describe('the trust store', () => {
       { id: 'a#use', title: 'A plugin', digest: 'd2', at: expect.any(String) },
     ])
   })
-  it('writes an account of what is given and taken back, before it counts', () => {
+  it('logs every grant and revocation before it takes effect', () => {
     const audit = join(space.home, 'logs/consents.jsonl')
     const trust = openTrust({ home, workspace: space.root, env: {}, audit })
     const account = () =>
@@ -77,7 +77,7 @@ describe('the trust store', () => {
     )
     expect([trust, open()].map((one) => one.isTrusted(item('d4', 'c')))).toEqual([false, false])
   })
-  it('forgets on request, one or all', () => {
+  it('forgets one item or all on request', () => {
     const trust = open()
     trust.add([item(), item('d2', 'b')])
     trust.revoke(['b'])
@@ -85,7 +85,7 @@ describe('the trust store', () => {
     trust.revoke()
     expect(open().list()).toEqual([])
   })
-  it('grants nothing to a parent, a child, a copy or whatever comes to stand at the same path', async () => {
+  it('grants nothing to a parent, a child, a copy or a new folder at the path', async () => {
     await space.write('sub/a', '')
     open().add([item()])
     expect(open({ workspace: join(space.root, 'sub') }).isTrusted(item())).toBe(false)
@@ -97,7 +97,7 @@ describe('the trust store', () => {
     expect(open().isTrusted(item())).toBe(false)
     expect(open({ workspace: `${space.root}-away` }).isTrusted(item())).toBe(false)
   })
-  it('grants nothing to a worktree that points at a trusted repository, nor to a path that only begins like a trusted one', async () => {
+  it('grants nothing to a worktree of a trusted repository or a path with a trusted prefix', async () => {
     const long = join(space.root, 'x'.repeat(120), 'y'.repeat(120))
     for (const folder of [long, `${long}-evil`, join(space.root, 'clone')])
       mkdirSync(join(folder, '.git'), { recursive: true })
@@ -106,14 +106,14 @@ describe('the trust store', () => {
     expect(['', '-evil'].map((end) => open({ workspace: `${long}${end}` }).isTrusted(item()))).toEqual([true, false])
     expect(open({ workspace: join(space.root, 'clone') }).isTrusted(item())).toBe(false)
   })
-  it('keeps what was agreed to for other workspaces', () => {
+  it('keeps the trust of other workspaces', () => {
     const other = join(space.home, 'other')
     mkdirSync(other)
     open({ workspace: other }).add([item()])
     open().add([item('d2')])
     expect([open({ workspace: other }).isTrusted(item()), open().isTrusted(item('d2'))]).toEqual([true, true])
   })
-  it('is written whole: a draft left behind by a killed program does no harm', () => {
+  it('writes the store as a whole and ignores a draft of a killed program', () => {
     open().add([item()])
     writeFileSync(`${store()}.${process.pid}`, '{ "ver')
     open().add([item('d2', 'b')])
@@ -130,7 +130,7 @@ describe('the trust store', () => {
     ['Expected', () => writeFileSync(store(), '{ "version"')],
     ['it is not a trust store of version 1', () => writeFileSync(store(), 'null')],
   ]
-  it.each(spoil)('that cannot be relied on grants nothing: %s', (why, how) => {
+  it.each(spoil)('grants nothing from an unreliable trust store: %s', (why, how) => {
     open().add([item()])
     how()
     const trust = open()
@@ -138,12 +138,12 @@ describe('the trust store', () => {
     expect(trust.fault).toMatchObject({ code: 'VT_TRUST_STORE', message: expect.stringMatching(why.slice(0, 12)) })
     expect(() => trust.add([item('d2')])).toThrow()
   })
-  it.runIf(process.getuid?.() === 0)('of another user grants nothing', () => {
+  it.runIf(process.getuid?.() === 0)('grants nothing from the trust store of another user', () => {
     open().add([item()])
     execFileSync('chown', ['65534', store()])
     expect(open().fault).toMatchObject({ code: 'VT_TRUST_STORE', message: expect.stringContaining('another user') })
   })
-  it('never lies below the workspace', async () => {
+  it('refuses a trust store inside the workspace', async () => {
     const inside = { home: join(space.root, '.vtcode'), workspace: space.root, env: {} }
     expect(() => openTrust(inside).add([item()])).toThrow(expect.objectContaining({ code: 'VT_TRUST_STORE' }))
     mkdirSync(home, { recursive: true })
@@ -156,7 +156,7 @@ describe('the trust store', () => {
     })
     expect(openTrust(inside).isTrusted(item())).toBe(false)
   })
-  it('takes nothing from a program that vtcode started', () => {
+  it('refuses a grant from a program that vtcode started', () => {
     expect(() => open({ env: { VTCODE: '1' } }).add([item()])).toThrow(
       expect.objectContaining({ code: 'VT_TRUST_REFUSED' }),
     )
@@ -165,7 +165,7 @@ describe('the trust store', () => {
 })
 
 describe('VTCODE_TRUST', () => {
-  it('is the digest of all items together and alone decides', () => {
+  it('trusts exactly the items whose common digest VTCODE_TRUST holds', () => {
     const items = [item('d1', 'a'), item('d2', 'b')]
     open().add([item('d3', 'c')])
     const trust = open({ env: { VTCODE_TRUST: digestOf(items) } })
@@ -173,21 +173,21 @@ describe('VTCODE_TRUST', () => {
     trust.accept(items.toReversed())
     expect([...items, item('d3', 'c')].map((one) => trust.isTrusted(one))).toEqual([true, true, false])
   })
-  it('of other items grants nothing', () => {
+  it('grants nothing when VTCODE_TRUST is the digest of other items', () => {
     const trust = open({ env: { VTCODE_TRUST: digestOf([item('d1', 'a')]) } })
     trust.accept([item('d1', 'a'), item('d2', 'b')])
     expect(trust.isTrusted(item('d1', 'a'))).toBe(false)
   })
 })
 
-describe('the digest', () => {
+describe('digest of consent items', () => {
   const config = () => itemForConfig(join(space.root, 'vtcode.config.ts'), space.root)
   const changes = async <T>(of: () => T, edit: () => unknown): Promise<boolean> => {
     const before = JSON.stringify(of())
     await edit()
     return JSON.stringify(of()) !== before
   }
-  it('of settings in code covers what they import by relative paths, also when it appears later', async () => {
+  it('covers relative imports of settings in code, also of files that appear later', async () => {
     await space.write(
       'vtcode.config.ts',
       `import type { X } from 'types-only'\nimport a from './a.js'\nexport * from "./b"\nconst c = await import('./c.mjs').catch(() => {})\nexport default {}`,
@@ -228,7 +228,7 @@ describe('the digest', () => {
       ),
     ).toBe(false)
   })
-  it('of settings in code covers 100 files at most, and nothing outside the workspace', async () => {
+  it('covers at most 100 imported files of settings, and none outside the workspace', async () => {
     const names = ['../out.js', './link.js', ...Array.from({ length: 120 }, (_, i) => `./f${i}.js`)]
     await space.write('vtcode.config.ts', names.map((name) => `import "${name}"`).join('\n'))
     for (let i = 0; i < 120; i++) await space.write(`f${i}.js`, '')
@@ -237,7 +237,7 @@ describe('the digest', () => {
     const files = config().files.map((file) => file.slice(space.root.length + 1))
     expect([files.length, files.filter((file) => !/^f\d+\.js$/.test(file))]).toEqual([100, ['vtcode.config.ts']])
   })
-  it('of a value does not depend on the order of its keys, and covers files that its words name', async () => {
+  it('ignores the order of keys in a value, and covers files that its words name', async () => {
     await space.write('run.sh', 'a')
     const of = (value: unknown) => itemForValue(join(space.root, 'vtcode.config.yaml'), 'hooks', value, space.root)
     expect(of({ a: 1, b: [{ d: 1, c: 2 }] })).toEqual(of({ b: [{ c: 2, d: 1 }], a: 1 }))
@@ -253,7 +253,7 @@ describe('the digest', () => {
       ),
     ).toBe(true)
   })
-  it('of a folder covers names, contents and links, not times and modes', async () => {
+  it('covers names, contents and links of a folder, but not times and modes', async () => {
     await space.write('p/a.js', '1')
     await space.write('p/sub/b.js', '2')
     await space.write('p/.git/HEAD', '')
@@ -271,7 +271,7 @@ describe('the digest', () => {
       ),
     ).toBe(true)
   })
-  it('is the one `tree1` describes, computed here by other means', async () => {
+  it('equals the `tree1` digest computed by other means', async () => {
     await space.write('p/b', 'B')
     await space.write('p/a/z', 'Z')
     symlinkSync('b', join(space.root, 'p/a-link'))
@@ -281,7 +281,7 @@ describe('the digest', () => {
       `tree1:sha256-${execFileSync('sh', ['-c', script], { cwd: join(space.root, 'p'), encoding: 'utf8' }).trim()}`,
     )
   })
-  it('is refused for pipes and for names that fall together elsewhere', async () => {
+  it('refuses pipes and names that differ only in case', async () => {
     await space.write('p/Read', '')
     await space.write('p/read', '')
     expect(() => treeDigest(join(space.root, 'p'))).toThrow(expect.objectContaining({ code: 'VT_MANIFEST_LIMIT' }))
@@ -291,13 +291,13 @@ describe('the digest', () => {
   })
 })
 
-describe('a contribution of the workspace', () => {
+describe('contribution of a workspace', () => {
   const found = async () => {
     const places = { workspace: space.root, home, user: space.home, env: {} }
     const loaded = await loadSettings({ ...places, trusted: () => true })
     return (await discoverManifests({ ...places, loaded })).contributions.filter(({ layer }) => layer === 'workspace')
   }
-  it('counts with its plugin folder; a loose one with the folder of its module or its files', async () => {
+  it("covers a plugin's folder, and for a loose manifest the folder of its module or its files", async () => {
     await space.write('.vtcode/plugins/p/vtcode/a.yaml', 'name: a\nrun: [x]')
     await space.write('.vtcode/plugins/p/vtcode/b.yaml', 'name: b\nrun: [x]')
     await space.write('vtcode.config.yaml', 'manifests: [tools]')
@@ -321,7 +321,7 @@ describe('a contribution of the workspace', () => {
     await space.write('.vtcode/plugins/p/readme.md', 'new')
     expect(await states()).toEqual([false, true, false, false])
   })
-  it('of a plugin is looked at once in one go, however much the plugin brings', async () => {
+  it('reads the folder of a plugin once, however many manifests it has', async () => {
     await space.write('.vtcode/plugins/p/readme.md', 'old')
     const folder = `${space.root}/.vtcode/plugins/p`
     const tree = treesOnce()
@@ -339,7 +339,7 @@ describe('a contribution of the workspace', () => {
       }),
     ).toEqual(['ENOENT', 'ENOENT'])
   })
-  it('does nothing in a kernel until it is trusted, and nothing again after one changed byte', async () => {
+  it('keeps a contribution inactive until it is trusted, and again after one changed byte', async () => {
     await space.write(
       '.vtcode/plugins/p/vtcode.yaml',
       'name: hello_there\ndescription: Says hello.\neffects: []\nmodule: ./hello.js',
@@ -367,7 +367,7 @@ describe('a contribution of the workspace', () => {
     expect(await call({ VTCODE_TRUST: 'f'.repeat(64) })).toBe('VT_PLUGIN_UNTRUSTED')
     expect(await call({ VTCODE_TRUST: digestOf(items) })).toEqual({ said: 'hello' })
     open().add(items)
-    // The module wrote beside itself, which is in the copy that was loaded: what was agreed to stands as it was, and so does the next copy.
+    // The module wrote into the copy that was loaded: the trusted folder is unchanged, and so is the next copy.
     expect(await space.read('.vtcode/plugins/p/marker')).toBeUndefined()
     expect(await call()).toEqual({ said: 'hello' })
     await space.write('.vtcode/plugins/p/marker', '')
@@ -377,7 +377,7 @@ describe('a contribution of the workspace', () => {
     await space.write('.vtcode/plugins/p/hello.js', `${module} `)
     expect(await call()).toBe('VT_PLUGIN_UNTRUSTED')
   })
-  it('is surveyed with everything else that needs consent, without running any of it', async () => {
+  it('lists everything that needs consent without running any of it', async () => {
     await space.write(
       'vtcode.config.ts',
       'import { writeFileSync } from "node:fs"; writeFileSync("marker", ""); export default {}',

@@ -14,11 +14,11 @@ const told = async (made: TempWorkspace): Promise<string> => {
   return result.ok ? result.output!.stdout : result.error!.code
 }
 
-/** How a plugin starts a program that lies among what Python and git keep beside their files. */
+/** Ways in which a plugin starts a program from the folders that Python and git keep with their files. */
 const ways: [where: string, run: string, program: string, counts?: true][] = [
-  ['beside compiled modules', "run: [sh, '{$plugin_root}/__pycache__/e.sh']", '__pycache__/e.sh', true],
+  ['next to compiled modules', "run: [sh, '{$plugin_root}/__pycache__/e.sh']", '__pycache__/e.sh', true],
   [
-    'beside compiled modules, further below',
+    'next to compiled modules, further below',
     "run: [sh, '{$plugin_root}/lib/__pycache__/deep/e.sh']",
     'lib/__pycache__/deep/e.sh',
     true,
@@ -36,8 +36,8 @@ const files = (folder: string, run: string, program: string) => ({
   [`${folder}/${program}`]: says('agreed'),
 })
 
-describe('a program that could change without the folder of its plugin counting as changed', () => {
-  it.each(ways)('does not run changed, of a plugin of the workspace: %s', async (_, run, program, counts) => {
+describe('programs in ignored folders of a plugin', () => {
+  it.each(ways)('refuses a changed program of a workspace plugin: %s', async (_, run, program, counts) => {
     const folder = '.vtcode/plugins/p'
     await using made = await tempWorkspace(files(folder, run, program))
     await vtcode(made, ['trust', 'add', '--all'])
@@ -45,7 +45,7 @@ describe('a program that could change without the folder of its plugin counting 
     await made.write(`${folder}/${program}`, says('changed'))
     expect(['VT_PLUGIN_UNTRUSTED', 'VT_TOOL_UNKNOWN']).toContain(await told(made))
   })
-  it.each(ways)('does not run changed, of an installed plugin: %s', async (_, run, program, counts) => {
+  it.each(ways)('refuses a changed program of an installed plugin: %s', async (_, run, program, counts) => {
     await using made = await tempWorkspace(files('src/p', run, program))
     const { code, stderr } = await vtcode(made, ['plugins', 'add', 'src/p', '--yes'])
     // A repository is not installed with its plugin, so what lies in one can only come later.
@@ -56,7 +56,7 @@ describe('a program that could change without the folder of its plugin counting 
     writeFileSync(file, says('changed'), { mode: 0o755 })
     expect(await told(made)).toMatch(/^VT_(?:PLUGIN_LOCK|MANIFEST_LIMIT)$/)
   })
-  it('does not run through a link to it', async () => {
+  it('refuses a changed program that a link names', async () => {
     await using made = await tempWorkspace({
       '.vtcode/plugins/p/vtcode.yaml': tool("run: [sh, '{$plugin_root}/e.sh']"),
       '.vtcode/plugins/p/.git/e.sh': says('agreed'),
@@ -66,7 +66,7 @@ describe('a program that could change without the folder of its plugin counting 
     await made.write('.vtcode/plugins/p/.git/e.sh', says('changed'))
     expect(['VT_PLUGIN_UNTRUSTED', 'VT_TOOL_UNKNOWN']).toContain(await told(made))
   })
-  it('is no reason to ask again for a repository or a compiled module that nothing is started from', async () => {
+  it('asks for no new consent when an unused repository or compiled module changes', async () => {
     await using made = await tempWorkspace({
       '.vtcode/plugins/p/vtcode.yaml': tool("run: [sh, '{$plugin_root}/e.sh']"),
       '.vtcode/plugins/p/e.sh': says('agreed'),

@@ -5,8 +5,8 @@ import { bringInFront, openWorkspace } from '../../../build/core/workspace/index
 import { makeManyFiles } from '../../support/many_files.js'
 import { fc } from '../../support/property.js'
 
-describe('the first of many', () => {
-  it('come in front of all others, the last of them at its end, whatever the order and however many are the same', () => {
+describe('first items of a list', () => {
+  it('puts the first items in front, the last of them at their end, for any order and duplicates', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ maxLength: 2 }), { minLength: 1, maxLength: 60 }), fc.nat(), (items, any) => {
         const count = 1 + (any % items.length)
@@ -20,7 +20,7 @@ describe('the first of many', () => {
     )
   })
 
-  it('of the names in a folder that is too large to be read whole are those that stand first, with their kinds', async () => {
+  it('returns the first names and kinds of a folder that is too large to read whole', async () => {
     const root = mkdtempSync(join(inject('disk'), 'wide-'))
     // On a disk a folder takes the bytes of its names: with long ones 18,000 make it as large as a million short ones would.
     makeManyFiles(join(root, 'wide'), 18_000, (index) => `${(index * 7919) % 18_000}-${'x'.repeat(240)}`)

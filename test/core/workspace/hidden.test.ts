@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKernel } from 'vtcode'
 import { bootKernel, tempWorkspace, type Booted } from 'vtcode/test'
 
-// One secret, and every way of a built-in tool to a file: what a rule hides is not told by any of them.
+// One secret, and every way of a built-in tool to a file: none reveals a file that a rule denies.
 const secret = 'hunter2_the_secret'
 const body = `export const password = '${secret}'\n`
 let booted: Booted
@@ -30,7 +30,7 @@ beforeAll(async () => {
 })
 afterAll(() => booted[Symbol.asyncDispose]())
 
-describe('a file that a rule hides', () => {
+describe('file denied by a rule', () => {
   const search = { include_hidden: true }
   it.each<[string, object]>([
     ['unified_search', { action: 'grep', pattern: 'hunter2', path: '.', ...search }],
@@ -76,7 +76,7 @@ describe('a file that a rule hides', () => {
     ['apply_patch', { input: '*** Begin Patch\n*** Update File: .env.ts\n@@\n-export const x\n+y\n*** End Patch' }],
     ['unified_exec', { action: 'run', command: 'cat .env.ts' }],
     ['unified_exec', { action: 'run', command: 'cat < src/a.pem' }],
-  ])('is not told by %s %j', async (tool, input) => {
+  ])('hides a denied file from %s %j', async (tool, input) => {
     const result = await booted.call(tool, input)
     const said = JSON.stringify({
       ...result,
@@ -95,7 +95,7 @@ describe('a file that a rule hides', () => {
       expect(await booted.read(copy)).toBeUndefined()
   })
 
-  it('leaves what is beside it to be found', async () => {
+  it('finds the files next to a denied one', async () => {
     expect(await booted.call('unified_search', { action: 'grep', pattern: 'open', path: '.' })).toMatchObject({
       ok: true,
       output: { matches: [{ file: 'src/open.ts' }] },
@@ -103,7 +103,7 @@ describe('a file that a rule hides', () => {
     expect(await booted.call('unified_file', { action: 'read', path: 'src/open.ts' })).toMatchObject({ ok: true })
   })
 
-  it('is refused with the rule as the reason, also to a tool of a third party that opens it on its own', async () => {
+  it('denies a copy with the rule as the reason when it includes a denied file', async () => {
     const result = await booted.call(
       'unified_file',
       { action: 'copy', path: 'pack', destination: 'copied', recursive: true },
@@ -115,7 +115,7 @@ describe('a file that a rule hides', () => {
     })
   })
 
-  it('may be named by its place on the machine', async () => {
+  it('denies a file that the rule names by its absolute path', async () => {
     await using folder = await tempWorkspace({ 'a/secret.txt': 'hunter2_x', 'b.txt': 'hunter2_y' })
     const kernel = await createKernel({
       workspace: folder.root,

@@ -8,7 +8,7 @@ import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { scene } from '../../support/inside.js'
 import { bin, surroundings, vtcode } from '../../support/program.js'
 
-// The home is that of the kernel, however it was told: the environment of this process names another one. It lies in the workspace, with
+// The home is that of the kernel, however the kernel got it: the environment of this process names another one. The home is in the workspace, with
 // one secret in several files.
 const secret = 'hunter2_the_secret'
 const kept = {
@@ -52,7 +52,7 @@ const ways: Record<
 const told = (answer: unknown, input: unknown): string =>
   JSON.stringify(answer).replaceAll(JSON.stringify(input).slice(1, -1), '')
 
-describe.each(Object.entries(ways))('a home in the workspace by %s', (_, way) => {
+describe.each(Object.entries(ways))('home in the workspace by %s', (_, way) => {
   let place: TempWorkspace
   let kernel: Kernel
   let at: string
@@ -80,7 +80,7 @@ describe.each(Object.entries(ways))('a home in the workspace by %s', (_, way) =>
     await place[Symbol.asyncDispose]()
   })
 
-  it('is read by no tool and by no command that names it, and found by no search', async () => {
+  it('keeps every tool, command and search from reading the home', async () => {
     const key = `${at}/model-logins/peer-0123.json`
     const all = { include_hidden: true, include_ignored: true }
     const denied: [string, Record<string, unknown>][] = [
@@ -134,7 +134,7 @@ describe.each(Object.entries(ways))('a home in the workspace by %s', (_, way) =>
     })
   })
 
-  it('says whose it is, and that no rule opens it', async () => {
+  it('explains whose folder the home is and that no rule opens it', async () => {
     const answer = await kernel.call('unified_file', { action: 'read', path: `${at}/approvals.key` })
     expect(answer).toMatchObject({
       ok: false,
@@ -149,7 +149,7 @@ describe.each(Object.entries(ways))('a home in the workspace by %s', (_, way) =>
     ).toMatchObject({ verdict: 'deny', decided_by: expect.stringContaining('permission') })
   })
 
-  it('is written by no tool, agreed to or not', async () => {
+  it('keeps every tool from writing to the home, with or without approval', async () => {
     const before = readdirSync(join(place.root, at))
     const calls: [string, Record<string, unknown>][] = [
       ...['approvals.key', 'trust.json', 'plugins/evil/plugin.yaml', 'skills/x/SKILL.md', 'vtcode.config.yaml'].map(
@@ -183,7 +183,7 @@ describe.each(Object.entries(ways))('a home in the workspace by %s', (_, way) =>
     ])
   })
 
-  it('holds against the command line and MCP as it does here, and no sandboxed command sees it or changes it', async () => {
+  it('protects the home on the command line, over MCP and from sandboxed commands', async () => {
     const lines = [
       ['unified_file', 'read', '--path', `${at}/vtcode.config.yaml`],
       ['unified_file', 'write', '--path', `${at}/approvals.key`, '--content', 'x'],
@@ -195,7 +195,7 @@ describe.each(Object.entries(ways))('a home in the workspace by %s', (_, way) =>
         'VT_POLICY_DENIED',
       ])
     }
-    // What it does nobody can tell from its words.
+    // The words of the command do not reveal its effect.
     await place.write(
       'work.sh',
       `cat ${at}/model-logins/* ${at}/vtcode.config.yaml innocent/chat_history.jsonl; echo x > ${at}/trust.json; mv ${at} away; mv h gone; rm -rf ${at}; ls -a\n`,
@@ -250,8 +250,8 @@ describe.each(Object.entries(ways))('a home in the workspace by %s', (_, way) =>
   })
 })
 
-describe('a kernel for another folder', () => {
-  it('has the home of the one that it came from, and keeps it there', async () => {
+describe('sibling kernel for another folder', () => {
+  it('keeps the home of its first kernel and protects it', async () => {
     await using first = await tempWorkspace({})
     await using second = await tempWorkspace({ 'h/.vtcode/model-logins/a.json': secret, 'h/notes.txt': 'n' })
     const kernel = await createKernel({ workspace: first.root, home: join(second.root, 'h'), mode: 'auto' })
@@ -270,7 +270,7 @@ describe('a kernel for another folder', () => {
     }
   })
 
-  it('that is the home itself reads and writes what is written to be read there, and nothing else', async () => {
+  it('protects settings and keys when the workspace is the home itself, and reads its rules', async () => {
     await using place = await tempWorkspace({
       'vtcode.config.yaml': `# ${secret}\n`,
       'AGENTS.md': 'Be brief.\n',
@@ -298,7 +298,7 @@ describe('a kernel for another folder', () => {
     }
   })
 
-  it('leaves a home that lies elsewhere alone: a file of the same name is one like any other', async () => {
+  it('allows files with such names when the home is elsewhere', async () => {
     await using place = await tempWorkspace({ 'h/.vtcode/approvals.key': 'k', 'trust.json': '{}' })
     writeFileSync(join(place.home, 'x'), '')
     const kernel = await createKernel({ workspace: place.root, home: place.home, mode: 'auto' })
@@ -311,8 +311,8 @@ describe('a kernel for another folder', () => {
   })
 })
 
-describe('a kernel that was told its home and its environment', () => {
-  it('asks them, and not those of the process: for ~ in rules, for values of settings, for what is secret', async () => {
+describe('kernel with its own home and environment', () => {
+  it('uses the given home and environment for ~ in rules, values of settings and secrets', async () => {
     await using place = await tempWorkspace({ 'h/private/a.txt': secret, 'b.txt': 'given-0123456789' })
     const config = {
       policy: { deny: ['Read(~/private/**)'], allow: ['Bash'] },
@@ -354,7 +354,7 @@ describe('a kernel that was told its home and its environment', () => {
     }
   })
 
-  it('has its agents keep sessions in its own home', async () => {
+  it('stores the sessions of its agents in its own home', async () => {
     const s = await scene([{ content: 'Done.' }])
     await s.run('go')
     const index = (home: string) => join(home, '.vtcode/state/sessions.index.jsonl')

@@ -50,7 +50,7 @@ const write = async (path: string) => ({
 const journals = () => readdirSync(join(root, '.vtcode/journal')).filter((name) => name !== '.gitignore')
 const own = '2147483646-0badc0de0bad'
 const homeOfPlan = () => `.vtcode/journal/${own}-${workspace.seal.nameMark('journal', own)}`
-/** What a process that is gone left: its plan, the new contents, and perhaps its mark. */
+/** Writes the leftovers of a dead process: its plan, the new contents, and perhaps its mark. */
 const left = (
   plan: object[],
   mark: boolean,
@@ -71,8 +71,8 @@ const planned = (path: string, index: number, before: string | null = sha(`old $
   staged: `${index}`,
 })
 
-describe('a change of several files', () => {
-  it('is made as a whole and leaves no journal', async () => {
+describe('workspace.transact', () => {
+  it('applies a change of several files as a whole and leaves no journal', async () => {
     await workspace.transact([
       await write('a'),
       { op: 'remove', path: 'b', over: await seen('b') },
@@ -83,7 +83,7 @@ describe('a change of several files', () => {
     expect(journals()).toEqual([])
   })
 
-  it('is not made at all when one file is not as it was seen', async () => {
+  it('applies no change when one file differs from the version that was read', async () => {
     const operations = [await write('a'), await write('b')]
     put('b', 'other')
     await expect(workspace.transact(operations)).rejects.toMatchObject({ code: 'VT_FILE_STALE' })
@@ -94,7 +94,7 @@ describe('a change of several files', () => {
     expect(journals()).toEqual([])
   })
 
-  it('is put back when it fails half-way', async () => {
+  it('reverts a change that fails half-way', async () => {
     const operations = [
       await write('a'),
       { op: 'write' as const, path: 'new/x', bytes: Buffer.from('1'), over: 'nothing' as const },
@@ -106,8 +106,8 @@ describe('a change of several files', () => {
   })
 })
 
-describe('whoever comes while files are changed', () => {
-  it('waits, also for the very first change of a workspace: nothing is completed or dropped under the hands of who makes it', async () => {
+describe('lock during a change', () => {
+  it('waits for a running change, also the first one of a workspace', async () => {
     const names = Array.from({ length: 40 }, (_, index) => `f${index}`)
     for (const name of names) put(name, `old ${name}`)
     const operations = await Promise.all(names.map(write))
@@ -125,8 +125,8 @@ describe('whoever comes while files are changed', () => {
   })
 })
 
-describe('a view in which names are themselves', () => {
-  it('changes nothing through a link that has come in the way of one, be it the last name or a folder', async () => {
+describe('workspace.asNamed', () => {
+  it('changes no file through a link that replaced a name or a folder', async () => {
     put('plain/x', 'old plain/x')
     put('other/x', 'old plain/x')
     const operations = [await write('plain/x'), await write('a')]
@@ -148,14 +148,14 @@ describe('a view in which names are themselves', () => {
   })
 })
 
-describe('what a killed process left', () => {
-  it('without its mark is dropped', async () => {
+describe('journal of a killed process', () => {
+  it('drops a journal without a commit mark', async () => {
     left([planned('a', 0), planned('b', 1)], false)
     await workspace.recover()
     expect([content('a'), content('b'), journals()]).toEqual(['old a', 'old b', []])
   })
 
-  it('with its mark is completed, what is done already aside', async () => {
+  it('completes a journal with a commit mark and skips finished steps', async () => {
     left(
       [planned('a', 0), planned('b', 1), planned('n/new', 2, null), { path: 'c', before: sha('old c'), after: null }],
       true,
@@ -167,7 +167,7 @@ describe('what a killed process left', () => {
     await workspace.recover()
   })
 
-  it('is kept and reported when others changed a file since, and the next change says so too', async () => {
+  it('keeps and reports a journal when a file changed since, and refuses the next change', async () => {
     left([planned('a', 0), planned('b', 1)], true)
     put('b', 'theirs')
     await expect(workspace.recover()).rejects.toMatchObject({
@@ -178,7 +178,7 @@ describe('what a killed process left', () => {
     expect([content('a'), content('b'), content('c'), journals().length]).toEqual(['old a', 'theirs', 'old c', 1])
   })
 
-  it('never reaches what no tool may write: a journal may have come with a repository', async () => {
+  it('refuses to write protected files from a journal, which may come with a repository', async () => {
     mkdirSync(join(root, '.git/hooks'), { recursive: true })
     symlinkSync('.git', join(root, 'link'))
     for (const path of [
@@ -199,16 +199,16 @@ describe('what a killed process left', () => {
   })
 })
 
-describe('a journal that bears no seal of ours', () => {
+describe('journal without a valid seal', () => {
   const aside = () =>
     readdirSync(join(root, '.vtcode')).flatMap((name) =>
       name === 'aside' ? readdirSync(join(root, '.vtcode/aside')) : name.startsWith('aside-') ? [name] : [],
     )
   const brought: [string, () => void][] = [
     ['from a repository', () => left([planned('a', 0)], true, '.vtcode/journal/2147483646-0badc0de', () => '')],
-    ['whose name is a guess', () => left([planned('a', 0)], true, `.vtcode/journal/${own}-0123456789ab`)],
+    ['with a guessed name', () => left([planned('a', 0)], true, `.vtcode/journal/${own}-0123456789ab`)],
     [
-      'whose plan was changed',
+      'with a changed plan',
       () => left([planned('a', 0)], true, homeOfPlan(), () => workspace.seal.mark('plan', homeOfPlan(), '[]')),
     ],
     [
@@ -222,28 +222,28 @@ describe('a journal that bears no seal of ours', () => {
         }),
     ],
     [
-      'that is a checkpoint of ours by its name',
+      'with the name of a checkpoint',
       () => left([planned('a', 0)], true, `.vtcode/journal/${own}-${workspace.seal.nameMark('checkpoint', own)}`),
     ],
     [
-      'whose mark is one of ours for something else',
+      'with the mark of a checkpoint',
       () =>
         left([planned('a', 0)], true, homeOfPlan(), (text) => workspace.seal.mark('checkpoint', homeOfPlan(), text)),
     ],
     [
-      'whose mark is one of ours for another journal',
+      'with the mark of another journal',
       () =>
         left([planned('a', 0)], true, homeOfPlan(), (text) => workspace.seal.mark('plan', `${homeOfPlan()}x`, text)),
     ],
     [
-      'whose plan is a gigabyte',
+      'with a plan of a gigabyte',
       () => {
         left([planned('a', 0)], true)
         truncateSync(join(root, homeOfPlan(), 'plan.json'), 2 ** 30)
       },
     ],
     [
-      'whose plan is a link',
+      'with a link as plan',
       () => {
         left([planned('a', 0)], true)
         renameSync(join(root, homeOfPlan(), 'plan.json'), join(root, 'plan'))
@@ -251,42 +251,42 @@ describe('a journal that bears no seal of ours', () => {
       },
     ],
     [
-      'whose mark is a pipe',
+      'with a pipe as mark',
       () => {
         left([planned('a', 0)], false)
         execFileSync('mkfifo', [join(root, homeOfPlan(), 'commit')])
       },
     ],
     [
-      'that is a pipe',
+      'a pipe in its place',
       () => {
         mkdirSync(join(root, '.vtcode/journal'), { recursive: true })
         execFileSync('mkfifo', [join(root, '.vtcode/journal/x')])
       },
     ],
     [
-      'that stands for all journals: a pipe',
+      'a pipe in place of all journals',
       () => {
         mkdirSync(join(root, '.vtcode'), { recursive: true })
         execFileSync('mkfifo', [join(root, '.vtcode/journal')])
       },
     ],
     [
-      'that stands for all journals: a link',
+      'a link in place of all journals',
       () => {
         mkdirSync(join(root, '.vtcode'), { recursive: true })
         symlinkSync('../c', join(root, '.vtcode/journal'))
       },
     ],
     [
-      'that stands for what is put aside: a link out',
+      'a link out in place of the folder of removed journals',
       () => {
         mkdirSync(join(root, '.vtcode'), { recursive: true })
         symlinkSync('../..', join(root, '.vtcode/aside'))
       },
     ],
   ]
-  it.each(brought)('%s is put aside once, and stops nobody', async (_, bring) => {
+  it.each(brought)('moves an unsealed journal away once and continues: %s', async (_, bring) => {
     bring()
     await workspace.recover()
     expect([content('a'), aside().length, workspace.foreign.size]).toEqual(['old a', 1, 1])
@@ -294,7 +294,7 @@ describe('a journal that bears no seal of ours', () => {
     await workspace.lock(['a']).then((held) => held[Symbol.asyncDispose]())
     expect([content('b'), content('c'), aside().length]).toEqual(['new b', 'new c', 1])
   })
-  it('is not taken for another change of the same files when it is brought back: what it would change is no more as it was', async () => {
+  it('refuses a copy of an old journal, because its files have changed', async () => {
     left([planned('a', 0), planned('b', 1)], true)
     cpSync(join(root, homeOfPlan()), join(home, 'kept'), { recursive: true })
     await workspace.recover()
@@ -304,7 +304,7 @@ describe('a journal that bears no seal of ours', () => {
     await expect(workspace.recover()).rejects.toMatchObject({ code: 'VT_PATCH_RECOVERY' })
     expect([content('a'), content('b')]).toEqual(['mine', 'new b'])
   })
-  it('is not completed from contents that were changed', async () => {
+  it('refuses to complete a journal whose contents were changed', async () => {
     left([planned('a', 0)], true)
     put(`${homeOfPlan()}/0`, 'evil')
     await expect(workspace.recover()).rejects.toMatchObject({ code: 'VT_PATCH_RECOVERY' })
@@ -312,14 +312,14 @@ describe('a journal that bears no seal of ours', () => {
   })
 })
 
-describe('a note of temporary files', () => {
+describe('notes of temporary files', () => {
   const note = (name: string) => `.vtcode/tmp/${name}.dirs`
   const swept = () => !existsSync(join(root, `.vtcode-tmp-${owner}-0`))
   const owner = '2147483646-0badc0de'
   const reopened = () => openWorkspace(root, { home }).close()
   beforeEach(() => put(`.vtcode-tmp-${owner}-0`, 'left'))
 
-  it('of a process that is gone is followed if it is ours', () => {
+  it('follows a sealed note of an ended process and ignores an unsealed one', () => {
     put(note(`${owner}-0123456789ab`), '"."\n')
     put(note(owner), '"."\n')
     reopened()
@@ -328,7 +328,7 @@ describe('a note of temporary files', () => {
     reopened()
     expect(swept()).toBe(true)
   })
-  it.each(['a device', 'a pipe', 'a huge file'])('is not read where it is %s', (what) => {
+  it.each(['a device', 'a pipe', 'a huge file'])('ignores a note that is %s', (what) => {
     mkdirSync(join(root, '.vtcode/tmp'), { recursive: true })
     const file = join(root, note(`${owner}-${workspace.seal.nameMark('temps', owner)}`))
     if (what === 'a device') symlinkSync('/dev/zero', file)

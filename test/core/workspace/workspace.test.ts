@@ -49,8 +49,8 @@ const answer = async (path: string): Promise<string> => {
 }
 const descriptors = () => readdirSync('/proc/self/fd').length
 
-describe('a link', () => {
-  it('inside the workspace is followed, and the answer names the target', async () => {
+describe('links in the workspace', () => {
+  it('follows a link inside the workspace and names the target', async () => {
     link('file', 'sub/a.txt')
     link('folder', './sub/')
     link('absolute', join(root, 'sub/a.txt'))
@@ -65,7 +65,7 @@ describe('a link', () => {
     expect((await handle.read(0, 100)).toString()).toBe('inside')
   })
 
-  it('is followed to where something would be, also when nothing is there yet', () => {
+  it('resolves a link to a place where no file exists yet', () => {
     link('later', 'sub/new')
     link('folder', 'sub')
     expect(['later', 'folder/x', 'folder/no/x', 'none/x', '.'].map((path) => workspace.resolve(path))).toEqual([
@@ -106,7 +106,7 @@ describe('a link', () => {
     expect(() => workspace.resolve('out/x')).toThrow(expect.objectContaining({ code: 'VT_PATH_OUTSIDE' }))
   })
 
-  it('that leads outside is refused, also when nothing is there', async () => {
+  it('refuses a link that leads outside, also to a missing file', async () => {
     link('file', '../out/secret')
     link('folder', join(base, 'out'))
     link('one', 'two')
@@ -119,21 +119,21 @@ describe('a link', () => {
       expect(await answer(path), path).toBe('VT_PATH_OUTSIDE')
   })
 
-  it('that leads in a circle is refused', async () => {
+  it('refuses a circular link', async () => {
     link('a', 'b')
     link('b', 'a')
     link('self', 'self/x')
     for (const path of ['a', 'b/x', 'self', 'self/y']) expect(await answer(path), path).toBe('VT_PATH_LOOP')
   })
 
-  it('is described by stat, not followed', async () => {
+  it('describes a link with stat without following it', async () => {
     link('file', '../out/secret')
     expect((await workspace.stat('file'))?.kind).toBe('link')
     expect(await workspace.stat('missing/x')).toBeUndefined()
     expect((await workspace.stat('.'))?.kind).toBe('directory')
   })
 
-  it('in any tree leads where the operating system says, or nowhere', async () => {
+  it('resolves links in any tree as the operating system does, or refuses them', async () => {
     const name = fc.constantFrom('a', 'b', 'c', 'd')
     const target = fc.oneof(
       fc
@@ -153,7 +153,7 @@ describe('a link', () => {
           const path = join(tree, ...names)
           try {
             mkdirSync(dirname(path), { recursive: true })
-            // A tree whose links lead out and in again through entries beside it is refused, though the system would find the way.
+            // A tree whose links lead out and in again through sibling entries is refused, although the system would find the way.
             if (!`${realpathSync(dirname(path))}/`.startsWith(`${tree}/`)) continue
             if (to === undefined) writeFileSync(path, names.join())
             else symlinkSync(to.replace('ROOT', tree).replace('OUT', join(base, 'out')), path)
@@ -185,7 +185,7 @@ async function outcome(opened: OpenWorkspace, path: string): Promise<string> {
   }
 }
 
-/** What `realpath` of the system allows to answer. */
+/** Returns the answers that the system's `realpath` allows. */
 function oracle(tree: string, paths: string[]): string[][] {
   const place = (real: string) =>
     real === tree ? '.' : real.startsWith(`${tree}/`) ? real.slice(tree.length + 1) : 'VT_PATH_OUTSIDE'
@@ -222,8 +222,8 @@ function realPathsWithoutLastName(paths: string[]): Map<string, string> {
   return new Map(found.map((path, at) => [path, real[at]!]))
 }
 
-describe('what is no file and no directory', () => {
-  it('is refused without being opened', async () => {
+describe('special files', () => {
+  it('refuses pipes, sockets and devices without opening them', async () => {
     execFileSync('mkfifo', [join(root, 'fifo')])
     const server = createServer().listen(join(root, 'socket'))
     await once(server, 'listening')
@@ -234,7 +234,7 @@ describe('what is no file and no directory', () => {
     server.close()
   })
 
-  it('does not keep others waiting', async () => {
+  it('keeps other reads running while a pipe is refused', async () => {
     execFileSync('mkfifo', [join(root, 'fifo')])
     const blocked = Array.from({ length: 6 }, () => answer('fifo'))
     expect(await workspace.text('sub/a.txt')).toBe('inside')
@@ -251,8 +251,8 @@ function canMakeDevices(): boolean {
   }
 }
 
-describe('a handle', () => {
-  it('reads the file that was opened, wherever its name leads meanwhile', async () => {
+describe('file handle', () => {
+  it('reads the opened file, wherever its name leads meanwhile', async () => {
     await using handle = await workspace.openFile('sub/a.txt')
     rmSync(join(root, 'sub'), { recursive: true })
     link('sub', '../out')
@@ -261,14 +261,14 @@ describe('a handle', () => {
     expect(readFileSync(handle.ref, 'utf8')).toBe('inside')
   })
 
-  it('can be closed twice and answers no more afterwards', async () => {
+  it('closes twice without an error and refuses reads afterwards', async () => {
     const handle = await workspace.openFile('sub/a.txt')
     await handle.close()
     await handle.close()
     await expect(handle.read(0, 1)).rejects.toThrow('closed')
   })
 
-  it('that is closed while it reads lets the read come to its end', async () => {
+  it('finishes a running read after close', async () => {
     for (const name of ['a', 'b', 'c']) writeFileSync(join(root, name), name.repeat(300_000))
     const whole = (name: string) => workspace.read(name).then(String)
     for (let round = 0; round < 50; round++) {
@@ -285,7 +285,7 @@ describe('a handle', () => {
     expect((await reading).length).toBe(300_000)
   })
 
-  it('of the wrong kind is refused', async () => {
+  it('refuses a handle of the wrong kind', async () => {
     await expect(workspace.openFile('sub')).rejects.toMatchObject({ code: 'VT_PATH_IS_DIRECTORY' })
     await expect(workspace.openDirectory('sub/a.txt')).rejects.toMatchObject({ code: 'VT_PATH_NOT_DIRECTORY' })
     await expect(workspace.open('sub/a.txt/x')).rejects.toMatchObject({
@@ -295,15 +295,15 @@ describe('a handle', () => {
   })
 })
 
-describe('the workspace', () => {
-  it('names what is similar to a missing path', async () => {
+describe('workspace', () => {
+  it('names paths similar to a missing one', async () => {
     await expect(workspace.open('sub/b.txt')).rejects.toMatchObject({
       code: 'VT_PATH_NOT_FOUND',
       problem: { details: { similar: ['sub/a.txt'] } },
     })
   })
 
-  it('lists names in code-unit order, those that are not UTF-8 in escapes that it takes back', async () => {
+  it('lists names in code-unit order, and escapes names that are not UTF-8', async () => {
     for (const name of ['b', 'B', 'é']) writeFileSync(join(root, 'sub/deep', name), name)
     writeFileSync(Buffer.concat([Buffer.from(join(root, 'sub/deep/')), Buffer.from([0x61, 0xff])]), 'bytes')
     writeFileSync(join(root, 'sub/deep', 'a\\xff'), 'text')
@@ -313,7 +313,7 @@ describe('the workspace', () => {
     expect(await workspace.text('sub/deep/a\\x5cxff')).toBe('text')
   })
 
-  it('reads a range, a whole file, and text without its mark', async () => {
+  it('reads a range, a whole file, and text without its byte order mark', async () => {
     writeFileSync(join(root, 'bom'), '\uFEFFé')
     expect(await workspace.text('bom')).toBe('é')
     expect((await workspace.read('sub/a.txt', { offset: 2, length: 2 })).toString()).toBe('si')
@@ -322,7 +322,7 @@ describe('the workspace', () => {
     await expect(workspace.text('sub/a.txt', { max_bytes: 3 })).rejects.toMatchObject({ code: 'VT_INPUT_TOO_LARGE' })
   })
 
-  it('opens files in turn as it opens each alone, and stays in a folder that is swapped for a link', async () => {
+  it('opens many files like each alone, and stays in a folder that is swapped for a link', async () => {
     link('out', '../out')
     link('in', 'sub/deep/../../sub')
     link('sub/out.txt', '../../out/secret')
@@ -413,8 +413,8 @@ describe('the workspace', () => {
   })
 })
 
-describe.runIf(process.platform === 'linux')('a directory that is swapped for a link all the time', () => {
-  it('never lets a read out', async () => {
+describe.runIf(process.platform === 'linux')('directory that is swapped for a link all the time', () => {
+  it('keeps every read inside', async () => {
     mkdirSync(join(root, 'real'))
     writeFileSync(join(root, 'real/secret'), 'inside')
     symlinkSync('../out', join(root, 'fake'))

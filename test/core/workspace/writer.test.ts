@@ -85,8 +85,8 @@ const attributes = (path: string): Record<string, string> =>
     ),
   )
 
-describe('a write', () => {
-  it('creates, replaces, and refuses what may not be replaced', async () => {
+describe('workspace.write', () => {
+  it('creates and replaces files, and refuses to replace what it must not', async () => {
     expect(await workspace.write('new.txt', bytes('1'), 'nothing')).toMatchObject({
       created: true,
       resolved: 'new.txt',
@@ -99,7 +99,7 @@ describe('a write', () => {
     expect(tree()).toEqual(['a.txt', 'new.txt', 'sub'])
   })
 
-  it('over a version is refused when another is there', async () => {
+  it('refuses to write over another version than the one read', async () => {
     const version = await seen('a.txt')
     writeFileSync(join(root, 'a.txt'), 'who')
     await expect(workspace.write('a.txt', bytes('mine'), version)).rejects.toMatchObject({ code: 'VT_FILE_STALE' })
@@ -110,7 +110,7 @@ describe('a write', () => {
     expect(content('a.txt')).toBe('mine')
   })
 
-  it('makes missing parents, and takes them away when it fails', async () => {
+  it('makes missing parents and removes them after a failure', async () => {
     await workspace.write('x/y/z.txt', bytes('1'), 'nothing')
     expect(content('x/y/z.txt')).toBe('1')
     await expect(workspace.write('p/q/r.txt', bytes('1'), await seen('a.txt'))).rejects.toMatchObject({
@@ -122,7 +122,7 @@ describe('a write', () => {
     expect(tree()).toEqual(['a.txt', 'sub', 'x', 'x/y', 'x/y/z.txt'])
   })
 
-  it('keeps the mode, special bits too, and gives a new file what the umask leaves of 0644', async () => {
+  it('keeps the mode with special bits, and gives a new file 0644 without the umask', async () => {
     chmodSync(join(root, 'a.txt'), 0o4751)
     await workspace.write('a.txt', bytes('x'), 'anything')
     expect((statSync(join(root, 'a.txt')).mode & 0o7777).toString(8)).toBe('4751')
@@ -135,7 +135,7 @@ describe('a write', () => {
   })
 
   it.runIf(process.platform === 'linux')(
-    'keeps extended attributes and the access list, and what the folder would give a new file stays away',
+    'keeps extended attributes and the access list, and takes no defaults of the folder',
     async () => {
       // An access list as the system keeps it: version 2, then tag, permissions and id of each entry; user 1 may read.
       const acl = Buffer.from([
@@ -178,7 +178,7 @@ describe('a write', () => {
     },
   )
 
-  it.runIf(process.getuid?.() === 0)('keeps what a program may do, which writing into it would end', async () => {
+  it.runIf(process.getuid?.() === 0)('keeps the capabilities of a program', async () => {
     const capabilities = Buffer.from('0100000200040000000000000000000000000000', 'hex')
     chmodSync(join(root, 'a.txt'), 0o4755)
     setAttributes('a.txt', { 'security.capability': capabilities })
@@ -188,7 +188,7 @@ describe('a write', () => {
   })
 
   it.runIf(process.getuid?.() === 0)(
-    'refuses what this user may not write into, and says which attributes it could not keep',
+    'refuses a file that the user may not write, and names attributes that it could not keep',
     async () => {
       setAttributes('a.txt', { 'security.note': Buffer.from('x') })
       const script = `
@@ -220,7 +220,7 @@ describe('a write', () => {
     },
   )
 
-  it('through a link inside changes the target, and says what a hard link loses', async () => {
+  it('writes through a link inside to its target, and reports a lost hard link', async () => {
     symlinkSync('../a.txt', join(root, 'sub/link'))
     symlinkSync('later.txt', join(root, 'dangling'))
     expect(await workspace.write('sub/link', bytes('new'), 'anything')).toMatchObject({ resolved: 'a.txt' })
@@ -235,7 +235,7 @@ describe('a write', () => {
     expect(content('twin')).toBe('new')
   })
 
-  it('is refused wherever it would leave the workspace, and leaves nothing there', async () => {
+  it('refuses every write that would leave the workspace', async () => {
     symlinkSync('../out/new', join(root, 'dangling'))
     symlinkSync('../out', join(root, 'folder'))
     symlinkSync('../out/secret', join(root, 'file'))
@@ -255,8 +255,8 @@ describe('a write', () => {
   })
 })
 
-describe('removing', () => {
-  it('takes links as links, and a full directory only when asked', async () => {
+describe('workspace.remove', () => {
+  it('removes a link itself, and a full directory only on request', async () => {
     mkdirSync(join(root, 'full/deep'), { recursive: true })
     symlinkSync(join(base, 'out'), join(root, 'full/out'))
     symlinkSync('../../a.txt', join(root, 'full/deep/a'))
@@ -271,8 +271,8 @@ describe('removing', () => {
   })
 })
 
-describe('renaming and copying', () => {
-  it('take no name that is in use, unless a file may be replaced', async () => {
+describe('workspace.rename and workspace.copy', () => {
+  it('refuses a name in use, unless a file may be replaced', async () => {
     writeFileSync(join(root, 'b.txt'), 'b')
     await expect(workspace.rename('a.txt', 'b.txt')).rejects.toMatchObject({ code: 'VT_PATH_EXISTS' })
     await expect(workspace.copy('a.txt', 'sub', { replace: true })).rejects.toMatchObject({ code: 'VT_PATH_EXISTS' })
@@ -283,7 +283,7 @@ describe('renaming and copying', () => {
     expect(content('a.txt')).toBe('old')
   })
 
-  it('carry a directory with everything in it', async () => {
+  it('moves or copies a directory with everything in it', async () => {
     mkdirSync(join(root, 'sub/.hidden'))
     writeFileSync(join(root, 'sub/.hidden/run'), '#!', { mode: 0o755 })
     symlinkSync('.hidden/run', join(root, 'sub/link'))
@@ -294,7 +294,7 @@ describe('renaming and copying', () => {
     expect(content('deep/moved/.hidden/run')).toBe('#!')
   })
 
-  it('refuse a link that would lead out from its new place', async () => {
+  it('refuses a link that would lead outside from its new place', async () => {
     symlinkSync('../a.txt', join(root, 'sub/link'))
     await expect(workspace.rename('sub/link', 'link')).rejects.toMatchObject({ code: 'VT_PATH_OUTSIDE' })
     await expect(workspace.copy('sub/link', 'link')).rejects.toMatchObject({ code: 'VT_PATH_OUTSIDE' })
@@ -303,8 +303,8 @@ describe('renaming and copying', () => {
   })
 })
 
-describe('a lock', () => {
-  it('lets one holder after the other in, whatever the spelling, and other files besides', async () => {
+describe('workspace.lock', () => {
+  it('admits one holder at a time under any spelling, and locks other files independently', async () => {
     symlinkSync('a.txt', join(root, 'link'))
     const order: string[] = []
     const hold = async (name: string, path: string) => {
@@ -319,7 +319,7 @@ describe('a lock', () => {
     await using __ = await workspace.lock(['b.txt'])
   })
 
-  it('ends with its process', async () => {
+  it('releases a lock when its process ends', async () => {
     const script = `
       const { openWorkspace } = await import(process.argv[1])
       await openWorkspace(process.argv[2], { home: process.env['HOME'] + '/.vtcode' }).lock(['a.txt'])
@@ -340,8 +340,8 @@ describe('a lock', () => {
   })
 })
 
-describe('what a killed process leaves', () => {
-  it('is cleared up by the next to open the workspace', async () => {
+describe('leftovers of a killed process', () => {
+  it('removes leftovers of a killed process when the workspace opens', async () => {
     await workspace.write('sub/x', bytes('x'), 'nothing')
     const dead = '2147483646-0badc0de'
     writeFileSync(join(root, `.vtcode/tmp/${dead}-${workspace.seal.nameMark('temps', dead)}.dirs`), '"gone"\n"sub"\n')
@@ -355,8 +355,8 @@ describe('what a killed process leaves', () => {
   })
 })
 
-describe.runIf(process.platform === 'linux')('a directory that is swapped for a link all the time', () => {
-  it('never lets a write out', async () => {
+describe.runIf(process.platform === 'linux')('directory that is swapped for a link all the time', () => {
+  it('keeps every write inside', async () => {
     mkdirSync(join(root, 'real'))
     symlinkSync('../out', join(root, 'fake'))
     const attacker = spawn('python3', [

@@ -58,7 +58,7 @@ const bench = (manifest: JsonObject, files?: Record<string, string>): Promise<Be
   benchOf({ tool: manifest }, files)
 const argvOf = (result: Result): unknown => (result.ok ? result.output.argv : result.error)
 
-describe('the argv template', () => {
+describe('command tool: argv template', () => {
   const rendered: [run: unknown[], input: JsonObject, argv: unknown[]][] = [
     [['as written', '{{x}}', ''], {}, ['as written', '{x}', '']],
     [['{a}', '--x={a}', '{a}:{n}'], { a: 'v w', n: 1.5 }, ['v w', '--x=v w', 'v w:1.5']],
@@ -78,7 +78,7 @@ describe('the argv template', () => {
     [['{file}'], { file: '-rf' }, ['./-rf']],
     [['{file}'], { file: 'src/../src/a.ts' }, ['src/a.ts']],
   ]
-  /** One kernel that has a tool for each template. */
+  /** One kernel with a tool for each template. */
   let all: Bench
   const templates: unknown[][] = []
   const toolOf = (run: unknown[]): string => `tool_${templates.indexOf(run)}`
@@ -90,11 +90,11 @@ describe('the argv template', () => {
     ])
     all = holdForFile(await benchOf(Object.fromEntries(manifests)))
   })
-  it.each(rendered)('renders %j with %j as %j', async (run, input, argv) => {
+  it.each(rendered)('renders the template %j with the input %j as %j', async (run, input, argv) => {
     expect(argvOf(await all.call(input, toolOf(run)))).toEqual(argv)
   })
 
-  it('names the workspace and the folder of the plugin', async () => {
+  it('fills in the workspace and the plugin folder by name', async () => {
     await using made = await bench({ run: ['./tell', '{$workspace}', '{$plugin_root}/x'] })
     expect(argvOf(await made.call())).toEqual([made.booted.root, `${made.plugins.root}/x`])
   })
@@ -103,7 +103,7 @@ describe('the argv template', () => {
     [['{a}'], { a: '-rf' }, 'an option in disguise'],
     [['{list...}'], { list: ['ok', '--no'] }, 'an option among items'],
     [[{ each: 'list', args: ['{item}'] }], { list: ['-x'] }, 'an option as item'],
-    [['{a}{n}'], { a: '', n: -1 }, 'an option behind an empty value'],
+    [['{a}{n}'], { a: '', n: -1 }, 'an option after an empty value'],
     [['{a}'], {}, 'an absent value'],
     [['{obj}'], { obj: {} }, 'an object where a scalar belongs'],
     [['{a}'], { a: 'x\0y' }, 'NUL'],
@@ -115,7 +115,7 @@ describe('the argv template', () => {
     matches(await all.call(input, toolOf(run)), { ok: false, error: { code: 'VT_COMMAND_ARGUMENT', retryable: false } })
   })
 
-  it('may allow a dash by name', async () => {
+  it('passes an argument that begins with a dash when allow_dash names it', async () => {
     await using made = await bench({ run: ['./tell', '{a}'], allow_dash: ['a'] })
     expect(argvOf(await made.call({ a: '-rf' }))).toEqual(['-rf'])
   })
@@ -135,11 +135,11 @@ describe('the argv template', () => {
     [['node', '--eval={a}']],
     [['node', '-e', { if: 'a', then: ['{a}'] }]],
   ]
-  it.each(invalid)('is refused as a manifest: %j', async (run) => {
+  it.each(invalid)('refuses the argv template %j as an invalid manifest', async (run) => {
     matches(await all.call({ a: 'x' }, toolOf(run)), { ok: false, error: { code: 'VT_MANIFEST_INVALID' } })
   })
 
-  it('never makes two arguments of one value, and never reads a value as template', async () => {
+  it('turns a value into exactly one argument and never reads a value as a template', async () => {
     await using made = await bench({
       run: ['./tell', 'x{a}', '--y={a}', '--', '{a}', { each: 'list', args: ['<{item}>'] }],
     })
@@ -161,8 +161,8 @@ describe('the argv template', () => {
   })
 })
 
-describe('a command tool', () => {
-  it('has a short environment and nothing of ours that is not listed', async () => {
+describe('command tool', () => {
+  it('runs a command tool with a short environment and only the variables that its manifest lists', async () => {
     process.env.VTCODE_TEST_CANARY = 'sk-CANARY'
     await using made = await bench({
       run: ['./tell'],
@@ -183,14 +183,14 @@ describe('a command tool', () => {
     matches(result, { ok: true, output: { env } })
   })
 
-  it('does not let an input choose what is loaded', async () => {
+  it('refuses a manifest that sets LD_PRELOAD, PATH, NODE_OPTIONS or GIT_PAGER from an input', async () => {
     for (const name of ['LD_PRELOAD', 'PATH', 'NODE_OPTIONS', 'GIT_PAGER']) {
       await using made = await bench({ run: ['./tell'], env: { [name]: { input: 'a' } } })
       matches(await made.call({ a: 'x' }), { ok: false, error: { code: 'VT_MANIFEST_INVALID' } })
     }
   })
 
-  it('runs in the workspace, in its own folder, or in one that the input names', async () => {
+  it('runs a command tool in the workspace, the plugin folder, the data folder or a folder named by the input', async () => {
     await using here = await bench({ run: ['./tell'] })
     await using own = await bench({ run: ['./tell'], cwd: 'plugin' })
     await using data = await bench({ run: ['./tell', '{$plugin_data}'], cwd: 'data' })
@@ -204,7 +204,7 @@ describe('a command tool', () => {
     matches(await named.call({ file: 'src/a.ts' }), { ok: false, error: { code: 'VT_PATH_NOT_DIRECTORY' } })
   })
 
-  it('gets no path that leads out of the workspace, by text or by link', async () => {
+  it('refuses a path argument that leads out of the workspace, by text or by link', async () => {
     await using made = await bench({ run: ['./tell', '{file}'] })
     await symlink('/etc', join(made.booted.root, 'link'))
     matches(await made.call({ file: '../x' }), { ok: false, error: { code: 'VT_PATH_OUTSIDE' } })
@@ -212,7 +212,7 @@ describe('a command tool', () => {
     expect(argvOf(await made.call({ file: 'new.txt' }))).toEqual(['new.txt'])
   })
 
-  it('reads standard input when the manifest gives it some, else an empty one', async () => {
+  it('passes standard input as the manifest says, else an empty one', async () => {
     await using none = await bench({ run: ['./tell'] })
     await using text = await bench({ run: ['./tell'], stdin: '{a}' })
     await using whole = await bench({ run: ['./tell'], stdin: { json: '$input' } })
@@ -221,7 +221,7 @@ describe('a command tool', () => {
     matches(await whole.call({ a: 'x' }), { ok: true, output: { input: '{"a":"x"}' } })
   })
 
-  it('is found outside the workspace only', async () => {
+  it('refuses a program that exists only inside the workspace', async () => {
     await using made = await bench({ run: ['vtcode-test-program'] })
     await writeFile(join(made.booted.root, 'vtcode-test-program'), teller, { mode: 0o755 })
     const path = process.env.PATH
@@ -231,7 +231,7 @@ describe('a command tool', () => {
     matches(result, { ok: false, error: { code: 'VT_PLUGIN_REQUIRES', message: 're:.*vtcode-test-program.*' } })
   })
 
-  it('asks in mode auto', async () => {
+  it('asks before it runs a command tool in mode auto', async () => {
     await using made = await bench({ run: ['echo', 'hello'], parse: 'text' })
     await using auto = await bootKernel({ mode: 'auto', manifests: [join(made.plugins.root, 'tool.yaml')] })
     matches(await auto.call('tool'), { ok: false, error: { code: 'VT_POLICY_NEEDS_APPROVAL' } })
@@ -239,7 +239,7 @@ describe('a command tool', () => {
   })
 })
 
-describe('what a program prints', () => {
+describe('command tool: output', () => {
   const script = (body: string, more: JsonObject = {}): Promise<Bench> => bench({ run: ['sh', '-c', body], ...more })
 
   it.each([
@@ -248,12 +248,12 @@ describe('what a program prints', () => {
     ['lines', 'true', { lines: [] }],
     ['jsonl', 'printf "1\\n2\\n"', { items: [1, 2] }],
     ['json', 'printf "[1]"', { value: [1] }],
-  ])('becomes the output as %s: %s', async (parse, body, output) => {
+  ])('parses printed output as %s: %s', async (parse, body, output) => {
     await using made = await script(body, { parse })
     matches(await made.call(), { ok: true, output })
   })
 
-  it('may be a part of a document, or a whole result', async () => {
+  it('selects a part of a printed document and accepts a whole result', async () => {
     const document = JSON.stringify({ a: { 'b/c': [1, { d: 2 }] } })
     const failure = JSON.stringify({ ok: false, error: { code: 'VT_PATH_NOT_FOUND', message: 'No.' } })
     await using part = await bench({ run: ['printf', '%s', document.replace(/[{}]/g, '$&$&')], select: '/a/b~1c/1' })
@@ -262,12 +262,12 @@ describe('what a program prints', () => {
     matches(await whole.call(), { ok: false, error: { code: 'VT_PATH_NOT_FOUND', message: 'No.' } })
   })
 
-  it('that is not what the manifest says is VT_COMMAND_OUTPUT and quotes it', async () => {
+  it('fails with VT_COMMAND_OUTPUT and quotes output that does not parse as the manifest declares', async () => {
     await using made = await script('printf "not json"')
     matches(await made.call(), { ok: false, error: { code: 'VT_COMMAND_OUTPUT', message: 're:.*not json.*' } })
   })
 
-  it('over the limit goes whole to the spool, and the answer says how to read on', async () => {
+  it('writes output over the limit to a spool file whole and adds the call that reads on', async () => {
     await using made = await script('i=0; while [ $i -lt 3000 ]; do echo "line $i"; i=$((i+1)); done', {
       parse: 'text',
       max_output_bytes: 1000,
@@ -283,7 +283,7 @@ describe('what a program prints', () => {
     expect(result.ok && (result.output.stdout as string)).toBe(whole!.slice(0, 1000))
   })
 
-  it('is kept without the secrets in it', async () => {
+  it('redacts secrets in the output of a program', async () => {
     const token = `ghp_${'Ab0'.repeat(12)}`
     await using made = await script(`i=0; while [ $i -lt 3000 ]; do echo "line $i ${token}"; i=$((i+1)); done`, {
       parse: 'text',
@@ -296,7 +296,7 @@ describe('what a program prints', () => {
     expect(kept).not.toContain('ghp_')
   })
 
-  it('ends with an exit code that the manifest explains, or with VT_COMMAND_EXIT', async () => {
+  it('maps the exit codes that the manifest explains and fails with VT_COMMAND_EXIT for others', async () => {
     const exit = {
       ok: [0, 3],
       empty: [1],
@@ -321,14 +321,14 @@ describe('what a program prints', () => {
     })
   })
 
-  it('stops at the time limit, also when a grandchild holds the pipe', async () => {
+  it('stops a program at the time limit, even when a grandchild holds the pipe', async () => {
     await using made = await script('sleep 30 & sleep 30', { timeout_secs: 1 })
     const started = performance.now()
     matches(await made.call(), { ok: false, error: { code: 'VT_CALL_TIMEOUT', retryable: true } })
     expect(performance.now() - started).toBeLessThan(12500)
   })
 
-  it('stops when the caller aborts', async () => {
+  it('stops a program when the caller aborts', async () => {
     await using made = await script('sleep 30')
     const abort = new AbortController()
     setTimeout(() => abort.abort(), 100)

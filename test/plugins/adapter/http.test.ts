@@ -81,8 +81,8 @@ const say =
   (_: Seen, response: ServerResponse): void =>
     void response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
 
-describe('the request of a manifest', () => {
-  it('holds a value as one segment of the path, whatever is in it', async () => {
+describe('http tool: request', () => {
+  it('encodes any value as one segment of the path', async () => {
     await using made = await bench((origin) => ({ url: `${origin}/v1/cities/{city}/now` }))
     for (const city of ['New York', 'a?b=c', 'a#b', '%2e%2e', 'é', '{n}', '$&'])
       matches(await made.call({ city }), { ok: true })
@@ -97,7 +97,7 @@ describe('the request of a manifest', () => {
     expect(made.seen).toHaveLength(7)
   })
 
-  it('holds lists as segments and as repeated pairs, and leaves absent pairs out', async () => {
+  it('encodes lists as path segments and repeated query pairs and leaves absent pairs out', async () => {
     await using made = await bench((origin) => ({
       url: `${origin}/{list...}?fixed=1`,
       query: { tag: '{list}', n: 'x{n}', both: '{city}-{n}' },
@@ -107,7 +107,7 @@ describe('the request of a manifest', () => {
     matches(made.seen[0], { url: '/a/b%20c?fixed=1&tag=a&tag=b+c&n=x3', headers: { 'x-flag': 'true' } })
   })
 
-  it('makes JSON of values, never of text', async () => {
+  it('builds a JSON body from values, never from text', async () => {
     const body = { json: { title: '{city}', labels: '{list}', deep: { n: '{n}', flag: '{flag}', text: 'n is {n}' } } }
     await using made = await bench((origin) => ({ url: `${origin}/x`, method: 'POST', body }), {
       effects: ['net', 'write'],
@@ -117,7 +117,7 @@ describe('the request of a manifest', () => {
     matches(made.seen[0], { method: 'POST', headers: { 'content-type': 'application/json' } })
   })
 
-  it('makes forms and texts', async () => {
+  it('builds form and text bodies', async () => {
     await using form = await bench((origin) => ({
       url: `${origin}/x`,
       method: 'PUT',
@@ -134,7 +134,7 @@ describe('the request of a manifest', () => {
     matches(text.seen[0], { method: 'PATCH', body: 'Hello {n}' })
   })
 
-  it('lets no value begin another header, and no manifest frame the message', async () => {
+  it('refuses a value that begins another header and a manifest that frames the message', async () => {
     await using made = await bench((origin) => ({ url: `${origin}/x`, headers: { 'X-City': '{city}' } }))
     matches(await made.call({ city: 'a\r\nHost: evil' }), { ok: false, error: { code: 'VT_HTTP_ARGUMENT' } })
     await using framing = await bench((origin) => ({ url: `${origin}/x`, headers: { Host: 'evil' } }))
@@ -145,7 +145,7 @@ describe('the request of a manifest', () => {
     }
   })
 
-  it('carries secrets that the user bound, and no result shows them', async () => {
+  it('sends secrets that the user bound and shows them in no result', async () => {
     const needs = { secrets: { key: { description: 'The key.' } } }
     const auth = { type: 'bearer', value: { secret: 'key' } }
     const echo = ({ headers }: Seen, response: ServerResponse): void =>
@@ -179,12 +179,12 @@ describe('the request of a manifest', () => {
   })
 })
 
-describe('a value', () => {
+describe('http tool: secrets', () => {
   const needs = { secrets: { key: { description: 'The key.' } } }
   const auth = { type: 'bearer', value: { secret: 'key' } }
   const sent = (made: Bench): unknown[] => made.seen.map(({ headers }) => headers.authorization)
 
-  it('comes from the keeper of secrets of the system, which is asked without a shell', async () => {
+  it('reads a secret from the keychain of the system without a shell', async () => {
     if (process.platform === 'darwin') return
     const place = await tempWorkspace({ 'bin/secret-tool': '#!/bin/sh\nprintf "%s|" "$@"\n' })
     await chmod(join(place.root, 'bin/secret-tool'), 0o755)
@@ -212,7 +212,7 @@ describe('a value', () => {
     await place[Symbol.asyncDispose]()
   })
 
-  it('that a program prints is asked for at every use, or kept as long as refresh_secs says', async () => {
+  it('runs a secret command at every use, or caches its output for refresh_secs', async () => {
     const place = await tempWorkspace()
     const counting = (name: string, refresh_secs: number) => ({
       command: ['sh', '-c', `echo x >> ${place.root}/${name}; wc -l < ${place.root}/${name}`],
@@ -233,8 +233,8 @@ describe('a value', () => {
   })
 })
 
-describe('the answer', () => {
-  it('is the document, the part that counts, or the text', async () => {
+describe('http tool: response', () => {
+  it('returns the whole document, the selected part or the text', async () => {
     await using part = await bench(
       (origin) => ({ url: `${origin}/x`, select: '/data/key' }),
       {},
@@ -250,7 +250,7 @@ describe('the answer', () => {
     matches(await wrong.call(), { ok: false, error: { code: 'VT_HTTP_TYPE' } })
   })
 
-  it('of another status is an error, mapped or with how it begins; some may pass later', async () => {
+  it('reports another status as an error, mapped or with the start of the body, and marks those worth a retry', async () => {
     const status = { map: { 409: { code: 'ASK_EXISTS', message: 'There already.' } }, empty: ['404'] }
     for (const [code, expected] of [
       [
@@ -274,7 +274,7 @@ describe('the answer', () => {
     }
   })
 
-  it('is asked for again where the manifest says so, and only when nothing is changed by it', async () => {
+  it('retries where the manifest says so, and only a request that changes nothing', async () => {
     let asked = 0
     const moody = (seen: Seen, response: ServerResponse): void =>
       say({ n: ++asked }, asked < 2 ? 503 : 200, { 'retry-after': '0' })(seen, response)
@@ -290,7 +290,7 @@ describe('the answer', () => {
     matches(await post.call(), { ok: false, error: { code: 'VT_HTTP_STATUS' } })
   })
 
-  it('that is too large, or of another origin, is refused', async () => {
+  it('refuses a response that is too large or comes from another origin', async () => {
     await using large = await bench(
       (origin) => ({ url: `${origin}/x`, max_response_bytes: 100 }),
       {},
@@ -314,7 +314,7 @@ describe('the answer', () => {
   })
 })
 
-it('a name is judged by the address it leads to, asked once for each connection, and that address is connected to', async () => {
+it('resolves a host once for each connection, checks its address and connects to that address', async () => {
   const { lookup } = dns
   const asked: string[] = []
   const resolver = (...answers: string[]): void => {
@@ -348,7 +348,7 @@ it('a name is judged by the address it leads to, asked once for each connection,
   }
 })
 
-it('a host that is not public is refused unless a manifest of the user says so', async () => {
+it('refuses a host that is not public unless a manifest of the user allows it', async () => {
   await using made = await bench((origin) => ({ url: `${origin}/x`, network: {} }))
   matches(await made.call(), { ok: false, error: { code: 'VT_HTTP_BLOCKED' } })
   expect(made.seen).toEqual([])
@@ -356,7 +356,7 @@ it('a host that is not public is refused unless a manifest of the user says so',
   matches(await plain.call(), { ok: false, error: { code: 'VT_MANIFEST_INVALID', message: 're:.*plain http.*' } })
 })
 
-it('what a manifest may do by http is shown: net, and write unless it only asks', async () => {
+it('lists the effect net for an http tool, and write unless its method only reads', async () => {
   const place = await tempWorkspace({
     'get.yaml': 'name: get_it\ndescription: Get.\nhttp: { url: "https://example.org/" }\n',
     'put.yaml': 'name: put_it\ndescription: Put.\nhttp: { url: "https://example.org/", method: PUT }\n',

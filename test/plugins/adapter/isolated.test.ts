@@ -9,7 +9,7 @@ const manifest = (name: string, more = 'effects: [read]'): string =>
 const action = (body: string, head = ''): string => `${head}\nexport default async (call, context) => { ${body} }\n`
 const ok = 'return { ok: true, output: { fine: true } }'
 
-/** Blocks its process as a loop without end does, and takes no processor time from other tests. */
+/** Blocks its process like an endless loop, without processor time of other tests. */
 const blocked = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)'
 /** Ways to harm a program, each a plugin of its own. */
 const hostile: Record<string, { code: string; says: RegExp; more?: string; body: string }> = {
@@ -114,7 +114,7 @@ const files: Record<string, string> = Object.fromEntries(
   ]),
 )
 
-/** Every process whose plugin keeps its data below a home; inside a sandbox they go by other numbers. */
+/** Returns the process ids of plugins whose data lies below a home. A sandbox shows other ids. */
 async function processesOf(home: string): Promise<number[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
   const mine = await Promise.all(
@@ -125,7 +125,7 @@ async function processesOf(home: string): Promise<number[]> {
   return pids.filter((_, at) => mine[at])
 }
 
-/** What a sandbox holds dies with it, so a process may be gone when its turn comes. */
+/** Processes of a sandbox die with it, so one may be gone before it is read. */
 function killed(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
@@ -153,17 +153,20 @@ afterAll(async () => {
   await plugins[Symbol.asyncDispose]()
 })
 
-describe('a hostile module', () => {
-  it.each(Object.entries(hostile))('harms nobody but itself, and is named: %s', async (name, { code, says }) => {
-    const [bad, good] = await Promise.all([vt.call(name, {}), vt.call('good', {})])
-    matches(bad, { ok: false, error: { code } })
-    expect(bad.ok ? '' : bad.error.message).toMatch(says)
-    expect(bad.ok ? '' : bad.error.message).toContain(name)
-    matches(good, { ok: true })
-    matches(await vt.call('unified_file', { action: 'read', path: 'a.txt' }), { ok: true })
-  })
+describe('isolated module: hostile code', () => {
+  it.each(Object.entries(hostile))(
+    'fails with the name of a hostile module and serves other tools: %s',
+    async (name, { code, says }) => {
+      const [bad, good] = await Promise.all([vt.call(name, {}), vt.call('good', {})])
+      matches(bad, { ok: false, error: { code } })
+      expect(bad.ok ? '' : bad.error.message).toMatch(says)
+      expect(bad.ok ? '' : bad.error.message).toContain(name)
+      matches(good, { ok: true })
+      matches(await vt.call('unified_file', { action: 'read', path: 'a.txt' }), { ok: true })
+    },
+  )
 
-  it('changes only its own process', async () => {
+  it('keeps the changes of a hostile module inside its own process', async () => {
     await vt.call('pollution', {})
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined()
     expect([1].map((n) => n + 1)).toEqual([2])
@@ -171,12 +174,12 @@ describe('a hostile module', () => {
     matches(await vt.call('good', {}), { ok: true })
   })
 
-  it('that talks without end, or pretends to be the wire, still answers', async () => {
+  it('answers a call of a module that floods its output or imitates the wire protocol', async () => {
     matches(await vt.call('flood', {}), { ok: true })
     matches(await vt.call('forger', {}), { ok: true })
   })
 
-  it('is left alone after three faults, is shown so, and is tried again after a reload', async () => {
+  it('quarantines a module after three crashes, lists it so, and tries it again after a reload', async () => {
     const config: Config = { plugins: { isolate: 'auto' } }
     await using mine = await bootKernel({
       manifests: [join(plugins.root, 'call_exit.yaml'), join(plugins.root, 'good.yaml')],
@@ -198,7 +201,7 @@ describe('a hostile module', () => {
     matches(await mine.call('call_exit', {}), { ok: false, error: { code: 'VT_PLUGIN_CRASHED' } })
   })
 
-  it('takes what shares its process with it: all modules of a plugin are shown as left alone, what is data goes on', async () => {
+  it('quarantines all modules of a plugin together and still serves its data manifests', async () => {
     const folder = Object.fromEntries(
       ['call_exit', 'good'].flatMap((name) => [
         [`p/vtcode/${name}.yaml`, files[`${name}.yaml`]!],
@@ -224,8 +227,8 @@ describe('a hostile module', () => {
   })
 })
 
-describe('a policy in a process of its own', () => {
-  it('that is blocked refuses the call that it was asked about; its process is ended, and the next call is judged by a new one', async () => {
+describe('isolated policy', () => {
+  it('refuses a call whose policy process hangs, ends that process and judges the next call in a new one', async () => {
     await using place = await tempWorkspace({
       'guard.yaml':
         'name: guard\nkind: policy\ndescription: Judges.\nslots: [unified_search/grep]\nmodule: ./guard.js\n',
@@ -240,7 +243,7 @@ describe('a policy in a process of its own', () => {
     const grep = (pattern: string) => mine.call('unified_search', { action: 'grep', pattern })
     matches(await grep('one'), { ok: true })
     const usual = (await processesOf(mine.home)).length
-    // As often as a plugin may fail before it is left alone.
+    // The plugin fails as often as `quarantine_after` allows.
     matches(await grep('block'), { ok: false, error: { code: 'VT_POLICY_DENIED', message: 're:.*guard.*' } })
     matches(await grep('one'), { ok: true })
     matches(await grep('no'), { ok: false, error: { code: 'VT_POLICY_DENIED' } })
@@ -248,8 +251,8 @@ describe('a policy in a process of its own', () => {
   })
 })
 
-describe('a module in a process of its own', () => {
-  it('reads through the workspace, calls tools, keeps state, and does only what its manifest declares', async () => {
+describe('isolated module', () => {
+  it('gives a module the workspace, calls of tools and its state within its declared effects', async () => {
     process.env['VTCODE_TEST_CANARY'] = 'not-for-plugins'
     await vt.call('reads', {})
     const result = await vt.call('reads', {})
@@ -275,15 +278,15 @@ describe('a module in a process of its own', () => {
     expect(await vt.read('b.txt')).toBeUndefined()
   })
 
-  it('imports the running program by its name', async () => {
+  it('resolves the package name of the running program inside a module', async () => {
     matches(await vt.call('imports', {}), { ok: true, output: { here: 'function' } })
   })
 
-  it('may decline', async () => {
+  it('lets a module decline a call', async () => {
     matches(await vt.call('declines', {}), { ok: false, error: { code: 'VT_ACTION_DECLINED' } })
   })
 
-  it('is another process than this, the same one for two calls, and gone with the kernel', async () => {
+  it('runs a module in another process, reuses it for the next call and ends it with the kernel', async () => {
     const config: Config = { plugins: { isolate: 'auto' } }
     const mine = await bootKernel({ manifests: [join(plugins.root, 'good.yaml')], config })
     const pid = async (): Promise<number> =>
@@ -296,7 +299,7 @@ describe('a module in a process of its own', () => {
     await expect.poll(() => processesOf(mine.home)).toEqual([])
   })
 
-  it('that is killed in the middle of a call fails that call, and the next one is served by a new process', async () => {
+  it('fails the call of a module that is killed and serves the next call in a new process', async () => {
     await using place = await tempWorkspace({
       'slow.yaml': manifest('slow', 'effects: [read]\ninput: { properties: { wait: { type: boolean } } }'),
       'slow.js': action(
@@ -321,7 +324,7 @@ describe('a module in a process of its own', () => {
     }
   })
 
-  it('hears of the end of a session, and of its own', async () => {
+  it('runs the onClose handlers of a module when a session ends and when the kernel closes', async () => {
     await using place = await tempWorkspace({
       'keeps.yaml': manifest('keeps'),
       'keeps.js': action(
@@ -339,7 +342,7 @@ describe('a module in a process of its own', () => {
     await mine[Symbol.asyncDispose]()
   })
 
-  it('judges, and denies when it does not', async () => {
+  it('applies the verdict of an isolated policy and denies when its process dies', async () => {
     const policy = (name: string): string => `name: ${name}\nkind: policy\nslots: [good]\nmodule: ./${name}.js\n`
     for (const [name, body, code] of [
       ['says_no', "return { deny: 'Not today.' }", 'VT_POLICY_DENIED'],
@@ -361,7 +364,7 @@ describe('a module in a process of its own', () => {
     }
   })
 
-  it('shrinks results, and is passed over when it dies', async () => {
+  it('shortens results with an isolated compactor and skips a compactor that dies', async () => {
     const compactor = (name: string): string => `name: ${name}\nkind: compactor\nslots: [good]\nmodule: ./${name}.js\n`
     await using place = await tempWorkspace({
       'short.yaml': compactor('short'),
@@ -381,7 +384,7 @@ describe('a module in a process of its own', () => {
     expect(result.ok && Object.keys(result.output)).toEqual([])
   })
 
-  it('stands where the user wants it: in this process when their settings say so', async () => {
+  it('runs a module in the process of the kernel when the user settings say so', async () => {
     const pid = async (config: object, entry: object = {}): Promise<number> => {
       await using mine = await bootKernel({
         manifests: [{ from: join(plugins.root, 'good.yaml'), ...entry }],
@@ -396,7 +399,7 @@ describe('a module in a process of its own', () => {
   })
 })
 
-it('a reload under load loses no call: each finishes with the process it began with', async () => {
+it('loses no call during a reload under load: each call finishes in the process that began it', async () => {
   await using mine = await bootKernel({
     manifests: [join(plugins.root, 'good.yaml')],
     config: { plugins: { isolate: 'auto' } },

@@ -13,7 +13,7 @@ const browser = new URL('../../support/browser.mjs', import.meta.url).pathname
 it.each([
   ['file:///etc/passwd', false],
   ['/authorize', true],
-])('sends the browser to a page of the web and nowhere else: %s', async (page, opened) => {
+])('opens the browser only on a web page, else on nothing: %s', async (page, opened) => {
   let origin = ''
   await using server = await serve((request, response) => {
     const json = (body: object) =>
@@ -127,7 +127,7 @@ it('keeps the former token whole when the new one cannot be written', async () =
   const file = join(folder, readdirSync(folder)[0]!)
   const before = readFileSync(file, 'utf8')
   expect([statSync(file).mode & 0o777, before.includes(accepted)]).toEqual([0o600, true])
-  // The server wants a new token, and no file may grow beyond a few hundred bytes: the write of the new one fails on its way.
+  // The server requires a new token, and a file size limit makes the write of that token fail halfway.
   accepted = 'another'
   const limited = ['-c', 'ulimit -f 1; exec "$@"', 'sh', process.execPath, bin, ...call]
   const said = await new Promise<string>((resolve) =>
@@ -139,7 +139,7 @@ it('keeps the former token whole when the new one cannot be written', async () =
   expect(JSON.parse((await vtcode(made, call, { env })).stdout)).toMatchObject({ ok: true, text: 'hello' })
 })
 
-it('sends a client secret to the issuer that it went to first, or that the settings name, and to no other', async () => {
+it('sends a client secret only to the issuer of the first login or of the settings', async () => {
   let origin = ''
   const grants: { to: string; body: string; authorization: string | undefined }[] = []
   const keys = new Map<string, Set<unknown>>()
@@ -237,10 +237,10 @@ it('sends a client secret to the issuer that it went to first, or that the setti
   expect(await reasons()).toContain(`its client secret belongs to ${right.url}`)
   expect(await reasons({ issuer: right.url })).toContain(`its client secret belongs to ${right.url}`)
   expect(grants.filter(({ to }) => to === wrong.url)).toEqual([])
-  // The user moves it themselves.
+  // The user names the new issuer in the settings.
   expect(await reasons({ issuer: wrong.url })).toBe('')
   expect(grants.filter(({ to }) => to === wrong.url)).toHaveLength(1)
-  // What the settings send to the server goes to no place where its users sign in.
+  // Headers for the server must not reach its login pages.
   expect(Object.fromEntries([...keys].map(([to, heard]) => [to, [...heard]]))).toEqual({
     'the server': ['a-key-of-the-server'],
     [right.url]: [undefined],

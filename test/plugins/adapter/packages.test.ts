@@ -12,7 +12,7 @@ const automation = { full_auto: { enabled: true, allowed_tools: ['read', 'write'
 const json = JSON.stringify
 const skill = (name: string): string => `---\nname: ${name}\ndescription: The skill ${name}.\n---\nDo it.\n`
 const environment = json([{ name: 'environment', description: 'Tells it.', inputSchema: { type: 'object' } }])
-/** The server of the fixtures; its list of tools lies in the package. */
+/** The fixture server; its list of tools is a file of the package. */
 const server = (root: string, ...more: string[]): { command: string; args: string[] } => ({
   command: 'node',
   args: [fixture, root, ...more],
@@ -35,12 +35,12 @@ async function boot(
 const told = (kernel: Kernel, code: string): string[] =>
   kernel.diagnostics().flatMap((one) => (one.code === code ? [one.message] : []))
 
-describe('Agent Plugins', () => {
+describe('package: Agent Plugins format', () => {
   const $schema = 'https://agent-plugins.org/schemas/1.0.0/plugin.schema.json'
   const servers = (mcpServers: object): string =>
     json({ $schema: 'https://agent-plugins.org/schemas/1.0.0/mcp.schema.json', mcpServers })
 
-  it('bring servers with their folders filled in once, and skills', async () => {
+  it('loads skills and servers of an Agent Plugin and fills in its folders once', async () => {
     const lookup = {
       type: 'stdio',
       command: 'node',
@@ -73,7 +73,7 @@ describe('Agent Plugins', () => {
     ['a wrong name', { $schema, name: 'A--b' }],
     ['a wrong author', { $schema, name: 'a', author: { name: 'x', phone: '1' } }],
     ['a wrong fact', { $schema, name: 'a', version: 1 }],
-  ])('with %s are not used at all', async (_, manifest) => {
+  ])('refuses an Agent Plugin with %s', async (_, manifest) => {
     await using made = await boot({
       'plugin.json': json(manifest),
       'mcp.json': servers({ s: { type: 'stdio', command: 'node' } }),
@@ -84,7 +84,7 @@ describe('Agent Plugins', () => {
     expect(made.vt.kernel.inspection.skills().all.map(({ id }) => id)).not.toContain('pack:one')
   })
 
-  it('lose a server that breaks a rule, and only that one', async () => {
+  it('drops only the server of an Agent Plugin that breaks a rule', async () => {
     const bad = {
       field: { type: 'stdio', command: 'node', url: 'https://a.example' },
       shell: { type: 'stdio', command: 'node -e 1' },
@@ -106,7 +106,7 @@ describe('Agent Plugins', () => {
     await place[Symbol.asyncDispose]()
   })
 
-  it('with another version of the list of servers keep their skills', async () => {
+  it('keeps the skills of an Agent Plugin whose server list has another version', async () => {
     await using made = await boot({
       'plugin.json': json({ $schema, name: 'a' }),
       'mcp.json': json({ mcpServers: {} }),
@@ -116,7 +116,7 @@ describe('Agent Plugins', () => {
     expect(made.vt.kernel.inspection.skills().all.map(({ id }) => id)).toContain('pack:one')
   })
 
-  it('whose manifest is a link out of the package are not used', async () => {
+  it('refuses an Agent Plugin whose manifest is a link out of the package', async () => {
     const place = await tempWorkspace({
       'away/plugin.json': json({ $schema, name: 'a' }),
       'pack/skills/one/SKILL.md': skill('one'),
@@ -129,8 +129,8 @@ describe('Agent Plugins', () => {
   })
 })
 
-describe('plugins of other programs', () => {
-  it('of Claude Code bring servers and skills as they are; the rest is named', async () => {
+describe('package: formats of other programs', () => {
+  it('loads servers and skills of a Claude Code plugin unchanged and names what is not supported', async () => {
     await using made = await boot(
       {
         '.claude-plugin/plugin.json': json({ name: 'pack', version: '1.0.0', lspServers: {} }),
@@ -153,7 +153,7 @@ describe('plugins of other programs', () => {
     expect(told(made.vt.kernel, 'VT_FORMAT_UNSUPPORTED').join('\n')).toMatch(/bin\/ .*\(1: x\)[\s\S]*lspServers/)
   })
 
-  it('of Gemini and bundles of MCP bring their servers', async () => {
+  it('loads the servers of Gemini extensions and MCP bundles', async () => {
     const place = await tempWorkspace({ 'tools.json': environment })
     await using gemini = await boot({
       'gemini-extension.json': json({
@@ -207,14 +207,14 @@ describe('plugins of other programs', () => {
   })
 })
 
-describe('texts of packages', () => {
+describe('package: skills and prompts', () => {
   const ids = (kernel: Kernel): string[] =>
     kernel.inspection
       .skills()
       .all.flatMap(({ id }) => (id.startsWith('pack:') ? [id] : []))
       .sort()
 
-  it('of Claude Code are skills: its commands too, with the folder of the package filled in and nothing run', async () => {
+  it('loads skills and commands of Claude Code as skills, fills in the package folder and runs nothing', async () => {
     await using made = await boot({
       '.claude-plugin/plugin.json': json({ name: 'pack', skills: './more' }),
       'skills/one/SKILL.md': skill('one'),
@@ -247,7 +247,7 @@ describe('texts of packages', () => {
     })
   })
 
-  it('of Codex lie where its manifest says; a root SKILL.md is one', async () => {
+  it('loads the skills of Codex from where its manifest says, and a root SKILL.md as one skill', async () => {
     const servers = {
       s: { command: 'no-such-program', bearer_token_env_var: 'T', tool_timeout_sec: 5, oauth_resource: 'x', note: 'y' },
     }
@@ -266,7 +266,7 @@ describe('texts of packages', () => {
   })
 
   it.each(['pi', 'omp'])(
-    'of %s are skills and prompts that its patterns name; its code is named and not run',
+    'loads skills and prompts that the patterns of %s name, and names its code without running it',
     async (key) => {
       const said = {
         extensions: ['./evil.js'],
@@ -291,7 +291,7 @@ describe('texts of packages', () => {
     },
   )
 
-  it('of bundles are their prompts; one that has no text is named', async () => {
+  it('loads the prompts of MCP bundles and names one without text', async () => {
     const prompts = [
       { name: 'Sum Up', description: 'Sums up.', arguments: ['topic'], text: 'Sum up ${arguments.topic}.' },
       { name: 'empty' },
@@ -318,7 +318,7 @@ describe('texts of packages', () => {
     ).toMatch(/no text/)
   })
 
-  it('whose paths lead out of the package, or are huge, or no text, are left out one by one', async () => {
+  it('drops each text whose path leads out of the package, is huge or is not text', async () => {
     const away = await tempWorkspace({ 'secret.md': 'The secret.' })
     await using made = await boot({
       '.claude-plugin/plugin.json': json({
@@ -343,7 +343,7 @@ describe('texts of packages', () => {
   })
 })
 
-it('a list of servers that is no file is told who looks, not at every call', async () => {
+it('reports a server list that is not a regular file as an info diagnostic, not at every call', async () => {
   const { createKernel } = await import('vtcode')
   await using place = await tempWorkspace()
   execFileSync('mkfifo', [join(place.root, '.mcp.json')])
@@ -354,7 +354,7 @@ it('a list of servers that is no file is told who looks, not at every call', asy
   await kernel.close()
 })
 
-it('the servers that a workspace lists for every program wait for consent, one by one', async () => {
+it('loads each server that a workspace lists for every program only after consent', async () => {
   const { createKernel, openTrust, consentItems } = await import('vtcode')
   const place = await tempWorkspace({ 'tools.json': environment })
   await place.write('.mcp.json', json({ mcpServers: { s: server(place.root), t: server(place.root) } }))

@@ -4,7 +4,7 @@ import { bootKernel, matches, tempWorkspace } from 'vtcode/test'
 const policy = (rules: object, more: object = {}): string =>
   JSON.stringify({ name: 'house', kind: 'policy', ...more, rules })
 
-it('a policy in data denies and asks in the words of the settings, with the reason it gives', async () => {
+it('denies and asks by a data policy in the syntax of the settings, with its reason', async () => {
   const deny = [
     {
       rule: 'Bash(git push --force *)',
@@ -39,7 +39,7 @@ it('a policy in data denies and asks in the words of the settings, with the reas
   matches(await vt.call('unified_file', edit, { approve: () => true }), { ok: true })
 })
 
-it('one that allows, is misspelt, or whose examples fail shuts instead of opening', async () => {
+it('fails closed when a data policy would allow, fails its own examples or has an unknown key', async () => {
   const lifts = { commands: [{ id: 'all', program: 'rm', verdict: 'allow' }] }
   for (const rules of [lifts, { deny: [{ rule: 'Bash(rm *)', match: ['ls'] }] }]) {
     await using place = await tempWorkspace({ 'house.yaml': policy(rules) })
@@ -52,7 +52,7 @@ it('one that allows, is misspelt, or whose examples fail shuts instead of openin
   }
 })
 
-it('one that names slots judges those only', async () => {
+it('applies a data policy only to the slots that it names', async () => {
   await using place = await tempWorkspace({ 'house.yaml': policy({ deny: ['*'] }, { slots: ['unified_exec/*'] }) })
   await using vt = await bootKernel({ manifests: [place.root], files: { 'a.txt': 'x' } })
   matches(await vt.call('unified_exec', { action: 'run', command: 'true' }), {
@@ -62,7 +62,7 @@ it('one that names slots judges those only', async () => {
   matches(await vt.call('unified_file', { action: 'read', path: 'a.txt' }), { ok: true })
 })
 
-it('one that limits takes part in the check of a call: of two limits the stricter counts, whoever says it', async () => {
+it('applies the stricter of two limits of data policies, whatever their order', async () => {
   const limits = {
     'unified_search/grep': { max_results_per_call: 2, max_calls_per_minute: 3 },
     read_file: { max_bytes_per_read: 4 },

@@ -18,7 +18,7 @@ async function through(
   }
 }
 
-it('a compactor in data keeps the first and last lines, covers patterns, and leaves members out', async () => {
+it('keeps first and last lines, covers patterns and drops members with a data compactor', async () => {
   const { result } = await through(
     {
       head_lines: 2,
@@ -34,13 +34,13 @@ it('a compactor in data keeps the first and last lines, covers patterns, and lea
   matches(covered, { ok: true, output: { stdout: '$1\n' }, text: 're:[\\s\\S]*\\$1[\\s\\S]*' })
 })
 
-it('it cuts a text between characters, and says how much is gone', async () => {
+it('cuts a text between characters and reports the size of the removed part', async () => {
   const { result } = await through({ max_text_bytes: 101 }, 'printf "é%.0s" $(seq 1 200)')
   expect(result.ok && result.text).toMatch(/é\n\[\d+ bytes left out\]$/)
   expect(result.ok && result.text).not.toContain('\ufffd')
 })
 
-it('one whose pattern could take for ever, or that says what there is not, is named and changes nothing', async () => {
+it('names a data compactor with a slow pattern or an unknown field and applies none of it', async () => {
   const { result, codes } = await through({ redact: [{ pattern: '(?=x)y' }] }, 'echo x')
   matches(result, { ok: true, output: { stdout: 'x\n' } })
   expect(result.notices?.map(({ code }) => code)).toEqual(['VT_COMPACT_IGNORED'])

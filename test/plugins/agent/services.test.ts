@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { call, eventsOf, home, startPeer, vtcode } from '../../support/peer.js'
 
-/** An override of another plugin, which returns everything that it can reach through the conversation and tries to change it. */
+/** An override of another plugin that returns everything reachable through the conversation and tries to change it. */
 const override = `
 const reached = (value, path, found, seen) => {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null || seen.has(value)) return
@@ -41,9 +41,9 @@ const actions = {
   report: ['finish'],
 }
 
-describe('services of a conversation', () => {
+describe('conversation services', () => {
   it.each(['inline', 'process'])(
-    'are five groups of functions over data for an override that is loaded %s, and nothing else',
+    'offers an override loaded %s five groups of functions over data and nothing else',
     async (isolate) => {
       await using peer = await startPeer([
         { toolCalls: [call('task_tracker', { action: 'list' })] },

@@ -11,8 +11,8 @@ const writer = (name: string) =>
 const turns = [{ toolCalls: [writer('ONE'), spawn(`TWO ${task}`, { agent: 'explorer' })] }, says('Done.')]
 const answers = { ONE: [write, report('One.')], TWO: [report('Two.')] }
 
-describe('an agent that changes files', () => {
-  it('has each of its changes approved in mode ask, with its name in the question', async () => {
+describe('changes by an agent in mode ask', () => {
+  it('asks for approval of each change in mode ask and names the agent', async () => {
     const asked: any[] = []
     const s = await delegation(turns, answers, { mode: 'ask', approve: (request) => (asked.push(request), true) })
     await s.agent.run('Work.')
@@ -30,7 +30,7 @@ describe('an agent that changes files', () => {
     expect(existsSync(join(s.root, 'src/a.txt'))).toBe(false)
   })
 
-  it('is not asked about where a rule allows the change, or where the mode changes files unasked', async () => {
+  it('skips the question when a rule or the mode allows the change', async () => {
     for (const mode of [
       { mode: 'ask', config: { policy: { allow: ['unified_file/write'] } } },
       { mode: 'auto' },

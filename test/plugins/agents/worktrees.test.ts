@@ -16,7 +16,7 @@ const lines = (...changed: string[]) =>
 const apart = (name: string, more: object = {}) => spawn(`${name} ${look}`, { isolation: 'worktree', ...more })
 
 type Where = Parameters<typeof delegation>[2]
-/** A conversation in a repository with one commit. */
+/** Starts a conversation in a repository with one commit. */
 async function scene(parent: Answer[], parts: Record<string, Answer[]>, where: Where = {}) {
   const s = await delegation(parent, parts, where)
   const git = (...args: string[]) =>
@@ -32,8 +32,8 @@ async function scene(parent: Answer[], parts: Record<string, Answer[]>, where: W
   return { ...s, git, text, worktrees }
 }
 
-describe('an agent in a worktree', () => {
-  it('works on a copy of the files as they are, with commands, and close brings its changes here, which revert takes back', async () => {
+describe('agent in a worktree', () => {
+  it('works on a copy of the files, and close merges its changes, which revert takes back', async () => {
     const s = await scene(
       [
         { toolCalls: [apart('ONE')] },
@@ -109,7 +109,7 @@ describe('an agent in a worktree', () => {
     ])
   })
 
-  it('whose lines were changed here too is refused with both, and what else it did can be merged', async () => {
+  it('refuses a merge of lines that changed on both sides and merges the other files', async () => {
     const s = await scene(
       [
         { toolCalls: [apart('ONE')] },
@@ -141,7 +141,7 @@ describe('an agent in a worktree', () => {
     await s.agent.close()
   })
 
-  it('brings nothing here past the policies: what steers other programs is asked about, by its path, and a no leaves all as it was', async () => {
+  it('asks before the merge of auto-executed config, and a no leaves all files unchanged', async () => {
     const asked: any[] = []
     const s = await scene(
       [{ toolCalls: [apart('ONE')] }, { toolCalls: [tool('close', { id: 'a1', merge: true })] }, says('Done.')],
@@ -164,7 +164,7 @@ describe('an agent in a worktree', () => {
     expect(JSON.stringify(asked[1])).toContain('.githooks/pre-commit')
     expect(s.answers()[1]).toMatch(/VT_POLICY_/)
     expect([s.text('a.txt'), existsSync(join(s.root, '.githooks')), s.worktrees().length]).toEqual(['a\n', false, 3])
-    // Nobody merged it, so it stays and is named.
+    // The unmerged worktree stays and is named.
     expect(items(s.events, 'error')).toMatchObject([
       {
         code: 'VT_AGENT_UNMERGED',
@@ -181,7 +181,7 @@ describe('an agent in a worktree', () => {
     expect([gone.code, s.worktrees()]).toEqual([0, []])
   })
 
-  it('is not started without a repository, has nothing to merge elsewhere, and leaves no worktree in which nothing was done', async () => {
+  it('requires a git repository, merges nothing for a shared workspace and removes unused worktrees', async () => {
     const s = await delegation(
       [
         { toolCalls: [apart('ONE'), spawn(`ONE ${look}`, { agent: 'explorer' })] },

@@ -11,8 +11,8 @@ const boot = (event: string, entry: JsonObject, config: Config = {}): Promise<Bo
   })
 const read = (booted: Booted, path = 'a.txt') => booted.call('unified_file', { action: 'read', path })
 
-describe('a PostToolUse hook', () => {
-  it('sees the answer, and what it has to say reaches the model', async () => {
+describe('PostToolUse hook', () => {
+  it('passes the answer to a PostToolUse hook and its context to the model', async () => {
     await using booted = await boot('post_tool_use', {
       command: say({ hookSpecificOutput: { additionalContext: 'x'.repeat(2000) }, systemMessage: 'Linted.' }),
     })
@@ -32,7 +32,7 @@ describe('a PostToolUse hook', () => {
     })
   })
 
-  it('may replace text or output, from which secrets still leave', async () => {
+  it('replaces the text or output by that of a PostToolUse hook and redacts secrets in it', async () => {
     const secret = `ghp_${'aB3'.repeat(12)}`
     await using texts = await boot('PostToolUse', {
       command: say({ hookSpecificOutput: { updatedToolOutput: 'short' } }),
@@ -44,7 +44,7 @@ describe('a PostToolUse hook', () => {
     expect(await read(objects)).toMatchObject({ ok: true, output: { content: 'key [redacted:github_token]' } })
   })
 
-  it('that blocks or fails is told; the outcome stays', async () => {
+  it('reports a PostToolUse hook that blocks or fails as a notice and keeps the result', async () => {
     await using blocks = await boot('PostToolUse', { command: 'echo broken build >&2; exit 2' })
     expect(await read(blocks)).toMatchObject({
       ok: true,
@@ -55,7 +55,7 @@ describe('a PostToolUse hook', () => {
     expect(await read(fails)).toMatchObject({ ok: true, notices: [{ code: 'VT_HOOK_FAILED' }] })
   })
 
-  it('of failures sees the error, and neither sees what was refused', async () => {
+  it('passes errors to a PostToolUseFailure hook and refused calls to no hook', async () => {
     await using booted = await boot(
       'PostToolUseFailure',
       { command: 'cat >> seen' },

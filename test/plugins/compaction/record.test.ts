@@ -18,8 +18,8 @@ const lines = async (booted: Booted, session = 'main'): Promise<Record<string, u
     .map((line) => JSON.parse(line) as Record<string, unknown>)
 }
 
-describe('the record of calls', () => {
-  it('counts no time that a person took to answer', async () => {
+describe('record of calls', () => {
+  it('leaves the time that a person takes to answer out of the duration', async () => {
     await using booted = await bootKernel({ mode: 'ask' })
     let waited = 0
     const approve = async () => {
@@ -34,11 +34,11 @@ describe('the record of calls', () => {
     )
     const whole = performance.now() - began
     const [entry] = await lines(booted)
-    // Where the wait counted, both together would be longer than all of it.
+    // With the wait included, both durations would add up to more than the whole.
     expect((entry!.ms as number) + waited).toBeLessThan(whole + 100)
   })
 
-  it('has a line for every call, with what came of it', async () => {
+  it('writes a line with the outcome of every call', async () => {
     await using booted = await bootKernel({ files: { 'a.txt': 'x' }, mode: 'plan' })
     await booted.call('unified_file', { action: 'read', path: 'a.txt' })
     await booted.call('unified_file', { action: 'read', path: 'missing.txt' }, { surface: 'mcp' })
@@ -62,7 +62,7 @@ describe('the record of calls', () => {
     expect(first!.ms).toBeGreaterThanOrEqual(0)
   })
 
-  it('says what the policies came to, and how large the answer was', async () => {
+  it('records the verdict of the policies and the size of the answer', async () => {
     await using booted = await bootKernel({
       files: { 'a.txt': 'x'.repeat(100) },
       mode: 'ask',
@@ -80,7 +80,7 @@ describe('the record of calls', () => {
     expect(entries[0]!.bytes).toBeGreaterThan(100)
   })
 
-  it('has a line for calls that are refused before they are any: wrong input, no such tool, a path that leads out', async () => {
+  it('records calls that are refused before they start: wrong input, unknown tool, a path outside', async () => {
     await using booted = await bootKernel()
     const secret = `ghp_${'aB3'.repeat(12)}`
     await booted.call('unified_file', { action: 'read', pth: secret })
@@ -97,7 +97,7 @@ describe('the record of calls', () => {
     expect(JSON.stringify(entries)).not.toContain(secret)
   })
 
-  it('is kept by session, each under a name that is safe as a folder', async () => {
+  it('keeps the record by session under a name that is safe as a folder', async () => {
     await using booted = await bootKernel({ files: { a: 'x' } })
     for (const session of ['one', '../../two', 'x'.repeat(300)]) {
       await booted.call('unified_file', { action: 'read', path: 'a' }, { session })
@@ -108,7 +108,7 @@ describe('the record of calls', () => {
     for (const name of names) expect(name).toMatch(/^(one|s-[0-9a-f]{16})$/)
   })
 
-  it('holds no secret, no long input, and nothing that breaks a line or moves a cursor', async () => {
+  it('redacts secrets, shortens long inputs and escapes line breaks and control characters in the record', async () => {
     await using booted = await bootKernel()
     const secret = `ghp_${'aB3'.repeat(12)}`
     for (const path of [`${secret}.txt`, 'line\nbreak\u2028\u009b31m\u001b[2J\u007f', `${'a/'.repeat(1200)}b`]) {
@@ -122,7 +122,7 @@ describe('the record of calls', () => {
     expect(entries[2]!.input).toBeUndefined()
   })
 
-  it('of many sessions that end at once is written in time that grows with their number, not with its square', async () => {
+  it('writes the records of many sessions that end at once in linear time', async () => {
     await using booted = await bootKernel({ files: { a: 'x' } })
     const sessions = Array.from({ length: rounds(200, 600) }, (_, index) => `s${index}`)
     await Promise.all(
@@ -132,7 +132,7 @@ describe('the record of calls', () => {
     expect(await booted.read('.vtcode/sessions/.gitignore')).toBe('*\n')
   })
 
-  it('is readable by this user only and ignored by git', async () => {
+  it('makes the record readable by this user only and lets git ignore it', async () => {
     await using booted = await bootKernel({ files: { a: 'x' } })
     await booted.call('unified_file', { action: 'read', path: 'a' })
     await lines(booted)
@@ -140,7 +140,7 @@ describe('the record of calls', () => {
     expect(await booted.read('.vtcode/sessions/.gitignore')).toBe('*\n')
   })
 
-  it('is lost where it cannot be written, and no call suffers', async () => {
+  it('drops a record that cannot be written without a failure of any call', async () => {
     await using booted = await bootKernel({ files: { a: 'x' } })
     await using elsewhere = await tempWorkspace()
     await mkdir(join(booted.root, '.vtcode'))
@@ -150,7 +150,7 @@ describe('the record of calls', () => {
     expect(await readdir(elsewhere.root)).toEqual([])
   })
 
-  it('of sessions long ago is removed, and only the 50 youngest are kept', async () => {
+  it('removes records of old sessions and keeps only the 50 newest', async () => {
     await using booted = await bootKernel({ files: { a: 'x' } })
     const folder = join(booted.root, '.vtcode/sessions')
     const days = (count: number): Date => new Date(Date.now() - count * 86_400_000)
@@ -168,7 +168,7 @@ describe('the record of calls', () => {
     expect(names.length).toBeLessThanOrEqual(50)
   })
 
-  it('of one session takes as many ways through the workspace beside 40 other sessions as beside two', async () => {
+  it('takes as many file system steps for one session with 40 other sessions as with two', async () => {
     const ways = async (others: number): Promise<number> => {
       await using place = await tempWorkspace()
       for (let index = 0; index < others; index += 1) {
@@ -191,7 +191,7 @@ describe('the record of calls', () => {
     expect(await ways(40)).toBe(await ways(2))
   })
 
-  it('is what this program wrote there: lines and folders of a repository are neither shown nor swept, and files of nothing else are put aside and named once', async () => {
+  it('ignores record lines without a valid seal, neither shows nor sweeps their files and names them once', async () => {
     await using booted = await bootKernel({ files: { a: 'x' } })
     const sealed = sealedIn(booted)
     const entry = {

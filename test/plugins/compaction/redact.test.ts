@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => plugins[Symbol.asyncDispose]())
 
-// Put together here, so that no scanner takes this file for a leak.
+// Built from parts, so that no scanner reports this file as a leak.
 const letters = (count: number): string => 'aB3'.repeat(count).slice(0, count)
 const secrets: [name: string, secret: string][] = [
   ['aws_key', `AKIA${'ABCD1234'.repeat(2)}`],
@@ -32,7 +32,7 @@ const secrets: [name: string, secret: string][] = [
 ]
 
 describe('redact', () => {
-  it.each(secrets)('replaces a %s in text, output and errors, and keeps what is around it', async (name, secret) => {
+  it.each(secrets)('replaces a %s in text, output and errors and keeps the surrounding text', async (name, secret) => {
     await using booted = await bootKernel({ manifests: [plugins.root] })
     const text = `key = "${secret}"; rest`
     const clean = `key = "[redacted:${name}]"; rest`
@@ -52,7 +52,7 @@ describe('redact', () => {
     })
   })
 
-  it('replaces the values of our own environment whose names say that they are secret', async () => {
+  it('replaces the values of environment variables whose names mark them as secret', async () => {
     const script = `
       import { bootKernel } from 'vtcode/test'
       const booted = await bootKernel({ manifests: [${JSON.stringify(plugins.root)}] })
@@ -72,17 +72,17 @@ describe('redact', () => {
     'ghp_',
     'const task_live_update = 1',
     '-----BEGIN CERTIFICATE-----\nx',
-  ])('leaves %s alone', async (text) => {
+  ])('leaves %s unchanged', async (text) => {
     await using booted = await bootKernel({ manifests: [plugins.root] })
     expect(await booted.call('say', { text })).toMatchObject({ text })
   })
 
-  it('can be switched off by own settings', async () => {
+  it('skips redaction when the settings of the user switch it off', async () => {
     await using booted = await bootKernel({ manifests: [plugins.root], config: { output: { redact: false } } })
     expect(await booted.call('say', { text: secrets[0]![1] })).toMatchObject({ text: secrets[0]![1] })
   })
 
-  it('works before the spool: what is kept is clean too', async () => {
+  it('redacts secrets before a text is written to a spool file', async () => {
     await using booted = await bootKernel({ manifests: [plugins.root] })
     const secret = secrets[1]![1]
     const result = await booted.call('say', { text: `${'x\n'.repeat(5000)}${secret}\n${'y\n'.repeat(5000)}` })

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { bootKernel } from 'vtcode/test'
 
-it('the memory of repeated answers may be taken away, and with it the guard that asks it', async () => {
+it('serves calls without the compactor of repeated answers and its guard', async () => {
   await using booted = await bootKernel({ mode: 'plan', config: { manifests: ['!builtin:repeats'] } })
   for (let round = 0; round < 2; round += 1) {
     const result = await booted.call('unified_file', { action: 'write', path: 'x', content: '' })

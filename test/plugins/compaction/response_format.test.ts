@@ -32,7 +32,7 @@ const whole = {
 const short = { kept: 2, items: [{ a: 1, deep: { stays: 2 } }, { a: 2 }, 'text', null], map: { one: { y: 2 }, two: 3 } }
 
 describe('response_format', () => {
-  it('is concise by default: detailed members are gone at any depth, the text stays', async () => {
+  it('drops detailed members at any depth by default and keeps the text', async () => {
     await using booted = await bootKernel({ manifests: [plugins.root] })
     expect(await booted.call('demo', { action: 'show' })).toEqual({ ok: true, output: short, text: 'short' })
     expect(await booted.call('demo', { action: 'show', response_format: 'concise' })).toEqual({
@@ -42,7 +42,7 @@ describe('response_format', () => {
     })
   })
 
-  it('detailed gives every member and no text', async () => {
+  it('returns every member and no text in the detailed form', async () => {
     await using booted = await bootKernel({ manifests: [plugins.root] })
     expect(await booted.call('demo', { action: 'show', response_format: 'detailed' })).toEqual({
       ok: true,
@@ -50,7 +50,7 @@ describe('response_format', () => {
     })
   })
 
-  it('follows the settings where the caller says nothing', async () => {
+  it('follows the settings where the caller gives no format', async () => {
     await using booted = await bootKernel({
       manifests: [plugins.root],
       config: { output: { response_format: 'detailed' } },
@@ -63,7 +63,7 @@ describe('response_format', () => {
     })
   })
 
-  it('is a property of every slot, and only its two values are', async () => {
+  it('accepts response_format on every slot and only its two values', async () => {
     await using booted = await bootKernel({ manifests: [plugins.root] })
     for (const { slot, input } of booted.kernel.list())
       matches([slot, input], [slot, { properties: { response_format: { enum: ['concise', 'detailed'] } } }])
@@ -73,7 +73,7 @@ describe('response_format', () => {
     })
   })
 
-  it('leaves failures as they are', async () => {
+  it('leaves failures unchanged', async () => {
     await using booted = await bootKernel({ manifests: [plugins.root] })
     matches(await booted.call('demo', { action: 'fail' }), {
       ok: false,

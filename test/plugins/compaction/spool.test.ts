@@ -25,13 +25,13 @@ const spoolOf = async ({ root }: Booted): Promise<string[]> =>
   (await readdir(join(root, '.vtcode/spool'))).filter((name) => name !== '.gitignore')
 
 describe('spool', () => {
-  it('leaves a text of 8,192 bytes alone and makes no folder for it', async () => {
+  it('leaves a text of 8,192 bytes unchanged and makes no folder for it', async () => {
     await using booted = await boot()
     expect(textOf(await booted.call('demo', { action: 'say', text: 'x', times: 8192 }))).toHaveLength(8192)
     await expect(lstat(join(booted.root, '.vtcode'))).rejects.toThrow('ENOENT')
   })
 
-  it('keeps a longer one whole, shows its ends within the limit, and says where the whole is', async () => {
+  it('writes a longer text to a spool file whole, shows its ends within the limit and names the file', async () => {
     await using booted = await boot()
     const text = textOf(await booted.call('demo', { action: 'say', text: 'line of é and 😀\n', times: 4000 }))
     const whole = 'line of é and 😀\n'.repeat(4000)
@@ -42,17 +42,17 @@ describe('spool', () => {
     expect(text).not.toContain('\uFFFD')
     expect(text.startsWith('line of é and 😀\n') && text.endsWith('line of é and 😀\n')).toBe(true)
     expect(text).toContain(`${Buffer.byteLength(whole)} bytes`)
-    // How a file is read is called differently in each vocabulary; its path is the same.
+    // Each dialect names its read action differently; the path is the same.
     expect(text).toContain(`bytes left out; the whole text is in .vtcode/spool/${name}\n`)
   })
 
-  it('cuts a longer one too where nothing can be kept, says so, and leaves nothing behind', async () => {
+  it('cuts a longer text where no spool file can be written, reports that and leaves no partial file', async () => {
     await using made = await tempWorkspace(
       Object.fromEntries(
         Array.from({ length: 90 }, (_, index) => [`${`${index}`.padStart(3, '0')}-${'n'.repeat(200)}.txt`, '']),
       ),
     )
-    // The disk takes the beginning of a file and no more, as one does that fills up.
+    // The disk accepts the beginning of a file only, like a full one.
     const call = (...input: string[]) => [
       '-c',
       'ulimit -f 8; exec "$@"',
@@ -90,7 +90,7 @@ describe('spool', () => {
     }
   })
 
-  it('counts bytes, not characters, and cuts a single long line between characters', async () => {
+  it('counts bytes instead of characters and cuts a single long line between characters', async () => {
     await using booted = await boot()
     const text = textOf(await booted.call('demo', { action: 'say', text: '😀', times: 2500 }))
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(8192)
@@ -98,14 +98,14 @@ describe('spool', () => {
     expect(text.endsWith('😀')).toBe(true)
   })
 
-  it('does not cut what is a page already', async () => {
+  it('keeps an answer that is a page already uncut', async () => {
     await using booted = await boot()
     expect(textOf(await booted.call('unified_file', { action: 'read', path: 'long.txt' }))).toBe(
       'a line of a page\n'.repeat(1_200),
     )
   })
 
-  it('writes for this user only, and git ignores it', async () => {
+  it('makes spool files readable by this user only and lets git ignore them', async () => {
     await using booted = await boot()
     await booted.call('demo', { action: 'say', text: 'x', times: 9000 })
     const [name] = await spoolOf(booted)
@@ -114,7 +114,7 @@ describe('spool', () => {
     expect(await booted.read('.vtcode/spool/.gitignore')).toBe('*\n')
   })
 
-  it('follows no link that stands in the place of its folder: the text is cut all the same and says why', async () => {
+  it('follows no link in place of the spool folder, cuts the text and reports the reason', async () => {
     await using booted = await boot()
     await using elsewhere = await tempWorkspace()
     await mkdir(join(booted.root, '.vtcode'))
@@ -131,7 +131,7 @@ describe('spool', () => {
     }
   })
 
-  it('keeps at most 200 files and none older than a day, but never removes one of a session that lives', async () => {
+  it('keeps at most 200 spool files, none older than a day, and all of a live session', async () => {
     await using booted = await boot()
     await booted.call('demo', { action: 'say', text: 'mine', times: 9000 })
     const [mine] = await spoolOf(booted)
@@ -149,7 +149,7 @@ describe('spool', () => {
     expect(names.length).toBeLessThanOrEqual(201)
   })
 
-  it('keeps those of a conversation as long as that is kept, however old and many', async () => {
+  it('keeps the spool files of a conversation as long as the conversation, at any number and age', async () => {
     await using booted = await boot()
     const folder = join(booted.root, '.vtcode/spool')
     await mkdir(join(booted.root, '.vtcode/sessions/ses_talk'), { recursive: true })
@@ -167,7 +167,7 @@ describe('spool', () => {
     expect(names).not.toContain(named('ses_gone', 7))
   })
 
-  it('cuts earlier where the settings of the context say so, and never later', async () => {
+  it('cuts earlier where the context settings ask for that, and never later', async () => {
     for (const [threshold, longest, enabled = true] of [
       [4096, 4096],
       [100_000, 8192],
@@ -185,10 +185,10 @@ describe('spool', () => {
   })
 })
 
-describe('the long output of a command', () => {
+describe('spool of long command output', () => {
   const sized = (bytes: number): string => `yes 0123456789abcde | head -c ${bytes}; echo; echo the very end`
   it.each([9_000, 60_000, 549_000, 3_000_000])(
-    'of %i bytes lies whole in the one file that is named, with its sizes, and its end is what is shown',
+    'writes %i bytes of output whole to the one named file with its sizes and shows the end',
     async (bytes) => {
       await using booted = await bootKernel({ mode: 'full-auto', config: { sandbox: { mode: 'off' } } as never })
       const result = await booted.call('unified_exec', {

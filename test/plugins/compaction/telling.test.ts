@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { bootExec } from '../../support/exec.js'
 
-/** What a model reads of a build that prints these lines and fails. */
+/** Returns what a model reads of a build that prints these lines and fails. */
 async function built(lines: string[], stderr: string[] = []): Promise<string> {
   await using booted = await bootExec({
     files: { out: `${lines.join('\n')}\n`, err: stderr.map((line) => `${line}\n`).join('') },
@@ -16,7 +16,7 @@ const noise = (from: number, to: number): string[] =>
     (_, index) => `compiling module ${from + index} of many, 0 errors, all is well with error_handler.c`,
   )
 
-describe('the output of a long build', () => {
+describe('compaction of a long build output', () => {
   const errors = [
     'src/x.ts(14,3): error TS2322: Type string is not assignable to type number.',
     'error[E0382]: borrow of moved value: `x`',
@@ -35,7 +35,7 @@ describe('the output of a long build', () => {
     '[ERROR] BUILD FAILURE',
   ]
   it.each(errors)(
-    'shows the one error in the middle of 5,000 lines, with its neighbours and number, and both ends: %s',
+    'shows the one error inside 5,000 lines with its context, its line number and both ends: %s',
     async (error) => {
       const text = await built([
         ...noise(0, 2_500),
@@ -57,7 +57,7 @@ describe('the output of a long build', () => {
     },
   )
 
-  it('shows the first of very many errors and stays within its room', async () => {
+  it('shows the first of very many errors within the size limit', async () => {
     const text = await built([
       ...noise(0, 500),
       ...Array.from({ length: 3_000 }, (_, index) => `a.c:${index}: error: number ${index} of too many`),
@@ -68,7 +68,7 @@ describe('the output of a long build', () => {
     expect(text).toContain('compiling module 999 of many')
   })
 
-  it('finds those of stderr beside a long stdout, those of long lines, and none where there is none', async () => {
+  it('finds errors in stderr with a long stdout, errors in long lines, and none in a clean build', async () => {
     const both = await built(noise(0, 2_000), [...noise(0, 2_000), 'ld: fatal: no such file', ...noise(0, 2_000)])
     expect(both).toContain('2001: ld: fatal: no such file')
     const long = await built([...noise(0, 500), `error: ${'x'.repeat(100_000)}`, ...noise(0, 500)])

@@ -15,8 +15,8 @@ const tools = [
   'write_file',
 ]
 
-describe('a dialect', () => {
-  it('is advertised when it is chosen, several at once if asked, and no other', async () => {
+describe('dialect option', () => {
+  it('lists only the tools of the chosen dialects and rejects an unknown dialect', async () => {
     const place = await tempWorkspace()
     const listed = async (...dialects: string[]): Promise<string[]> => {
       const kernel = await createKernel({
@@ -59,8 +59,8 @@ describe('a dialect', () => {
   })
 })
 
-describe('the classic tools', () => {
-  it('page, in both forms of an answer', async () => {
+describe('classic dialect', () => {
+  it('pages the list in both answer formats of list_files', async () => {
     await using vt = await bootKernel({ files: fixtureW() })
     const first = await vt.call('list_files', { path: 'src', mode: 'recursive', per_page: 2 })
     matches(first, { ok: true, output: { page: 1, per_page: 2, total: 3, has_more: true } })
@@ -76,7 +76,7 @@ describe('the classic tools', () => {
     })
   })
 
-  it('search fuzzily and by likeness', async () => {
+  it('searches with grep_search in the modes fuzzy and similarity', async () => {
     await using vt = await bootKernel({ files: fixtureW() })
     matches(await vt.call('grep_search', { mode: 'fuzzy', pattern: 'exprtcls', fuzzy_threshold: 0.5 }), {
       ok: true,
@@ -85,7 +85,7 @@ describe('the classic tools', () => {
     matches(await vt.call('grep_search', { mode: 'similarity' }), { ok: false, error: { code: 'VT_INPUT_MISSING' } })
   })
 
-  it('run programs in a terminal, or without one', async () => {
+  it('runs programs with run_terminal_cmd, in a terminal and without one', async () => {
     await using vt = await bootKernel()
     matches(await vt.call('run_terminal_cmd', { command: ['printf', 'a'], mode: 'terminal' }), {
       ok: true,
@@ -97,7 +97,7 @@ describe('the classic tools', () => {
     })
   })
 
-  it('lint by the rules of the project, and apply nothing', async () => {
+  it('lints by the rules of the project with ast_grep_search and applies no rewrite', async () => {
     await using vt = await bootKernel({ files: fixtureW() })
     matches(await vt.call('ast_grep_search', { operation: 'lint' }), {
       ok: true,
@@ -111,7 +111,7 @@ describe('the classic tools', () => {
   })
 })
 
-it('the classic tools tell a client what went wrong in words, with a call that works as it is shown', async () => {
+it('shows an MCP client the error as text with a next call of the classic dialect that works', async () => {
   const place = await tempWorkspace({ 'main.rs': '' })
   const program = fileURLToPath(new URL('../../../dist/core/bin.js', import.meta.url))
   const client = new Client({ name: 'test', version: '1' })

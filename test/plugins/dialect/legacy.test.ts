@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { bootKernel, matches } from 'vtcode/test'
 
-it('former names route to what they were, and are shown nowhere', async () => {
+it('routes former tool names to their actions and lists none of them', async () => {
   await using vt = await bootKernel({ files: { 'a.txt': 'one\n' } })
   matches(await vt.call('grep_file', { pattern: 'one' }), { ok: true, output: { matches: [{ file: 'a.txt' }] } })
   matches(await vt.call('copy_file', { path: 'a.txt', destination: 'b.txt' }), { ok: true })

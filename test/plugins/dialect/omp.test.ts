@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { bootKernel, matches } from 'vtcode/test'
 
-it('ast_grep puts the matches of several files under their names, fifty at a time', async () => {
+it('groups ast_grep matches by file, fifty at a time', async () => {
   const files = { 'a.ts': 'log(1)\n'.repeat(30), 'b.ts': `log(2)\n`.repeat(30), 'c.ts': 'f(\n  1,\n)\n' }
   await using vt = await bootKernel({ files })
   const first = await vt.call('ast_grep', { pat: 'log($A)', paths: ['*.ts', '*.ts'] })
@@ -29,7 +29,7 @@ it('ast_grep puts the matches of several files under their names, fifty at a tim
   })
 })
 
-it('ast_grep reads hidden files, counts everything wherever the page stands, and lists file by file what does not parse', async () => {
+it('reads hidden files with ast_grep, counts all matches on every page and lists each unparsable file', async () => {
   const files = {
     '.hidden.ts': 'log(0)\n',
     '.gitignore': 'out/\n',
@@ -69,7 +69,7 @@ it('ast_grep reads hidden files, counts everything wherever the page stands, and
   })
 })
 
-it('ast_grep names the languages served where a named file is of none of them', async () => {
+it('names the supported languages of ast_grep where a named file has another one', async () => {
   await using vt = await bootKernel({ files: { 'a.astro': 'log(1)\n' } })
   matches(await vt.call('ast_grep', { pat: 'log($A)', paths: ['a.astro'] }), {
     ok: false,
@@ -77,7 +77,7 @@ it('ast_grep names the languages served where a named file is of none of them', 
   })
 })
 
-it('ast_grep says what is wrong with a pattern in the words of the search behind it', async () => {
+it('explains a wrong ast_grep pattern in the words of the structural search', async () => {
   await using vt = await bootKernel({ files: { 'a.ts': 'log(1)\n' } })
   matches(await vt.call('ast_grep', { pat: 'where is the log', paths: ['a.ts'] }), {
     ok: false,
@@ -92,7 +92,7 @@ it('ast_grep says what is wrong with a pattern in the words of the search behind
   })
 })
 
-it('ast_grep refuses what is empty, gone or no path', async () => {
+it('refuses an empty pattern, a missing file, a URL and a path outside in ast_grep', async () => {
   await using vt = await bootKernel({ files: { 'a.ts': 'log(1)\n' } })
   matches(await vt.call('ast_grep', { pat: '  ', paths: ['a.ts'] }), { ok: false, error: { code: 'VT_INPUT_INVALID' } })
   matches(await vt.call('ast_grep', { pat: 'x', paths: [' '] }), { ok: false, error: { code: 'VT_INPUT_INVALID' } })
@@ -107,7 +107,7 @@ it('ast_grep refuses what is empty, gone or no path', async () => {
   matches(await vt.call('ast_grep', { pat: 'x', paths: ['../..'] }), { ok: false, error: { code: 'VT_PATH_OUTSIDE' } })
 })
 
-it('ast_grep names the version of each file where the user wants anchors, and an edit can rest on it', async () => {
+it('returns the hash of each ast_grep file when anchors are on, and an edit accepts it until the file changes', async () => {
   await using vt = await bootKernel({
     files: { 'a.ts': 'f(\n  1,\n)\n' },
     config: { plugins: { settings: { 'builtin:ast_grep': { options: { anchors: 'hash' } } } } },
@@ -124,7 +124,7 @@ it('ast_grep names the version of each file where the user wants anchors, and an
   })
 })
 
-it('ast_grep searches the file of a skill that was loaded, and no other URL', async () => {
+it('searches the file of a loaded skill with ast_grep and refuses other URLs', async () => {
   const files = {
     '.vtcode/skills/one/SKILL.md': '---\nname: one\ndescription: One.\n---\nDo.\n',
     '.vtcode/skills/one/lib.ts': 'log(1)\n',

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { bootKernel, fixtureW, matches } from 'vtcode/test'
 
-it('lists, creates, patches and runs in its own words', async () => {
+it('lists, creates, patches and runs in the thndrs dialect', async () => {
   await using vt = await bootKernel({ files: fixtureW() })
   matches(await vt.call('list_searchable_files', { glob: '*.md' }), {
     ok: true,
@@ -29,7 +29,7 @@ it('lists, creates, patches and runs in its own words', async () => {
   })
 })
 
-it('finds files and text within its own limits: hidden ones and links only when asked', async () => {
+it('finds files and text in the thndrs dialect, hidden ones and links only when asked', async () => {
   await using vt = await bootKernel({
     files: { 'a.ts': 'one\ntwo\nthree\n', 'b.md': 'two\n', 'deep/er/c.ts': 'four\n', '.hid/d.ts': 'two\n' },
   })
@@ -69,7 +69,7 @@ it('finds files and text within its own limits: hidden ones and links only when 
     )
 })
 
-it('replaces exactly one place, fails without a change otherwise, and runs programs without a shell', async () => {
+it('replaces exactly one place, changes nothing on failure and runs programs without a shell (thndrs)', async () => {
   await using vt = await bootKernel({ files: { 'a.txt': 'x x\n' } })
   matches(await vt.call('replace_range', { path: 'a.txt', old_string: 'x', new_string: 'y' }), {
     ok: false,

@@ -108,7 +108,7 @@ const calls: Record<string, Call[]> = {
 
 const fieldsOf = (tools: readonly ToolInfo[]): Set<string> =>
   new Set(JSON.stringify(tools.map(({ input }) => input)).match(/(?<=")[a-z][a-z_]+(?=":\{)/g))
-/** Words that are a field of some tool of ours and nothing else. */
+/** Words that are only field names of tools. */
 const ambiguous = new Set([
   'action',
   'path',
@@ -206,13 +206,13 @@ async function booted(dialect: string): Promise<Booted & { foreign: RegExp }> {
   return Object.assign(ws, { foreign: new RegExp(`\\b(?:${[...strange, ...fields].join('|')})\\b`, 'g') })
 }
 
-describe.each(Object.keys(calls))('the %s dialect', (dialect) => {
-  it('names only its own tools and fields, in every answer', async () => {
+describe.each(Object.keys(calls))('%s dialect', (dialect) => {
+  it('names only the tools and fields of its dialect in every answer', async () => {
     await using ws = await booted(dialect)
     for (const [tool, input] of calls[dialect]!) {
       const result = await ws.call(tool, input)
       const line = said(result)
-      // What the caller wrote is quoted, and the text of a command is its own.
+      // Quotes of the caller and the output of a command may hold any word.
       const quoted = JSON.stringify(input)
       expect(
         { call: [tool, input], foreign: (line.match(ws.foreign) ?? []).filter((word) => !quoted.includes(word)) },
@@ -222,7 +222,7 @@ describe.each(Object.keys(calls))('the %s dialect', (dialect) => {
     }
   })
 
-  it('gives no next call that fails', async () => {
+  it('suggests no next call that fails', async () => {
     const boot = async (): Promise<Booted> => hold(await bootKernel({ files, dialects: [dialect] }))
     let ws = await boot()
     for (const [tool, input] of calls[dialect]!) {
@@ -232,12 +232,12 @@ describe.each(Object.keys(calls))('the %s dialect', (dialect) => {
         | undefined
       if (next)
         expect(await ws.call(next.tool, next.input), JSON.stringify([tool, input, next])).toMatchObject({ ok: true })
-      // What went through may have changed files.
+      // A successful call may have changed files.
       if (next || result.ok) ws = await boot()
     }
   })
 
-  it('shows examples that pass', async () => {
+  it('shows examples that the dialect accepts', async () => {
     const ws = await bootKernel({ files, dialects: [dialect] })
     await using _ = ws
     for (const { name } of ws.kernel.tools()) {
@@ -259,7 +259,7 @@ describe.each(Object.keys(calls))('the %s dialect', (dialect) => {
   })
 })
 
-it('reads on where a read of the classic dialect was cut, to the last byte', async () => {
+it('continues a cut read of the classic dialect to the last byte', async () => {
   await using ws = await bootKernel({ files, dialects: ['classic'] })
   let text = ''
   let call: { tool: string; input: object } | undefined = {
@@ -276,7 +276,7 @@ it('reads on where a read of the classic dialect was cut, to the last byte', asy
   expect(text).toBe(files['long.txt'])
 })
 
-it('polls and stops what the thndrs dialect runs in the background', async () => {
+it('polls and stops background programs of the thndrs dialect', async () => {
   await using ws = await bootKernel({ files, dialects: ['thndrs'] })
   const started: any = await ws.call('run_shell', {
     program: 'sh',

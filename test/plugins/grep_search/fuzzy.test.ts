@@ -12,8 +12,8 @@ const files: Files = {
 }
 const fuzzy = asked('fuzzy')
 
-describe('a fuzzy search', () => {
-  it('finds lines with the characters in order, the best first, then in path order', async () => {
+describe('grep_search/fuzzy', () => {
+  it('finds lines with the characters in order, sorted by score, then by path', async () => {
     await using ws = await bootKernel({ files })
     const { matches, text } = await fuzzy(ws, { pattern: 'sourcefile' })
     expect(matches.map(({ file, line_number, score }: any) => [file, line_number, score])).toEqual([
@@ -38,7 +38,7 @@ describe('a fuzzy search', () => {
       [5, 0.35],
     ])
   })
-  it('keeps to the threshold, the case and the path', async () => {
+  it('applies the threshold, case sensitivity and the path to a fuzzy search', async () => {
     await using ws = await bootKernel({ files })
     expect((await fuzzy(ws, { pattern: 'crsrcfile' })).matches).toEqual([])
     expect(
@@ -48,7 +48,7 @@ describe('a fuzzy search', () => {
     expect((await fuzzy(ws, { pattern: 'sourceFile', case_sensitive: true })).total_matches).toBe(0)
     expect((await fuzzy(ws, { pattern: 'sourcefile', path: 'b.ts' })).text).toBe('No matches in b.ts (1 file searched)')
   })
-  it('pages without loss and is stable', async () => {
+  it('pages fuzzy matches without loss in a stable order', async () => {
     await using ws = await bootKernel({
       files: { 'a.txt': Array.from({ length: 50 }, (_, index) => `alpha beta ${index}`).join('\n') },
     })
@@ -61,7 +61,7 @@ describe('a fuzzy search', () => {
     }
     expect(seen).toEqual(Array.from({ length: 50 }, (_, index) => index + 1))
   })
-  it('takes characters that mean something in patterns as themselves', async () => {
+  it('treats pattern characters literally in a fuzzy search', async () => {
     await using ws = await bootKernel({ files: { 'a.txt': 'f(x)[0] \\ 😀é\nother\n' } })
     for (const pattern of ['(x)', '[0]', ' \\', '😀é', '.*']) {
       expect((await fuzzy(ws, { pattern, fuzzy_threshold: 0.5 })).total_matches).toBe(pattern === '.*' ? 0 : 1)
@@ -71,13 +71,13 @@ describe('a fuzzy search', () => {
       error: { code: 'VT_INPUT_INVALID' },
     })
   })
-  it('of one endless line answers in bounded time', async () => {
+  it('answers a fuzzy search of one endless line in bounded time', async () => {
     await using ws = await bootKernel({ files: { 'a.txt': 'ab'.repeat(2_000_000) } })
     expect((await fuzzy(ws, { pattern: 'ab'.repeat(32), fuzzy_threshold: 0 })).matches).toHaveLength(1)
   })
 })
 
-it('stands beside the tool of another vocabulary that has its name', async () => {
+it('serves grep_search in mode fuzzy and in the mode of another dialect under one name', async () => {
   await using ws = await bootKernel({ files })
   const found = await ws.call('grep_search', { pattern: 'sourcefile', mode: 'fuzzy' })
   expect(found).toMatchObject({

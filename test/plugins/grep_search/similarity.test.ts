@@ -14,7 +14,7 @@ const files: Files = {
 }
 const similar = asked('similarity')
 
-it('ranks files by the names they share, and shows where', async () => {
+it('ranks files by the names that they share with the reference and shows where', async () => {
   await using ws = await bootKernel({ files })
   const result = await similar(ws, { reference_file: 'src/ref.ts', content_type: 'functions' })
   expect(result.files).toEqual([
@@ -28,7 +28,7 @@ it('ranks files by the names they share, and shows where', async () => {
   ])
   expect(result.text).toBe('src/near.ts (1): greet, salute\nsrc/far.ts (0.5): salute\n2 files of 2 names')
 })
-it('takes types, imports, or all of them', async () => {
+it('compares types, imports or all names, as content_type says', async () => {
   await using ws = await bootKernel({ files })
   const paths = async (content_type: string) =>
     (await similar(ws, { reference_file: 'src/ref.ts', content_type })).files.map(({ path }: any) => path)
@@ -37,7 +37,7 @@ it('takes types, imports, or all of them', async () => {
   expect(await paths('all')).toEqual(['src/near.ts', 'src/far.ts'])
   expect((await similar(ws, { reference_file: 'src/ref.ts', max_results: 1 })).truncated).toBe(true)
 })
-it('of a file without names is refused', async () => {
+it('refuses a reference file without names, a missing one and one outside', async () => {
   await using ws = await bootKernel({ files })
   const refused = async (input: object) => {
     const result = await ws.call('grep_search/similarity', { ...input })

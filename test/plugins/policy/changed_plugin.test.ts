@@ -38,8 +38,8 @@ const write = async (made: TempWorkspace, content: string, path = 'w.txt') => {
   return { word: answer.ok ? 'run' : answer.error!.code, message: answer.error?.message ?? '', stderr }
 }
 
-describe('a guard of an installed plugin', () => {
-  it('in Python still guards at its second run, and writes nothing beside itself', async () => {
+describe('guard of an installed plugin', () => {
+  it('guards again in a second run in Python and writes nothing next to itself', async () => {
     await using made = await tempWorkspace(plugin())
     await vtcode(made, ['plugins', 'add', 'src/guard', '--yes'])
     for (let round = 0; round < 2; round++) {
@@ -48,10 +48,10 @@ describe('a guard of an installed plugin', () => {
     }
     expect(existsSync(join(root(made), '__pycache__'))).toBe(false)
   })
-  it('uses nothing compiled that lies beside it, and a module elsewhere is seen', async () => {
+  it('uses no compiled module next to the guard and reports a new module', async () => {
     await using made = await tempWorkspace(plugin())
     await vtcode(made, ['plugins', 'add', 'src/guard', '--yes'])
-    // A compiled module that says otherwise, for exactly the source that lies there.
+    // A compiled module with other code for exactly the existing source.
     const evil = join(made.home, 'evil')
     mkdirSync(evil)
     const script = `import os, py_compile, shutil\nshutil.copy2('${root(made)}/words.py', '${evil}/words.py')\nst = os.stat('${evil}/words.py')\nopen('${evil}/words.py', 'w').write("bad = 'harmless!'\\n")\nos.utime('${evil}/words.py', ns=(st.st_atime_ns, st.st_mtime_ns))\nos.makedirs('${root(made)}/__pycache__')\nimport importlib.util\npy_compile.compile('${evil}/words.py', cfile='${root(made)}/__pycache__/' + os.path.basename(importlib.util.cache_from_source('words.py')))`
@@ -64,7 +64,7 @@ describe('a guard of an installed plugin', () => {
       message: expect.stringContaining('json.py is new'),
     })
   })
-  it('that changed itself is left out with its files named, what it covered is asked about, every surface says so, and one command agrees again', async () => {
+  it('leaves out a plugin that changed, asks about its calls, names its files and accepts a new consent', async () => {
     await using made = await tempWorkspace(plugin())
     await vtcode(made, ['plugins', 'add', 'src/guard', '--yes'])
     appendFileSync(join(root(made), 'words.py'), '# newer\n')
@@ -86,7 +86,7 @@ describe('a guard of an installed plugin', () => {
     expect((await write(made, 'forbidden')).word).toBe('VT_POLICY_DENIED')
     expect((await write(made, 'fine')).word).toBe('run')
   })
-  it('whose own hooks were changed or removed is missed by every call', async () => {
+  it('asks about every call when hooks of the plugin were changed or removed', async () => {
     await using made = await tempWorkspace(plugin())
     await vtcode(made, ['plugins', 'add', 'src/guard', '--yes'])
     const hooks = join(root(made), 'hooks/hooks.json')
@@ -100,7 +100,7 @@ describe('a guard of an installed plugin', () => {
     await vtcode(made, ['plugins', 'update', 'guard'])
     expect((await write(made, 'forbidden')).word).toBe('VT_POLICY_DENIED')
   })
-  it('that rewrites itself at every start is said each time, and nothing is lost', async () => {
+  it('reports a plugin that rewrites itself at every start each time', async () => {
     await using made = await tempWorkspace(
       plugin("open(os.environ['CLAUDE_PLUGIN_ROOT'] + '/runs', 'a').write('x')\n").valueOf() as Record<string, string>,
     )

@@ -26,7 +26,7 @@ const boot = (how: Boot = {}): Promise<Booted> =>
     config: { tools: { max_repeated_tool_calls: 2 }, ...how.config },
   })
 const codeOf = (result: Result): string => (result.ok ? (result.notices?.[0]?.code ?? 'ok') : result.error.code)
-/** Calls as slowly as one who reads the answers. */
+/** Calls at the pace of a caller that reads the answers. */
 async function slowly(booted: Booted, times: number, ...call: [string, object?]): Promise<string[]> {
   const codes = []
   for (let round = 0; round < times; round += 1) {
@@ -37,8 +37,8 @@ async function slowly(booted: Booted, times: number, ...call: [string, object?])
 }
 const remark = 'VT_GUARD_DUPLICATE'
 
-describe('the guard against circles', () => {
-  it('remarks on the third same answer and does not run the sixth call', async () => {
+describe('duplicate_calls policy', () => {
+  it('remarks on the third equal answer and refuses the sixth call', async () => {
     await using booted = await boot()
     expect(await slowly(booted, 6, 'same', { text: 'x' })).toEqual(['ok', 'ok', remark, remark, remark, remark])
     matches(await booted.call('same', { text: 'x' }), {
@@ -48,13 +48,13 @@ describe('the guard against circles', () => {
     expect(codeOf(await booted.call('same', { text: 'y' }))).toBe('ok')
   })
 
-  it('lets a program repeat itself faster than anybody reads', async () => {
+  it('allows a program to repeat itself faster than a reader could follow', async () => {
     await using booted = await boot({ waits: {} })
     const results = await Promise.all(Array.from({ length: 50 }, () => booted.call('same', { text: 'x' })))
     expect(results.every((result) => codeOf(result) === 'ok')).toBe(true)
   })
 
-  it('takes another answer, or a change in between, for a new beginning', async () => {
+  it('resets the count after another answer or a change in between', async () => {
     await using booted = await boot()
     expect(await slowly(booted, 4, 'other')).toEqual(['ok', 'ok', 'ok', 'ok'])
     expect(await slowly(booted, 2, 'same')).toEqual(['ok', 'ok'])
@@ -62,7 +62,7 @@ describe('the guard against circles', () => {
     expect(await slowly(booted, 2, 'same')).toEqual(['ok', 'ok'])
   })
 
-  it('does not run a call that failed three times, until another one succeeded', async () => {
+  it('refuses a call that failed three times until another one succeeds', async () => {
     await using booted = await boot()
     for (let round = 0; round < 3; round += 1) expect(codeOf(await booted.call('flaky'))).toBe('FLAKY_FAIL')
     matches(await booted.call('flaky'), { ok: false, error: { code: remark, message: 're:.*3 times.*FLAKY_FAIL.*' } })
@@ -70,7 +70,7 @@ describe('the guard against circles', () => {
     expect(codeOf(await booted.call('flaky'))).toBe('FLAKY_FAIL')
   })
 
-  it('answers a denied call again at once, with the same advice', async () => {
+  it('repeats a denial at once with the same advice', async () => {
     await using booted = await boot({ mode: 'plan' })
     const first = await booted.call('change')
     const again = await booted.call('change')
@@ -78,7 +78,7 @@ describe('the guard against circles', () => {
     expect(!first.ok && !again.ok && again.error.hint).toBe(!first.ok && first.error.hint)
   })
 
-  it('knows a refused call again under another name of the tool, and when only the form of its answer is another', async () => {
+  it('recognises a refused call under another name of its tool and with another answer form', async () => {
     const direct = { action: 'run', command: 'rm x', tty: true }
     for (const [tool, input] of [
       ['run_terminal_cmd', { command: 'rm x' }],
@@ -104,7 +104,7 @@ describe('the guard against circles', () => {
     }
   })
 
-  it('takes a denial back when something has changed that the one who denied may have looked at', async () => {
+  it('drops a denial when something changed that the denying hook may have read', async () => {
     const guard = 'test -e allowed || { echo not yet >&2; exit 2; }'
     await using booted = await boot({
       config: { hooks: { PreToolUse: [{ matcher: 'same', hooks: [{ command: guard }] }] } },
@@ -116,7 +116,7 @@ describe('the guard against circles', () => {
     expect(codes).toEqual(['VT_POLICY_DENIED', 'VT_POLICY_REPEATED', 'ok'])
   })
 
-  it('and when other rules count', async () => {
+  it('drops a denial when other rules apply after a reload', async () => {
     await using booted = await boot({ mode: 'auto' })
     await booted.write('.vtcode/config.yaml', 'policy: { deny: [same] }')
     await booted.kernel.reload()
@@ -129,7 +129,7 @@ describe('the guard against circles', () => {
     expect(codeOf(await booted.call('same'))).toBe('ok')
   })
 
-  it('asks a person once: who said no is not asked again, and a missing approver is no answer', async () => {
+  it('asks a person once about a refused call and treats a missing approver as no answer', async () => {
     await using booted = await boot({ mode: 'ask' })
     let asked = 0
     const approve = (): boolean => (asked += 1) < 0
@@ -141,7 +141,7 @@ describe('the guard against circles', () => {
     expect(codeOf(await booted.call('change', { text: 'y' }, { approve: () => true }))).toBe('ok')
   })
 
-  it('reads a file anew that somebody else has changed meanwhile, and a page that was not read yet', async () => {
+  it('reads a file again that changed meanwhile and a page that was not read yet', async () => {
     await using booted = await boot({ files: { 'a.txt': 'one\ntwo\n' } })
     const read = { action: 'read', path: 'a.txt' }
     expect((await slowly(booted, 6, 'unified_file', read)).at(-1)).toBe(remark)
@@ -151,7 +151,7 @@ describe('the guard against circles', () => {
     expect(await booted.call('unified_file', read)).toMatchObject({ ok: true, output: { content: 'three\n' } })
   })
 
-  it('rests on nothing that was seen more than a minute ago', async () => {
+  it('forgets results after a minute', async () => {
     await using booted = await boot()
     expect((await slowly(booted, 6, 'same')).at(-1)).toBe(remark)
     for (let round = 0; round < 3; round += 1) await booted.call('flaky')
@@ -160,7 +160,7 @@ describe('the guard against circles', () => {
     expect([codeOf(await booted.call('flaky')), (await booted.call('same')).ok]).toEqual(['FLAKY_FAIL', true])
   })
 
-  it('counts no hop of a redirect, nor what another call makes in its turn', async () => {
+  it('skips hops of a redirect and inner calls in the count', async () => {
     await using hops = await tempWorkspace({
       'hop.yaml':
         'name: hop\neffects: [read]\ndescription: Leads elsewhere.\ninput: { properties: { from: { type: string } } }\nmodule: ./hop.js\n',

@@ -9,8 +9,8 @@ import { call, settingsFor, startPeer } from '../../support/peer.js'
 import { items } from '../../support/inside.js'
 import { bin, surroundings, vtcode } from '../../support/program.js'
 
-// Every way to a call, each to the same calls: whoever asks, however it is called, the same policies answer. The workspace has a
-// rule of each kind, a limit, a hook of its user, and a plugin that calls other tools and has other names for them.
+// Every entry point makes the same calls and must meet the same policies. The workspace has a rule of each kind,
+// a limit, a user hook, and a plugin that calls other tools and has other names for them.
 const settings = (plugins: string): string => `manifests: [builtin, ${plugins}]
 policy:
   deny: ['unified_file/delete', 'Edit(/kept/**)']
@@ -90,7 +90,7 @@ const ways: Record<string, () => Promise<Say>> = {
   'a program that calls tools': async () => async (tool, input) => {
     const code = `import json, vtcode\ntool, given = json.loads(${JSON.stringify(JSON.stringify([tool, input]))})
 try: result = {"output": vtcode.call(tool, given)}\nexcept vtcode.CallError as error: result = {"error": {"code": error.code}}`
-    // Only the program itself is agreed to; what it calls is asked for like anything else.
+    // The approval covers only the program; its calls are asked about like any other.
     const approve = ({ call }: { call: { slot: string } }): boolean => call.slot === 'unified_exec/code'
     const { output } = (await kernel.call(
       'unified_exec',
@@ -154,8 +154,8 @@ try: result = {"output": vtcode.call(tool, given)}\nexcept vtcode.CallError as e
   },
 }
 
-describe('every way to a call meets the same policies', () => {
-  it.each(Object.keys(ways))('%s', async (way) => {
+describe('policies for every entry point', () => {
+  it.each(Object.keys(ways))('applies the same policies to calls from %s', async (way) => {
     const say = await ways[way]!()
     const answers = []
     for (const [tool, input] of calls) answers.push([tool, input, (await say(tool, input)).code])
@@ -166,14 +166,14 @@ describe('every way to a call meets the same policies', () => {
       way === 'a program that calls tools' && tool === 'unified_exec' ? 'VT_CALL_DEPTH' : code,
     ])
     expect(answers).toEqual(expected)
-    // The limit of a read counts too, though nobody asked for a number.
+    // The default read limit applies without a requested number.
     expect(await say('unified_file', { action: 'read', path: 'a.txt' })).toEqual({ code: 'ok', content: 'one ' })
     expect(await workspace.read('a.txt')).toBe('one two three\n')
     for (const path of ['kept/x', 'kept/y', '.git/hooks/pre-commit', 'b.txt', 'made'])
       expect([path, await workspace.read(path)]).toEqual([path, undefined])
   })
 
-  it('a hook that changes the input too: what it asks for is judged like any call', async () => {
+  it('judges the input that a hook changed like any call', async () => {
     const swap = `printf %s '{"hookSpecificOutput":{"updatedInput":{"path":"kept/x","content":"x"}}}'`
     const other = await createKernel({
       workspace: workspace.root,
@@ -190,8 +190,8 @@ describe('every way to a call meets the same policies', () => {
   })
 })
 
-describe('1,000 calls at once', () => {
-  it('all settle, each judged by what it is', async () => {
+describe('1,000 concurrent calls', () => {
+  it('settles all calls and judges each by its kind', async () => {
     const kinds: [string, JsonObject, string][] = [
       ['unified_file', { action: 'read', path: 'a.txt' }, 'ok'],
       ['unified_search', { action: 'tools', keyword: 'read' }, 'ok'],

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 
 const outside = { command: ['true'], sandbox_permissions: 'require_escalated', justification: 'it needs the network' }
 
-it('a command outside the sandbox is asked for with its justification, even where everything is allowed', async () => {
+it('asks about a command outside the sandbox with its justification, even when everything is allowed', async () => {
   await using booted = await bootKernel()
   expect(await booted.call('unified_exec', outside)).toMatchObject({
     ok: false,
@@ -16,7 +16,7 @@ it('a command outside the sandbox is asked for with its justification, even wher
   expect(await booted.call('unified_exec', { command: ['true'] })).toMatchObject({ ok: true })
 })
 
-it('runs when the user agrees', async () => {
+it('runs a command outside the sandbox when the user agrees', async () => {
   await using booted = await bootKernel()
   const reasons: string[] = []
   const approve = (request: { reasons: string[] }): boolean => Boolean(reasons.push(...request.reasons))

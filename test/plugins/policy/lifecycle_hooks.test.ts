@@ -43,7 +43,7 @@ const word = (result: Result): string =>
   result.ok
     ? 'run'
     : ({ VT_POLICY_DENIED: 'deny', VT_POLICY_NEEDS_APPROVAL: 'ask' }[result.error.code] ?? result.error.code)
-/** A process that has ended and whom nobody has asked for its exit code is not running. */
+/** Returns whether a process runs; a zombie does not. */
 const isRunning = (pid: number): boolean => {
   try {
     return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
@@ -53,8 +53,8 @@ const isRunning = (pid: number): boolean => {
 }
 const codes = (result: Result): string[] => (result.notices ?? []).map(({ code }) => code)
 
-describe('a PreToolUse hook', () => {
-  it('gets the event as Claude Code writes it, and our environment under both names', async () => {
+describe('PreToolUse hook', () => {
+  it('passes the event as Claude Code writes it and both names of the environment', async () => {
     await using booted = await boot([
       { command: 'cat > seen; printf "%s %s" "$CLAUDE_PROJECT_DIR" "$VTCODE_HOOK_EVENT" > env' },
     ])
@@ -93,7 +93,7 @@ describe('a PreToolUse hook', () => {
     ['does not exist', { command: 'no_such_program_here', args: [] }, 'deny', 'not found'],
     ['is of a kind that is not served', { type: 'prompt', prompt: 'Is it wise?' }, 'deny', 'prompt'],
     ['has arguments that no shell reads', { command: 'test', args: ['$(exit 3)', '=', '$(exit 3)'] }, 'run'],
-  ])('that %s', async (_, entry, expected, reason) => {
+  ])('decides correctly for a hook that %s', async (_, entry, expected, reason) => {
     await using booted = await boot([entry])
     const result = await read(booted)
     expect([word(result), result.ok ? '' : result.error.message]).toEqual([
@@ -102,22 +102,25 @@ describe('a PreToolUse hook', () => {
     ])
   })
 
-  // They wait for a limit, so all wait at once.
+  // Each case waits for a timeout, so all run at once.
   it.concurrent.for<[string, string, string]>([
     ['waits for them', 'sleep 300 & echo $! > child; wait', 'within 3 s'],
     ['ends before them, and they hold its pipe', 'sleep 300 & echo $! > child; exit 0', 'within 3 s'],
     ['ignores SIGTERM, as they do', "trap '' TERM; sh -c 'sleep 300; sleep 300' & echo $! > child; wait", 'within 3 s'],
     ['prints without end, as they do', 'yes & echo $! > child; yes', 'more than 1 MiB'],
-  ])('that leaves grandchildren is ended with its group when it %s', async ([, command, reason], { expect }) => {
-    await using booted = await boot([{ command, timeout: 3 }])
-    const started = Date.now()
-    const result = await read(booted)
-    expect([word(result), result.ok ? '' : result.error.message]).toEqual(['deny', expect.stringContaining(reason)])
-    expect(Date.now() - started).toBeLessThan(200_000)
-    const child = Number(await booted.read('child'))
-    expect(child).toBeGreaterThan(1)
-    await expect.poll(() => isRunning(child)).toBe(false)
-  })
+  ])(
+    'ends the process group of a hook with grandchildren when the hook %s',
+    async ([, command, reason], { expect }) => {
+      await using booted = await boot([{ command, timeout: 3 }])
+      const started = Date.now()
+      const result = await read(booted)
+      expect([word(result), result.ok ? '' : result.error.message]).toEqual(['deny', expect.stringContaining(reason)])
+      expect(Date.now() - started).toBeLessThan(200_000)
+      const child = Number(await booted.read('child'))
+      expect(child).toBeGreaterThan(1)
+      await expect.poll(() => isRunning(child)).toBe(false)
+    },
+  )
 
   it.each<[string | undefined, string]>([
     [undefined, 'deny'],
@@ -134,12 +137,12 @@ describe('a PreToolUse hook', () => {
     ['^Re.d$', 'deny'],
     ['(unclosed', 'deny'],
     ['Bash', 'run'],
-  ])('with the matcher %j', async (matcher, expected) => {
+  ])('applies the matcher %j', async (matcher, expected) => {
     await using booted = await boot([{ command: 'exit 2' }], matcher)
     expect(word(await read(booted))).toBe(expected)
   })
 
-  it('changes the input: the call is issued once more and judged by every policy anew', async () => {
+  it('issues the call once more with the changed input and judges it by every policy again', async () => {
     const swap = (path: string): Entry => ({
       command: decide('', { permissionDecision: undefined, updatedInput: { path } }),
     })
@@ -155,7 +158,7 @@ describe('a PreToolUse hook', () => {
     expect(word(await read(outside))).toBe('VT_PATH_OUTSIDE')
   })
 
-  it('tells the model what it has to say, and the worst of several decides', async () => {
+  it('passes the text of a hook to the model and uses the strictest of several decisions', async () => {
     await using booted = await boot([
       { command: decide('ask') },
       { command: decide('deny') },
@@ -169,7 +172,7 @@ describe('a PreToolUse hook', () => {
     ])
   })
 
-  it('opens nothing that another policy shut, and starts nothing when a call is only explained', async () => {
+  it('opens nothing that another policy denies and starts nothing in an explanation', async () => {
     await using booted = await boot([{ command: decide('allow') }], undefined, {
       policy: { deny: ['unified_file/delete'], ask: ['unified_file/write'] },
     })
@@ -184,7 +187,7 @@ describe('a PreToolUse hook', () => {
   })
 })
 
-describe('the `if` of a hook', () => {
+describe('hook `if` rule', () => {
   it.each<[rule: string, tool: string, input: JsonObject, expected: string]>([
     ['Bash(git push *)', 'unified_exec', { action: 'run', command: 'git push origin' }, 'deny'],
     ['Bash(git push *)', 'unified_exec', { action: 'run', command: 'true && env X=1 git push' }, 'deny'],
@@ -197,7 +200,7 @@ describe('the `if` of a hook', () => {
     ['Edit', 'unified_file', { action: 'write', path: 'n', content: '' }, 'deny'],
     ['Edit', 'unified_file', { action: 'read', path: 'a.txt' }, 'run'],
     ['no rule at all (', 'unified_file', { action: 'read', path: 'a.txt' }, 'deny'],
-  ])('%s before %s %j: %s', async (rule, tool, input, expected) => {
+  ])('applies %s before %s %j: %s', async (rule, tool, input, expected) => {
     await using booted = await boot([{ command: 'exit 2', if: rule }], undefined, {
       automation: { full_auto: { enabled: true, allowed_tools: ['exec'] } },
       policy: { allow: ['exec'] },
@@ -207,7 +210,7 @@ describe('the `if` of a hook', () => {
   })
 })
 
-describe('a hook for another program', () => {
+describe('hooks in another dialect', () => {
   const told = async (
     tool: string,
     input: JsonObject,
@@ -306,17 +309,17 @@ describe('a hook for another program', () => {
       { action: 'tools', keyword: 'x' },
       { tool_name: 'unified_search/tools', tool_input: { keyword: 'x' } },
     ],
-  ])('is told of %s %j in its words', async (tool, input, ...expected) => {
+  ])('passes %s %j in the words of the dialect', async (tool, input, ...expected) => {
     expect(await told(tool, input)).toEqual(expected)
   })
 
-  it('gets the names of Gemini under the events of Gemini', async () => {
+  it('passes Gemini names for Gemini events', async () => {
     expect(await told('unified_file', { action: 'read', path: 'a.txt' }, 'gemini', 'BeforeTool')).toEqual([
       { tool_name: 'read_file', tool_input: { file_path: '/ws/a.txt' } },
     ])
   })
 
-  it('fails as its users expect: another exit code stops nothing, a broken answer asks; what it wants instead is read in its words', async () => {
+  it('treats other exit codes as no objection, asks on a broken answer and reads changed inputs', async () => {
     const run = async (command: string, input: JsonObject = { action: 'read', path: 'a.txt' }): Promise<Result> => {
       await using booted = await bootKernel({
         mode: 'auto',
@@ -338,7 +341,7 @@ describe('a hook for another program', () => {
   })
 })
 
-describe('a PermissionRequest hook', () => {
+describe('PermissionRequest hook', () => {
   const decides = (decision: object): string =>
     say({ hookSpecificOutput: { hookEventName: 'PermissionRequest', decision } })
   const ask = async (command: string, files: Record<string, string> = {}, more: Config = {}) => {
@@ -356,7 +359,7 @@ describe('a PermissionRequest hook', () => {
       )
     return { booted, asked, call, [Symbol.asyncDispose]: booted[Symbol.asyncDispose] }
   }
-  it('answers in the place of a person: by no, by yes, or not at all', async () => {
+  it('answers for a person with no, yes or nothing', async () => {
     await using no = await ask(decides({ behavior: 'deny', message: 'Not on a Sunday.' }))
     expect([await no.call('n', true), no.asked]).toMatchObject([
       { ok: false, error: { code: 'VT_POLICY_DENIED', message: 'Not on a Sunday.', details: { not_applied: true } } },
@@ -381,7 +384,7 @@ describe('a PermissionRequest hook', () => {
       expect([command, (await none.call('n', true)).ok, none.asked.length]).toEqual([command, true, 1])
     }
   })
-  it('is not asked where nobody would be, nor where a policy denies', async () => {
+  it('skips the hook when no person would be asked and when a policy denies', async () => {
     await using scene = await ask(decides({ behavior: 'allow' }), {}, {
       policy: { deny: ['Edit(/kept/**)'], allow: ['Edit(/free/**)'] },
     } as Config)
@@ -390,7 +393,7 @@ describe('a PermissionRequest hook', () => {
     expect(word(await scene.call('.git/config'))).toBe('deny')
     expect(await scene.booted.read('seen')).toBeUndefined()
   })
-  it('of the user may allow for longer, one of the workspace may only say no', async () => {
+  it('accepts a longer approval from a user hook and only a no from a workspace hook', async () => {
     await using workspace = await tempWorkspace({
       '.vtcode/config.yaml': `hooks: { PermissionRequest: [{ hooks: [{ command: ${JSON.stringify(decides({ behavior: 'allow' }))} }] }] }`,
     })
@@ -416,7 +419,7 @@ describe('a PermissionRequest hook', () => {
   })
 })
 
-describe('a hook that is a service', () => {
+describe('HTTP hook', () => {
   const serve = async (answer: (request: IncomingMessage, body: string) => [status: number, body: string]) => {
     const requests: { headers: IncomingMessage['headers']; body: string }[] = []
     const server = createServer((request, response) => {
@@ -445,7 +448,7 @@ describe('a hook that is a service', () => {
   }
   const local = { web: { private_hosts: ['127.0.0.1'] } } as unknown as Config
 
-  it('is posted the event through the one fetcher, with the variables it may have, and decides like any other', async () => {
+  it('posts the event through the common fetcher with permitted variables and applies the decision', async () => {
     await using service = await serve(() => [
       200,
       JSON.stringify({
@@ -485,12 +488,12 @@ describe('a hook that is a service', () => {
     ['fails', [500, '{}'], 'deny'],
     ['points elsewhere', [302, ''], 'deny'],
     ['answers too much', [200, `{"x":"${'x'.repeat(1_100_000)}"}`], 'deny'],
-  ])('that %s', async (_, answer, expected) => {
+  ])('decides correctly for a service that %s', async (_, answer, expected) => {
     await using service = await serve(() => answer)
     await using booted = await boot([{ type: 'http', url: service.url }], undefined, local)
     expect(word(await read(booted))).toBe(expected)
   })
-  it('is reached only where the rules of the web let it be', async () => {
+  it('calls a service only where the web rules allow it', async () => {
     await using service = await serve(() => [200, '{}'])
     for (const url of [service.url, 'http://example.org/hook', 'file:///etc/passwd', 'nonsense']) {
       await using booted = await boot([{ type: 'http', url }])
@@ -500,8 +503,8 @@ describe('a hook that is a service', () => {
   })
 })
 
-describe('hooks for what never happens', () => {
-  it('are remarked on with the nearest event, also where other programs know it', async () => {
+describe('hooks for unknown events', () => {
+  it('reports the nearest event for an unknown one, also when other programs know it', async () => {
     await using booted = await bootKernel({
       config: {
         hooks: {
@@ -521,8 +524,8 @@ describe('hooks for what never happens', () => {
   })
 })
 
-describe('the hooks of a workspace', () => {
-  it('are off until its user agrees to their digest, and off again when a file that they name changes', async () => {
+describe('workspace hooks', () => {
+  it('stays off until the user consents to the digest, and again after a named file changes', async () => {
     await using workspace = await tempWorkspace({
       'a.txt': '',
       'guard.sh': 'exit 2\n',
@@ -547,7 +550,7 @@ describe('the hooks of a workspace', () => {
     expect(await workspace.read('changed')).toBeUndefined()
   })
 
-  it('and what decides about them no tool of the agent can edit', async () => {
+  it('lets no tool of the agent edit the files that decide about hooks', async () => {
     await using booted = await bootKernel({ mode: 'auto' })
     for (const path of [
       '.vtcode/config.yaml',

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bootKernel, matches, tempWorkspace, type Boot, type Booted, type TempWorkspace } from 'vtcode/test'
 import type { CallOptions, Config, Mode, Result } from 'vtcode'
 
-// One harmless slot per effect: what a policy lets pass answers ok, and nothing is ever done.
+// One harmless slot per effect: an allowed call answers ok and changes nothing.
 const done = 'export default () => ({ ok: true, output: {} })\n'
 const slot = (action: string, effects: string, properties: string): string =>
   `action: demo/${action}\neffects: [${effects}]\ndescription: Does nothing.\nmodule: ./done.js\ninput: { properties: { ${properties} } }\n`
@@ -43,21 +43,21 @@ async function ask(booted: Booted, action: string, input: object = {}, options?:
   return verdict(await booted.call('demo', { action, ...input }, options))
 }
 
-describe('modes', () => {
+describe('permission modes', () => {
   const table: [Mode, Record<string, string>][] = [
     ['plan', { look: 'run', put: 'deny', run: 'deny', fetch: 'ask', both: 'deny', nothing: 'run' }],
     ['ask', { look: 'run', put: 'ask', run: 'ask', fetch: 'ask', both: 'ask', nothing: 'run' }],
     ['auto', { look: 'run', put: 'run', run: 'ask', fetch: 'ask', both: 'ask', nothing: 'run' }],
     ['full-auto', { look: 'run', put: 'ask', run: 'ask', fetch: 'ask', both: 'ask', nothing: 'run' }],
   ]
-  it.each(table)('%s judges by effect, the worst effect of a call decides', async (mode, expected) => {
+  it.each(table)('judges in mode %s by the worst effect of a call', async (mode, expected) => {
     await using booted = await boot(mode)
     for (const [action, word] of Object.entries(expected)) {
       expect([action, await ask(booted, action, action === 'run' ? { command: 'make' } : {})]).toEqual([action, word])
     }
   })
 
-  it('plan writes below .vtcode/plans/ and nowhere else, links followed', async () => {
+  it('allows writes in plan mode only below .vtcode/plans/, after resolving links', async () => {
     await using booted = await boot('plan', {}, { files: { '.vtcode/plans/a.md': '', 'src/a.ts': '' } })
     await symlink('../../src', `${booted.root}/.vtcode/plans/out`)
     expect(await ask(booted, 'put', { path: '.vtcode/plans/new/b.md' })).toBe('run')
@@ -67,7 +67,7 @@ describe('modes', () => {
     expect(await ask(booted, 'put', {})).toBe('deny')
   })
 
-  it('full-auto runs what is listed, by slot, family or effect', async () => {
+  it('runs listed slots, families and effects in full-auto', async () => {
     await using booted = await boot('full-auto', {
       automation: { full_auto: { enabled: true, allowed_tools: ['demo/put', 'net'] } },
     })
@@ -77,7 +77,7 @@ describe('modes', () => {
     expect(await ask(booted, 'run', { command: 'make' })).toBe('ask')
   })
 
-  it('an approver answers an ask and never a denial', async () => {
+  it('lets an approver answer an ask and never a denial', async () => {
     await using auto = await boot('auto')
     await using plan = await boot('plan')
     const approve = (): boolean => true
@@ -87,8 +87,8 @@ describe('modes', () => {
   })
 })
 
-describe('refusals teach', () => {
-  it('by saying what was not done, what to use instead and the way out of where the reader is', async () => {
+describe('refusal texts', () => {
+  it('names what was not done, what to use instead and the next step for the surface', async () => {
     await using booted = await boot('plan')
     const result = await booted.call('demo', { action: 'run', command: 'sed -n 2,5p README.md' })
     matches(result, {
@@ -116,7 +116,7 @@ describe('refusals teach', () => {
     ['find src -name *.ts', { action: 'list', mode: 'find_name', path: 'src', name_pattern: '*.ts' }],
     ["grep -rn 'TODO' src", { action: 'grep', pattern: 'TODO', path: 'src' }],
     ['rg TODO', { action: 'grep', pattern: 'TODO', path: '.' }],
-  ])('and name the search that answers `%s`', async (command, input) => {
+  ])('names the search that answers `%s`', async (command, input) => {
     await using booted = await boot('plan')
     matches(await booted.call('demo', { action: 'run', command }), {
       ok: false,
@@ -130,7 +130,7 @@ describe('refusals teach', () => {
     ['git status; npm install', 'git status', ['Bash(npm install)']],
     ['git commit -m x && git status', 'git commit -m x', []],
   ])(
-    'and name the command that may change something, not git that looks beside it: %s',
+    'names the command that may change something, not the reading git before it: %s',
     async (command, named, allow) => {
       await using booted = await boot('ask', { policy: { allow } })
       const result = await booted.call('unified_exec', { action: 'run', command })
@@ -142,8 +142,8 @@ describe('refusals teach', () => {
   )
 })
 
-describe('rules', () => {
-  it('decide deny > ask > allow, whatever order and mode', async () => {
+describe('permission rules', () => {
+  it('applies deny before ask before allow, in any order and mode', async () => {
     const policy = {
       deny: ['demo/look'],
       ask: ['demo/look', { rule: 'demo/put', reason: 'Because.' }],
@@ -156,7 +156,7 @@ describe('rules', () => {
     matches(await booted.call('demo', { action: 'put' }), { ok: false, error: { message: 'Because.' } })
   })
 
-  it('a denial holds in full-auto although the slot is listed', async () => {
+  it('applies a denial in full-auto although the slot is listed', async () => {
     await using booted = await boot('full-auto', {
       policy: { deny: ['demo/put'] },
       automation: { full_auto: { enabled: true, allowed_tools: ['demo/put'] } },
@@ -164,7 +164,7 @@ describe('rules', () => {
     expect(await ask(booted, 'put')).toBe('deny')
   })
 
-  it('an allow rule does not open plan mode', async () => {
+  it('keeps plan mode closed for an allow rule', async () => {
     await using booted = await boot('plan', { policy: { allow: ['demo/put', 'Edit'] } })
     expect(await ask(booted, 'put', { path: 'a' })).toBe('deny')
   })
@@ -186,12 +186,12 @@ describe('rules', () => {
     ['a?c', 'abc', true],
     ['a\\*c', 'abc', false],
   ]
-  it.each(paths)('the path pattern %s on %s: %s', async (rule, file, hit) => {
+  it.each(paths)('matches the path pattern %s on %s: %s', async (rule, file, hit) => {
     await using booted = await boot('auto', { policy: { deny: [`Edit(${rule})`] } })
     expect(await ask(booted, 'put', { path: file })).toBe(hit ? 'deny' : 'run')
   })
 
-  it('match a path as given or as resolved, either end of a move, and the files of a patch', async () => {
+  it('matches a path as given or resolved, either end of a move, and the files of a patch', async () => {
     await using booted = await boot(
       'auto',
       { policy: { deny: ['Edit(/secrets/**)', 'Read(/secrets/**)'] } },
@@ -208,14 +208,14 @@ describe('rules', () => {
     expect(await ask(booted, 'put', { path: 'a' })).toBe('run')
   })
 
-  it('allow a path only when every path of the call is covered', async () => {
+  it('allows a path only when every path of the call is covered', async () => {
     await using booted = await boot('ask', { policy: { allow: ['Edit(/src/**)'] } })
     expect(await ask(booted, 'put', { path: 'src/a' })).toBe('run')
     expect(await ask(booted, 'put', { path: 'src/a', destination: 'b' })).toBe('ask')
     expect(await ask(booted, 'put', {})).toBe('ask')
   })
 
-  it('are not lost when they cannot be read: every call is refused and the rule is named', async () => {
+  it('refuses every call and names the rule when a rule cannot be read', async () => {
     await using booted = await boot('auto', { policy: { deny: ['Edit(unclosed'] } })
     matches(await booted.call('demo', { action: 'look' }), {
       ok: false,
@@ -223,7 +223,7 @@ describe('rules', () => {
     })
   })
 
-  it('do not allow by a glob in the name', async () => {
+  it('ignores a glob in the tool name of an allow rule', async () => {
     await using booted = await boot('auto', { policy: { allow: ['*', 'd*/fetch'] } })
     expect(await ask(booted, 'fetch')).toBe('ask')
   })

@@ -22,7 +22,7 @@ afterAll(() => plugins[Symbol.asyncDispose]())
 
 const boot = (mode: Mode, files: Record<string, string> = {}): Promise<Booted> =>
   bootKernel({ mode, files, manifests: [plugins.root] })
-/** Returns the kernel of this file that has the name; its calls change nothing. */
+/** Returns the shared kernel of that name; its calls change nothing. */
 const kernels = new Map<string, Promise<Booted>>()
 function shared(name: string, open: () => Promise<Booted>): Promise<Booted> {
   if (!kernels.has(name)) kernels.set(name, open().then(holdForFile))
@@ -52,15 +52,12 @@ describe('protected paths', () => {
     '.vtcode/plans/a/.GIT/hooks/x',
     '.vtcode/plans/../config.yaml',
   ]
-  it.each(sealed)(
-    '%s is denied in every mode, whether it exists or not, and no approver changes that',
-    async (path) => {
-      for (const mode of ['plan', 'ask', 'auto', 'full-auto'] as const) {
-        const booted = await kernelOf(mode)
-        expect([mode, word(await booted.call('put', { path }, { approve: () => true }))]).toEqual([mode, 'deny'])
-      }
-    },
-  )
+  it.each(sealed)('denies %s in every mode, existing or not, whatever an approver answers', async (path) => {
+    for (const mode of ['plan', 'ask', 'auto', 'full-auto'] as const) {
+      const booted = await kernelOf(mode)
+      expect([mode, word(await booted.call('put', { path }, { approve: () => true }))]).toEqual([mode, 'deny'])
+    }
+  })
 
   const guarded = [
     '.vscode/tasks.json',
@@ -133,7 +130,7 @@ describe('protected paths', () => {
     'a.sublime-project',
     '.run/a.run.xml',
   ]
-  it.each(guarded)('%s is asked for, in full-auto too', async (path) => {
+  it.each(guarded)('asks about %s, in full-auto too', async (path) => {
     const auto = await kernelOf('auto')
     const full = await kernelOf('full-auto')
     expect(await put(auto, { path })).toBe('ask')
@@ -162,18 +159,18 @@ describe('protected paths', () => {
     'lefthook/README.md',
     '.gdbinit',
     '.dir-locals.el',
-  ])('%s is an ordinary path', async (path) => {
+  ])('allows %s as an ordinary path', async (path) => {
     const booted = await kernelOf('auto')
     expect(await put(booted, { path })).toBe('run')
   })
 
-  it('are found behind links, at either end of a move, and in the text of a patch', async () => {
+  it('finds protected paths through links, at either end of a move and in the text of a patch', async () => {
     await using booted = await boot('auto', { '.git/config': '', '.git/hooks/pre-push': '', 'src/a': '' })
     await symlink('.git', join(booted.root, 'innocent'))
     await symlink('../.git/config', join(booted.root, 'src/link'))
     expect(await put(booted, { path: 'innocent/hooks/pre-commit' })).toBe('deny')
     expect(await put(booted, { path: 'src/link' })).toBe('deny')
-    // What the link leads to need not be there yet.
+    // The link target need not exist yet.
     await symlink('../.git/hooks/post-commit', join(booted.root, 'src/later'))
     expect(await put(booted, { path: 'src/later' })).toBe('deny')
     expect(await put(booted, { path: 'src/a', destination: '.git/hooks/post-merge' })).toBe('deny')
@@ -185,14 +182,14 @@ describe('protected paths', () => {
     expect(await put(booted, { patch: 'rename from x\nrename to .vtcode/config.yaml\n' })).toBe('deny')
   })
 
-  it('cover the folder that a `.git` file points to', async () => {
+  it('protects the folder that a `.git` file points to', async () => {
     await using booted = await boot('auto', { '.git': 'gitdir: store/repo\n' })
     await mkdir(join(booted.root, 'store/repo'), { recursive: true })
     expect(await put(booted, { path: 'store/repo/config' })).toBe('deny')
     expect(await put(booted, { path: 'store/other' })).toBe('run')
   })
 
-  it('cover every repository, wherever it lies: bare beside its worktrees, a submodule, the folder that any `.git` names', async () => {
+  it('protects every repository: bare with worktrees, a submodule, and any folder that a `.git` names', async () => {
     await using booted = await boot('auto', { 'plain/a': '', 'git.txt': '' })
     const git = (...args: string[]): void =>
       void execFileSync(
@@ -221,7 +218,7 @@ describe('protected paths', () => {
       expect([path, await put(booted, { path })]).toEqual([path, 'run'])
   })
 
-  it('are what the settings of git name: the folder of hooks, files that are included', async () => {
+  it('protects what git settings name: the hooks folder and included files', async () => {
     await using booted = await boot('auto', { 'tools/hooks/a': '', 'src/a': '' })
     const git = (...args: string[]): void => void execFileSync('git', args, { cwd: booted.root, stdio: 'pipe' })
     git('init', '-q')
@@ -235,7 +232,7 @@ describe('protected paths', () => {
     for (const path of ['tools/other', 'src/a']) expect([path, await put(booted, { path })]).toEqual([path, 'run'])
   })
 
-  it('leave a worktree inside of its bare repository to be worked in', async () => {
+  it('leaves a worktree inside its bare repository writable', async () => {
     await using booted = await boot('auto')
     const git = (...args: string[]): void =>
       void execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.c', ...args], {
@@ -251,7 +248,7 @@ describe('protected paths', () => {
       expect([path, await put(booted, { path })]).toEqual([path, 'run'])
   })
 
-  it('cover a repository that is put together: the last of its parts is denied, and so are all of them at once', async () => {
+  it('denies the last part of a repository that calls put together, and all parts at once', async () => {
     await using booted = await boot('auto')
     for (const [folder, order] of [
       ['x', ['HEAD', 'config', 'objects/a', 'refs/heads/b']],
@@ -275,7 +272,7 @@ describe('protected paths', () => {
     ).toMatchObject({ ok: false, error: { code: 'VT_POLICY_DENIED' } })
   })
 
-  it('are the files of every client that setup knows, where it enters itself', async () => {
+  it('asks about the configuration file of every client that setup knows', async () => {
     await using booted = await boot('auto')
     await using workspace = await tempWorkspace({})
     for (const client of ['claude-code', 'codex', 'vscode', 'zed', 'cursor', 'gemini', 'opencode']) {
@@ -286,7 +283,7 @@ describe('protected paths', () => {
     }
   })
 
-  it('are looked for below a folder that is moved, copied or deleted, and where it is put', async () => {
+  it('finds protected paths below a folder that is moved, copied or deleted, and at its destination', async () => {
     const files = {
       'kit/.vscode/tasks.json': '{}',
       'kit/a': '',
@@ -312,7 +309,7 @@ describe('protected paths', () => {
       const config = { automation: { full_auto: { enabled: true, allowed_tools: ['unified_file'] } } }
       for (const [input, expected] of moves) {
         const open = () => bootKernel({ mode, files, config })
-        // A move that runs changes what the next one finds.
+        // A move that runs changes the input of the next one.
         const booted = expected === 'run' ? hold(await open()) : await shared(`moves ${mode}`, open)
         expect([mode, input, word(await booted.call('unified_file', input))]).toEqual([mode, input, expected])
         if (expected !== 'run')
@@ -321,7 +318,7 @@ describe('protected paths', () => {
     }
   })
 
-  it('are each named in the question, wherever in a long patch they stand, with what other policies ask', async () => {
+  it('names each protected path of a long patch in the question, with reasons of other policies', async () => {
     await using booted = await bootKernel({
       mode: 'auto',
       config: { policy: { ask: [{ rule: 'Edit(src/**)', reason: 'it is generated' }] } },
@@ -336,7 +333,7 @@ describe('protected paths', () => {
       expect(asked[0]!.question).toContain(`\n  '${name}' `)
     expect(asked[0]!.question).toContain('your policy says: it is generated')
   })
-  it('hold at the command line too', async () => {
+  it('applies at the command line too', async () => {
     await using workspace = await tempWorkspace({ 'kit/.idea/a.xml': '' })
     for (const mode of ['auto', 'full-auto'] as const) {
       for (const words of [
@@ -355,7 +352,7 @@ describe('protected paths', () => {
     }
   })
 
-  it('cover the home of this program where VTCODE_HOME puts it into the workspace: no tool writes there, no sandboxed command sees it', async () => {
+  it('protects VTCODE_HOME inside the workspace from tools and hides it from sandboxed commands', async () => {
     await using workspace = await tempWorkspace({ 'state/login.json': 'k', 'a.txt': '' })
     const call = async (...words: string[]) =>
       (
@@ -369,7 +366,7 @@ describe('protected paths', () => {
       ['delete', '--path', 'state/login.json'],
     ]
     for (const words of written) expect(await call('unified_file', ...words)).toContain('VT_POLICY_DENIED')
-    // What it writes nobody can tell from its words.
+    // The words of the command do not show what it writes.
     const output = await call(
       'unified_exec',
       'run',
@@ -384,12 +381,12 @@ describe('protected paths', () => {
     ]).toEqual(['k', false, false])
   })
 
-  it('may be read', async () => {
+  it('allows reading protected paths', async () => {
     await using booted = await boot('auto', { '.git/config': '' })
     expect(word(await booted.call('look', { path: '.git/config' }))).toBe('run')
   })
 
-  it('say that nothing was changed and who can change it', async () => {
+  it('reports that nothing was changed and who can change a protected path', async () => {
     const booted = await kernelOf('auto')
     matches(await booted.call('put', { path: '.git/config' }), {
       ok: false,
@@ -403,7 +400,7 @@ describe('protected paths', () => {
   })
 })
 
-describe('a command', () => {
+describe('commands on protected paths', () => {
   const policy = { allow: ['unified_exec/run'] }
   const files = {
     '.git/config': '',
@@ -459,7 +456,7 @@ describe('a command', () => {
     'tar -xf a.tar -C .git',
     'sort -o .git/config a.txt',
     'bash <<E\necho x > .git/config\nE',
-  ])('that writes a protected file by its words is denied where the slot is allowed: %s', async (command) => {
+  ])('denies a command whose words write a protected file although the slot is allowed: %s', async (command) => {
     const made = await shared('commands', () => open('auto'))
     const before = await made.read('.git/config')
     expect(word(await made.call('unified_exec', { action: 'run', command }, { approve: () => true }))).toBe('deny')
@@ -469,7 +466,7 @@ describe('a command', () => {
     ])
   })
 
-  it('that writes what other programs are steered by is asked for, in full-auto too', async () => {
+  it('asks about a command that writes auto-executed config, in full-auto too', async () => {
     await using auto = await open('auto')
     await using full = await bootKernel({
       mode: 'full-auto',
@@ -520,14 +517,14 @@ describe('a command', () => {
     'printf -v F .git/config; echo x > $F',
     'npm install --prefix .git',
     'setfacl -m u:x:r .git/config',
-  ])('that may write a protected file, by a folder or a program of unknown use, is denied: %s', async (command) => {
+  ])('denies a command that may write a protected file by a folder or an unknown program: %s', async (command) => {
     const made = await shared('commands', () => open('auto'))
     const before = await made.read('.git/config')
     expect(word(await made.call('unified_exec', { action: 'run', command }, { approve: () => true }))).toBe('deny')
     expect(await made.read('.git/config')).toBe(before)
   })
 
-  it('that does not tell what it writes is asked for where no sandbox holds, in full-auto denied', async () => {
+  it('asks without a sandbox about a command with unknown targets, and denies it in full-auto', async () => {
     await using auto = await open('auto')
     await using full = await bootKernel({
       mode: 'full-auto',
@@ -589,7 +586,7 @@ describe('a command', () => {
       expect([command, word(await auto.call('unified_exec', { action: 'run', command }))]).toEqual([command, 'run'])
   })
 
-  it('meets a rule of the user on what it writes by its words', async () => {
+  it('applies user rules to the files that a command writes by its words', async () => {
     await using made = await bootKernel({
       mode: 'auto',
       files: { ...files, 'secrets/key': 'k' },
@@ -607,7 +604,7 @@ describe('a command', () => {
     expect(await made.read('secrets/key')).toBe('k')
   })
 
-  it('that reads them, or writes beside them, runs', async () => {
+  it('runs a command that reads protected paths or writes next to them', async () => {
     await using made = await open('auto')
     for (const command of [
       'cat .git/config',

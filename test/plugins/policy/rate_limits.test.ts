@@ -8,8 +8,8 @@ const codeOf = (result: Result): string => (result.ok ? 'ok' : result.error.code
 const limited = (constraints: JsonObject) =>
   bootKernel({ files: { 'a.txt': 'x' }, config: { policy: { constraints } } as never })
 
-describe('a limit of calls a minute', () => {
-  it('is kept over all sessions, says how long to wait, and begins anew', async () => {
+describe('calls-per-minute limit', () => {
+  it('counts over all sessions, names the wait, and starts again after a minute', async () => {
     await using booted = await limited({ 'unified_file/read': { max_calls_per_minute: 3 } })
     const read = (session: string) => booted.call('unified_file', { action: 'read', path: 'a.txt' }, { session })
     vi.useFakeTimers({ toFake: ['Date'], now: 1_800_000_000_000 })
@@ -25,12 +25,12 @@ describe('a limit of calls a minute', () => {
         details: { retry_after_secs: 40 },
       },
     })
-    // What was refused does not count, and is no denial that the guard against circles remembers.
+    // A refused call does not count, and duplicate_calls does not remember it as a denial.
     vi.setSystemTime(1_800_000_060_001)
     expect(codeOf(await read('three'))).toBe('ok')
   })
 
-  it('counts by tool, slot or classic name, and the strictest holds; other slots are free', async () => {
+  it('counts by tool, slot or classic name, applies the strictest limit and leaves other slots free', async () => {
     await using booted = await limited({
       unified_file: { max_calls_per_minute: 3 },
       read_file: { max_calls_per_minute: 1 },
@@ -51,7 +51,7 @@ describe('a limit of calls a minute', () => {
     expect(codeOf(await booted.call('unified_search', { action: 'list' }))).toBe('ok')
   })
 
-  it('may come from the tool policy of a workspace, and of two the smaller counts', async () => {
+  it('accepts a limit from a workspace tool policy and applies the smaller of two', async () => {
     await using booted = await bootKernel({
       files: {
         '.vtcode/tool-policy.json': '{"version":1,"constraints":{"list_files":{"max_calls_per_minute":1}}}',
@@ -64,7 +64,7 @@ describe('a limit of calls a minute', () => {
     ]).toEqual(['ok', 'VT_POLICY_RATE'])
   })
 
-  it('is not used up by what is only explained, or refused before', async () => {
+  it('leaves out calls that are only explained or refused before', async () => {
     await using booted = await limited({ 'unified_file/delete': { max_calls_per_minute: 1 } })
     for (let round = 0; round < 3; round += 1) {
       expect((await booted.kernel.explain('unified_file', { action: 'delete', path: 'a.txt' })).verdict).toBe('run')

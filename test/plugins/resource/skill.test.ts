@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { bootKernel } from 'vtcode/test'
 
-it('shows a skill as load_skill gives it, completes its name, and what is no skill is not there', async () => {
+it('shows a skill like load_skill, completes its name and refuses an unknown one', async () => {
   await using booted = await bootKernel({
     files: { '.agents/skills/demo/SKILL.md': '---\nname: demo\ndescription: Use for demos.\n---\nRead ref.md.\n' },
   })

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { bootKernel } from 'vtcode/test'
 import { lacks } from '../../support/exec.js'
 
-it('shows what the session has kept, lists it by its name, and leads to no other file and to none of another session', async () => {
+it('shows and lists the spool files of its session and refuses other files and sessions', async () => {
   await using booted = await bootKernel({
     files: { '.vtcode/spool/run-1.txt': 'planted\n', 'secret.txt': 'no' },
     config: { automation: { full_auto: { enabled: true, allowed_tools: ['exec', 'read', 'net', 'write'] } } },
@@ -35,9 +35,9 @@ it('shows what the session has kept, lists it by its name, and leads to no other
 })
 
 describe.skipIf(lacks('bwrap'))(
-  `what sessions keep, for a command in the sandbox${lacks('bwrap') ? ' (SKIPPED: needs bwrap)' : ''}`,
+  `spool files and records in the sandbox${lacks('bwrap') ? ' (SKIPPED: needs bwrap)' : ''}`,
   () => {
-    it('is that of its own session, whole and by its path; of no other one is a name in sight', async () => {
+    it('shows a sandboxed command the whole files of its own session and no name of another', async () => {
       await using booted = await bootKernel({ config: { sandbox: { mode: 'required' } } as never })
       const run = async (session: string, command: string) => {
         const result = await booted.kernel.call('unified_exec', { action: 'run', command }, { session })
@@ -56,7 +56,7 @@ describe.skipIf(lacks('bwrap'))(
       expect(other).not.toContain('txt')
       expect(other).not.toContain('20000')
       expect(other).not.toContain('unified_exec')
-      // What begins later is as little in sight of a command that runs on.
+      // Files that another session writes later stay hidden from a running command too.
       const later = run('c', 'for i in $(seq 40); do sleep 0.1; ls -aR .vtcode; done')
       await run('a', 'seq 1 30000')
       expect(await later).not.toContain('txt')
@@ -64,7 +64,7 @@ describe.skipIf(lacks('bwrap'))(
   },
 )
 
-it('that a repository brought, or that somebody renamed, is nobody’s: neither shown nor swept, but put aside and named once', async () => {
+it('moves spool files without a valid seal away, names them once and never shows them', async () => {
   const planted = ['ses_talk-run-0123456789ab.txt', `ses_talk-run-${'0'.repeat(16)}.txt`, 'run-1.txt']
   await using booted = await bootKernel({
     files: Object.fromEntries(planted.map((name) => [`.vtcode/spool/${name}`, 'planted\n'])),

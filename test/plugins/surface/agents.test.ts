@@ -8,7 +8,7 @@ const definition = (name: string, more = '', body = 'Do it.') =>
   `---\nname: ${name}\ndescription: The ${name}.\n${more}---\n${body}\n`
 
 describe('vtcode agents', () => {
-  it('lists the nearest of each name, and names what is hidden by another one', async () => {
+  it('lists the nearest agent of each name and names the ones that it hides', async () => {
     const at = hold(
       await home(
         { url: 'http://127.0.0.1:1' },
@@ -55,7 +55,7 @@ describe('vtcode agents', () => {
     expect([unknown.code, unknown.err]).toEqual([1, expect.stringMatching(/VT_AGENT_UNKNOWN.*nearest: explorer/)])
   })
 
-  it('lets a definition of the repository only read, under any name and with any words, until the user agrees to exactly this text', async () => {
+  it('lets an agent of the repository only read, whatever its text, until the user agrees to exactly this text', async () => {
     const more = 'mode: full-auto\npermissionMode: bypassPermissions\nallow: ["*"]\ntools: unified_file, unified_exec\n'
     const at = hold(
       await home({ url: 'http://127.0.0.1:1' }, { '.vtcode/agents/worker.md': definition('worker', more) }),

@@ -20,13 +20,13 @@ async function scene(script: Parameters<typeof startPeer>[0], async_approval: ob
 }
 const waiting = async (place: Home): Promise<any[]> =>
   JSON.parse((await vtcode(place, ['approvals', 'list', '--json'])).out)
-/** The first question, when it is there. */
+/** Waits for the first question and returns it. */
 async function question(place: Home): Promise<any> {
   await expect.poll(() => waiting(place), { interval: 200 }).toHaveLength(1)
   return (await waiting(place))[0]
 }
 
-it('a call waits for a yes that is given elsewhere, and runs once', async () => {
+it('runs a call once after an approval from another process', async () => {
   const place = await scene([step, { content: 'done' }], { notify_command: ['/bin/sh', '-c', 'cat > told.json'] })
   const run = vtcode(place, ['exec', '--mode', 'ask', 'go'], { process: true })
   const asked = await question(place)
@@ -50,7 +50,7 @@ it('a call waits for a yes that is given elsewhere, and runs once', async () => 
   expect(await waiting(place)).toEqual([])
 })
 
-it('a run that is killed while it waits goes on waiting when it is resumed, and finds what was said meanwhile', async () => {
+it('resumes a run killed while it waits, and uses the approval given meanwhile', async () => {
   const place = await scene([step, { content: 'done' }])
   let child: { kill(signal: string): boolean } | undefined
   const run = vtcode(place, ['exec', '--mode', 'ask', 'go'], { started: (one) => (child = one as never) })
@@ -66,7 +66,7 @@ it('a run that is killed while it waits goes on waiting when it is resumed, and 
   expect(await waiting(place)).toEqual([])
 })
 
-it('a no is told to the model with its reason', async () => {
+it('reports a rejection to the model with its reason', async () => {
   const place = await scene([step, { content: 'done' }, { content: 'then not' }])
   const run = vtcode(place, ['exec', '--mode', 'ask', '--json', 'go'], { process: true })
   const { token } = await question(place)
@@ -75,7 +75,7 @@ it('a no is told to the model with its reason', async () => {
   expect([code, out.includes('Not on a Sunday.'), out.includes('"outcome_code":"escalated"')]).toEqual([1, true, true])
 })
 
-it('that nobody answered is told to the model, and what is no question is said', async () => {
+it('reports an expired approval to the model as denied, and refuses unknown approval tokens', async () => {
   const place = await scene([step, { content: 'done' }, { content: 'nobody there' }], { timeout_secs: 1 })
   const late = await vtcode(place, ['exec', '--mode', 'ask', '--json', 'go'])
   expect([late.code, late.out.includes('Nobody answered within 1 s.'), late.out.includes('The user says')]).toEqual([
@@ -83,7 +83,7 @@ it('that nobody answered is told to the model, and what is no question is said',
     true,
     false,
   ])
-  // It counts as a no, not as something that somebody said.
+  // A missing answer counts as a no, and not as words of a person.
   const events = late.out
     .trim()
     .split('\n')

@@ -9,7 +9,7 @@ afterEach(async () => {
   for (const one of held.splice(0).reverse()) await one[Symbol.asyncDispose]()
 })
 
-it('vtcode ask answers, changes nothing, and prints the answer alone, as JSON or its code', async () => {
+it('prints the answer of vtcode ask alone, as JSON or only its code, and changes nothing', async () => {
   const answer = 'Like this:\n```ts\nconst a = 1\n```\nThat is all.'
   const peer = await startPeer([
     { toolCalls: [call('unified_file', { action: 'write', path: 'a.txt', content: 'x' })] },
@@ -43,7 +43,7 @@ it('vtcode ask answers, changes nothing, and prints the answer alone, as JSON or
   expect((await vtcode(place, ['ask'])).code).toBe(2)
 })
 
-it('vtcode ask refuses every mode that could change something, and names the verb for that', async () => {
+it('refuses every mode of vtcode ask that could change something and names the verb for it', async () => {
   const peer = await startPeer([
     { toolCalls: [call('unified_file', { action: 'write', path: 'a.txt', content: 'x' })] },
     { content: 'done' },
@@ -69,7 +69,7 @@ it('vtcode ask refuses every mode that could change something, and names the ver
   expect(await place.read('a.txt')).toBeUndefined()
 })
 
-it('vtcode ask reads what came over a socket beside the words, waits for none that is silent, and says what came too late', async () => {
+it('reads socket input of vtcode ask with the words, skips a silent socket and reports late input', async () => {
   const peer = await startPeer([{ content: 'one' }, { content: 'two' }, { content: 'three', how: { latency: 600 } }])
   const place = await home(peer)
   held.push(peer, place)

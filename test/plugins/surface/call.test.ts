@@ -43,7 +43,7 @@ describe('vtcode call', () => {
     expect(ran.stdout.trim().split('\n')).toHaveLength(1)
   })
 
-  it('makes a list of a repeated field, true of a bare one, and keeps dashes behind an equals sign', async () => {
+  it('turns a repeated field into a list and a bare one into true, and keeps dashes after an equals sign', async () => {
     await using made = await workspace()
     const ran = await vtcode(made, ['call', 'echo_input', '--words', 'one', '--words=--two', '--words', '-3'])
     expect(inputOf(ran.stdout)).toEqual({ words: ['one', '--two', '-3'] })
@@ -87,13 +87,13 @@ describe('vtcode call', () => {
     [['-c', 'policy.mod=ask'], /Unknown key 'policy\.mod'; did you mean 'mode'\?\n {2}Correct --config policy\.mod; /],
     [['-c', 'nonsense'], /Settings file not found: 'nonsense'\.\n {2}Name a file/],
     [['--dialect', 'clasic'], /Unknown dialect 'clasic' \(did you mean classic\?\); .*\n {2}Choose one/],
-  ])('says what to correct where no file is to be repaired: %j', async (flags, says) => {
+  ])('names the correction and suggests no repair of a file for %j', async (flags, says) => {
     await using made = await workspace()
     const { code, stderr } = await vtcode(made, [...flags, 'call', 'echo_input'])
     expect([code, stderr]).toEqual([3, expect.stringMatching(says)])
   })
 
-  it('says in one line how much of a workspace waits for consent', async () => {
+  it('reports in one line how much of a workspace waits for consent', async () => {
     await using made = await workspace()
     await made.write(
       'vtcode.config.yaml',
@@ -116,7 +116,7 @@ describe('vtcode call', () => {
     })
   })
 
-  it('ends with 130 when it is interrupted, after the call has been told', async () => {
+  it('ends with 130 when interrupted, after it cancels the call', async () => {
     await using made = await workspace()
     const child = spawn(process.execPath, [bin, 'call', 'echo_input', '--flag'], {
       cwd: made.root,
@@ -128,7 +128,7 @@ describe('vtcode call', () => {
     expect(await closed).toBe(130)
   })
 
-  it('takes flags of the program before the verb, behind it, and only before the name of the tool', async () => {
+  it('accepts program flags before or after the verb, but only before the name of the tool', async () => {
     await using made = await workspace()
     const elsewhere = made.home
     for (const argv of [
@@ -143,7 +143,7 @@ describe('vtcode call', () => {
     expect(JSON.parse(behind.stdout).error.code).toBe('VT_INPUT_UNKNOWN')
   })
 
-  it('refuses what would have to be asked when nobody can be asked', async () => {
+  it('refuses a call that needs approval when no person can be asked', async () => {
     await using made = await workspace()
     const ran = await vtcode(made, [
       '-c',

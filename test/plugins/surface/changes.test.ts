@@ -5,8 +5,8 @@ import { matches, tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { changeCases, layOut, leftIn, type ChangeCase } from '../../support/changes.js'
 import { askAll, faces, rowsOf, type Answer, type Face } from '../../support/faces.js'
 
-// No surface may be a way around the writer: the same table through each of them.
-describe('the hostile changes', () => {
+// Each surface plays the whole table, so that none avoids the writer.
+describe('hostile changes', () => {
   let home: TempWorkspace
   let count = 0
   beforeAll(async () => {
@@ -15,7 +15,7 @@ describe('the hostile changes', () => {
   })
   afterAll(() => home[Symbol.asyncDispose]())
 
-  /** Plays a case through a face and looks at the answer and at the files; what is wrong, if anything. */
+  /** Plays a case through a surface and returns what differs in the answer and in the files. */
   async function play(one: ChangeCase, face: Face): Promise<unknown[]> {
     const name = `c${count++}`
     const folder = join(home.root, name)
@@ -40,9 +40,9 @@ describe('the hostile changes', () => {
     }
   }
 
-  it.each(Object.keys(faces))('end as they must through %s', async (name) => {
+  it.each(Object.keys(faces))('ends each hostile change as its row requires through %s', async (name) => {
     await using face = await faces[name]!({ home, root: home.root })
-    // A session is what a program remembers: at the command line each call begins a new one.
+    // A program remembers a session: at the command line each call begins a new one.
     const all = rowsOf(name, changeCases, 4).filter(({ session }) => !session || name !== 'the command line')
     expect((await askAll(all, (one) => play(one, face))).flat()).toEqual([])
     expect(readdirSync(join(home.root, '../out'))).toEqual([])

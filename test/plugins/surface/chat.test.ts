@@ -30,7 +30,7 @@ async function atServer(server: { url: string }, words = ['chat', '--plain'], ho
 }
 /** A second press of Ctrl-C within this time ends the program. */
 const SECOND_PRESS_MS = 1100
-/** Stops what is under way with Ctrl-C, and has something quick said after it; returns when Ctrl-C was pressed. */
+/** Stops the running turn with Ctrl-C and sends a quick message; returns when Ctrl-C was pressed. */
 async function stopAndGoOn({
   terminal,
   until,
@@ -47,7 +47,7 @@ async function stopAndGoOn({
 const write = (path: string) => ({ toolCalls: [call('unified_file', { action: 'write', path, content: 'x' })] })
 const said = (peer: { bodies: any[] }) => peer.bodies.map(({ messages }) => messages.at(-1).content)
 
-it('vtcode chat answers line by line in one session, which can be gone on with', async () => {
+it('answers line by line in one session of vtcode chat that can be resumed', async () => {
   const peer = await startPeer([{ content: 'first' }, { content: 'second' }, { content: 'third' }])
   const place = await home(peer)
   held.push(peer, place)
@@ -69,7 +69,7 @@ it('vtcode chat answers line by line in one session, which can be gone on with',
   ])
 })
 
-it('Ctrl-C stops what is under way and the prompt comes back; at an empty prompt the second one ends the chat', async () => {
+it('stops the running turn at Ctrl-C and prompts again; a second one at an empty prompt ends the chat', async () => {
   const { peer, terminal, until, end } = await atTerminal([slow, { content: 'quick' }])
   await until('> ')
   terminal.write('tell me\r')
@@ -89,7 +89,7 @@ it('Ctrl-C stops what is under way and the prompt comes back; at an empty prompt
   expect((await end()).code).toBe(0)
 })
 
-it('what is pasted sends nothing by its line ends, and is one message with what is typed behind it; Ctrl-C drops it', async () => {
+it('sends a paste and the text typed after it as one message; Ctrl-C drops the paste', async () => {
   const { peer, terminal, until, end } = await atTerminal([{ content: 'quick' }])
   await until('> ')
   terminal.write('\x1b[200~dropped\rthis\r\x1b[201~')
@@ -110,7 +110,7 @@ it('what is pasted sends nothing by its line ends, and is one message with what 
   expect([code, rest.lastIndexOf('\x1b[?2004l') > rest.lastIndexOf('\x1b[?2004h')]).toEqual([0, true])
 })
 
-it('Ctrl-C stops a shortening too, and the chat goes on', async () => {
+it('stops a compaction at Ctrl-C and continues the chat', async () => {
   const { peer, terminal, until, end } = await atTerminal([
     ...Array.from({ length: 5 }, (_, index) => ({ content: `${'word '.repeat(4000)}answer ${index}` })),
     slow,
@@ -129,7 +129,7 @@ it('Ctrl-C stops a shortening too, and the chat goes on', async () => {
   expect((await end()).code).toBe(0)
 })
 
-it('what is typed while an answer is under way waits for its end, one turn each; /steer ends it and comes first; Ctrl-C gives back what waits', async () => {
+it('queues lines typed during an answer, one turn each; /steer goes first and Ctrl-C returns the queue', async () => {
   const { peer, terminal, until, end } = await atTerminal([
     slow,
     { content: 'steered' },
@@ -164,7 +164,7 @@ it('what is typed while an answer is under way waits for its end, one turn each;
   expect(said(peer)).toEqual(['tell me', 'no, this', 'first', 'second', 'more', 'again half now'])
 })
 
-it('a line goes to the question that is open; what was typed before is there again; a no may say what to do instead', async () => {
+it('gives a line to the open question, restores text typed before, and accepts instructions with a no', async () => {
   const { peer, place, terminal, until, end } = await atTerminal([
     write('a.txt'),
     { content: 'written' },
@@ -190,7 +190,7 @@ it('a line goes to the question that is open; what was typed before is there aga
   expect(said(peer)[3]).toContain('The user says: call it c.txt')
 })
 
-it('a second Ctrl-C within a second ends the program at once, and the terminal is as it was', async () => {
+it('ends at once on a second Ctrl-C within a second and restores the terminal', async () => {
   const { peer, terminal, until, end } = await atTerminal(
     [slow],
     ['-c', `stty -g; "${process.execPath}" "${bin}" chat --plain; echo left $?; stty -g`],
@@ -207,7 +207,7 @@ it('a second Ctrl-C within a second ends the program at once, and the terminal i
   await end()
 })
 
-it('Ctrl-Z gives the terminal back to the shell, and the line is there again with fg', async () => {
+it('returns the terminal to the shell at Ctrl-Z and restores the typed line with fg', async () => {
   const { peer, terminal, until, end } = await atTerminal([{ content: 'as before' }], ['--norc', '-i'], {
     program: '/bin/bash',
   })
@@ -259,7 +259,7 @@ const words = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, index) => `w${String(from + index).padStart(3, '0')} `).join('')
 const counted = (shown: string, word: string) => shown.split(word).length - 1
 
-it('words stand on the terminal when the model says them, each once; what is typed among them has a line of its own, and Ctrl-C leaves what was said, marked', async () => {
+it('streams words once each, gives typed text its own line, and keeps partial text, marked, at Ctrl-C', async () => {
   const model = await inParts([words(0, 3), words(3, 40), words(40, 60)], [words(0, 4), 'never'], ['quick'])
   const { terminal, until, end } = await atServer(model)
   await until('> ')
@@ -269,7 +269,7 @@ it('words stand on the terminal when the model says them, each once; what is typ
   terminal.write('and th')
   shown += await until('and th')
   model.next()
-  // A line that is being typed stands below whole lines.
+  // A line that is being typed is below whole lines.
   shown += await until('w012')
   terminal.write('en\r')
   shown += await until('waits for the end of the turn: and then')
@@ -294,7 +294,7 @@ it('words stand on the terminal when the model says them, each once; what is typ
   ).toEqual([expect.stringMatching(/^w000 [w\d ]*w003/), 'The user stopped your answer here.', 'again'])
 })
 
-it('an answer that breaks off stays on the terminal, marked, and the whole one comes below it', async () => {
+it('keeps a broken-off answer on the terminal, marked, and prints the whole one below it', async () => {
   const { terminal, until, end } = await atTerminal([
     { content: 'half of a long answer '.repeat(20), how: { latency: 50, chunkSize: 20, truncateAfterChunks: 4 } },
     { content: 'whole' },
@@ -307,7 +307,7 @@ it('an answer that breaks off stays on the terminal, marked, and the whole one c
   expect((await end()).code).toBe(0)
 })
 
-it('vtcode ask prints words as they come at a terminal, each once', async () => {
+it('prints words of vtcode ask as they arrive at a terminal, each once', async () => {
   const model = await inParts([words(0, 3), words(3, 20)])
   const { until, end } = await atServer(model, ['ask', 'what?'])
   await until('w002')
@@ -316,7 +316,7 @@ it('vtcode ask prints words as they come at a terminal, each once', async () => 
   expect([code, counted(rest, 'w019'), counted(rest, 'w000')]).toEqual([0, 1, 0])
 })
 
-it('/plan asks for a plan before anything is changed, and /tasks shows the steps that it became', async () => {
+it('asks for a plan with /plan before any change, and lists the resulting steps with /tasks', async () => {
   const plan = {
     title: 'Greet',
     summary: 'A greeting.',
@@ -344,7 +344,7 @@ it('/plan asks for a plan before anything is changed, and /tasks shows the steps
   expect(existsSync(join(place.root, '.vtcode/plans/greet.md'))).toBe(true)
 })
 
-it('/loop and /remind begin something by itself when nothing is under way, say what was understood, and keep what is being typed', async () => {
+it('starts /loop and /remind turns when idle, confirms the schedule, and keeps typed text', async () => {
   const { peer, terminal, until, end } = await atTerminal([{ content: 'Here is your tea.' }, { content: 'quick' }])
   await until('> ')
   terminal.write('/loop 7m look at the build\r')

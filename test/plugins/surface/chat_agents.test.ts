@@ -9,7 +9,7 @@ const run = (command: string) => ({ toolCalls: [call('unified_exec', { action: '
 const slow = (summary: string) => ({ ...report(summary), how: { latency: 300 } })
 
 describe('agents in a chat', () => {
-  it('are seen on the screen: who begins, how many work and wait, who asks, who is done with what, and all of them by /agents; so is what is scheduled', async () => {
+  it('shows start, state, question and end of each agent, and lists all of them and schedules with /agents', async () => {
     const { url } = await speakers({
       parent: [
         {
@@ -70,7 +70,7 @@ describe('agents in a chat', () => {
     expect(faultsOf(raw())).toEqual([])
   })
 
-  it('are seen line by line too, and in the log of exec with the name of each before what it does', async () => {
+  it('prints agents line by line and in the log of exec, each action with the name of its agent', async () => {
     const script = {
       parent: [{ toolCalls: [spawn(`ONE ${look}`, { agent: 'explorer' })] }, says('All is known.')],
       ONE: [{ toolCalls: [call('unified_search', { action: 'list' })] }, report('One is done.')],

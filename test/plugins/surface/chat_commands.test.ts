@@ -20,8 +20,8 @@ const write = (path: string, content: string) => ({
 /** The last rows, where the part is that changes. */
 const below = (text: string): string => text.split('\n').slice(-24).join('\n')
 
-describe('the commands of the screen', () => {
-  it('show what there is: rules, tools, skills, servers, status, cost, changes; what is none goes to no model', async () => {
+describe('commands of the chat screen', () => {
+  it('shows rules, tools, skills, servers, status, cost and changes; sends no unknown command to a model', async () => {
     const skill = '---\nname: greet\ndescription: Greets somebody.\nargument-hint: "[name]"\n---\nGreet $ARGUMENTS.\n'
     const { type, until, gone, end, peer, text, raw, place } = await chat(
       [{ content: 'hello there' }, { content: 'greeted' }],
@@ -86,7 +86,7 @@ describe('the commands of the screen', () => {
     await again.end()
   })
 
-  it('go back to a turn, fork, begin anew, resume, and change the model', async () => {
+  it('reverts to a turn, forks, starts over, resumes and changes the model', async () => {
     const { type, until, gone, end, peer, place, text } = await chat(
       [
         write('a.txt', 'new\n'),
@@ -163,7 +163,7 @@ describe('the commands of the screen', () => {
     expect(await end()).toBe(0)
   })
 
-  it('give the message to the editor of the person, and images that it names to the model', async () => {
+  it("opens the message in the user's editor and sends images that it names to the model", async () => {
     const png = Buffer.from(
       'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
       'base64',
@@ -189,8 +189,8 @@ describe('the commands of the screen', () => {
   })
 })
 
-describe('an approval', () => {
-  it('names the rule that asks, and may be given for always as a rule that the person changes; it has to allow the call', async () => {
+describe('an approval in the chat', () => {
+  it('names the rule that asks and accepts a permanent rule, edited by the user, that allows the call', async () => {
     const run = (command: string) => ({ toolCalls: [call('unified_exec', { action: 'run', command })] })
     const { type, until, answer, end, text } = await chat(
       [

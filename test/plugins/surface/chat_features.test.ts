@@ -51,13 +51,13 @@ async function furnished(script: Parameters<typeof startPeer>[0], context_window
   return { peer, place }
 }
 const said = (peer: { bodies: any[] }) => peer.bodies.map(({ messages }) => messages.at(-1).content)
-/** What is written in a color, by its number. */
+/** Returns the text in a color, by the number of the color. */
 // eslint-disable-next-line no-control-regex
 const colored = (raw: string, color: number): string[] =>
   [...raw.matchAll(new RegExp(`\u001b\\[${color}m([^\u001b]*)`, 'g'))].map(([, text]) => text!)
 
-describe('the chat on a screen', () => {
-  it('says model, mode, context, tokens, cost and branch; Shift-Tab changes the mode; a question asks for attention where nobody looks', async () => {
+describe('features of the chat screen', () => {
+  it('shows model, mode, context, tokens, cost and branch, and changes mode with Shift-Tab', async () => {
     const { peer, place } = await furnished([
       { content: 'hello', usage: { prompt_tokens: 100, completion_tokens: 50, total_tokens: 150 } },
       { toolCalls: [call('unified_exec', { action: 'run', command: 'touch b.txt' })] },
@@ -84,7 +84,7 @@ describe('the chat on a screen', () => {
     expect(said(peer)[0]).toBe('hi')
   })
 
-  it('offers commands of packages and prompts of servers with what they take, shows servers with their tools, and changes in color', async () => {
+  it('offers package commands and server prompts with their arguments, and lists servers with tools', async () => {
     const { peer, place } = await furnished([{ content: 'deployed.' }, { content: 'reviewed.' }])
     writeFileSync(join(place.root, 'a.txt'), 'one\nthree\n')
     const { type, until, gone, end, raw } = await drawn(place, ['chat'], { columns: 110, inside: true })
@@ -119,7 +119,7 @@ describe('the chat on a screen', () => {
     ])
   })
 
-  it('shows what was asked and answered, the steps of a task, an error once, and pages of help, agents, schedules and what happened', async () => {
+  it('shows answers, task steps, an error once, and pages of help, agents, schedules and the trace', async () => {
     const questions = [
       {
         id: 'q',
@@ -166,7 +166,7 @@ describe('the chat on a screen', () => {
     expect(await end()).toBe(0)
   })
 
-  it('looks for faults in what is changed by /review, in a session of its own, and opens the inspector until it ends', async () => {
+  it('reviews changes with /review in a session of its own, and opens the inspector until the chat ends', async () => {
     const finding = {
       path: 'a.txt',
       line_number: 2,
@@ -201,7 +201,7 @@ describe('the chat on a screen', () => {
     await expect(fetch(address)).rejects.toThrow()
   })
 
-  it('shows all of a call of a stranger, whatever that says would be so anyway', async () => {
+  it("shows every argument of a plugin's call, even one equal to the default that the plugin declares", async () => {
     const { place } = await furnished([
       { toolCalls: [call('wipe_all', { target: 'everything' })] },
       { content: 'left.' },
@@ -232,7 +232,7 @@ describe('the chat on a screen', () => {
     expect(await end()).toBe(0)
   })
 
-  it('is drawn at once with flags too, and with wrong ones the terminal is given back', async () => {
+  it('draws the screen at once with flags, and restores the terminal when a flag is wrong', async () => {
     const { peer, place } = await furnished([{ content: 'first answer' }, { content: 'second answer' }])
     const first = await drawn(place, ['chat'])
     await first.until(/^peer\/m/m)

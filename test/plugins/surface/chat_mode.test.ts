@@ -9,7 +9,7 @@ const chat = (at: Home, lines: string[], ...flags: string[]) =>
   vtcode(at, ['chat', '--quiet', ...flags], { input: lines.map((line) => `${line}\n`).join('') })
 
 describe('/mode', () => {
-  it('holds from the next call on, in a resumed chat too, until another one is chosen', async () => {
+  it('applies from the next call on, also in a resumed chat, until another mode is chosen', async () => {
     const at = await scene([
       write('a.txt'),
       { content: 'done' },
@@ -35,14 +35,14 @@ describe('/mode', () => {
     expect(await at.read('d.txt')).toBeUndefined()
   })
 
-  it('gives way to the mode that somebody names who goes on', async () => {
+  it('gives way to the mode that is named when the session is resumed', async () => {
     const at = await scene([{ content: 'hello' }, write('a.txt'), { content: 'a is there' }])
     await chat(at, ['/mode plan', 'hello'])
     expect((await chat(at, ['/mode', 'write a'], '--resume', 'last', '--mode', 'auto')).err).toBe('auto\n')
     expect(await at.read('a.txt')).toBe('x')
   })
 
-  it('names the modes there are, and says which one it was lowered to', async () => {
+  it('lists the available modes and names the one that it was lowered to', async () => {
     const at = await scene([], { policy: { max_mode: 'ask' } })
     const { err } = await chat(at, ['/mode yolo', '/mode auto', '/mode'])
     expect(err).toMatch(

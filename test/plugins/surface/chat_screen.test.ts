@@ -18,7 +18,7 @@ const run = (command: string) => ({ toolCalls: [call('unified_exec', { action: '
 const slow = { content: 'slow '.repeat(2000), how: { latency: 20, chunkSize: 5 } }
 
 describe('the chat on a screen', () => {
-  it('draws Markdown as it comes, and what was said stands above it, once', async () => {
+  it('draws Markdown as it streams and keeps earlier text above it, once', async () => {
     const text = '# Title\n\nHello **bold** and `code`.\n\n```js\nconst a = 1\n```\n\n- one\n- two\n\nThe end.'
     const {
       type,
@@ -45,7 +45,7 @@ describe('the chat on a screen', () => {
     expect(faultsOf(raw())).toEqual([])
   })
 
-  it('is drawn before the rest of the program is there: what is typed and sent meanwhile is kept, and sent in order', async () => {
+  it('draws before the rest of the program is loaded, and keeps and sends what is typed meanwhile in order', async () => {
     const {
       peer,
       type,
@@ -70,7 +70,7 @@ describe('the chat on a screen', () => {
     expect(faultsOf(raw())).toEqual([])
   })
 
-  it('is drawn on the second screen where the settings or --surface say so, and leaves what was said on the first one', async () => {
+  it('draws on the alternate screen where set, and keeps the conversation on the main one', async () => {
     const peer = await startPeer([{ content: 'It is **so**.' }, { content: 'It is **so**.' }])
     hold(peer)
     for (const [words, surface] of [
@@ -91,7 +91,7 @@ describe('the chat on a screen', () => {
     }
   })
 
-  it('gives the terminal back before it says why it cannot start', async () => {
+  it('restores the terminal before it reports why it cannot start', async () => {
     const place = await home({ url: 'http://127.0.0.1:9' }, { 'vtcode.config.json': '{ "policy": { "mode": 7 } }' })
     hold(place)
     const wrong = await drawn(place, ['chat'])
@@ -100,7 +100,7 @@ describe('the chat on a screen', () => {
     expect(wrong.raw().lastIndexOf('\u001b[?2004l')).toBeGreaterThan(wrong.raw().lastIndexOf('\u001b[?2004h'))
   })
 
-  it('has something begin by itself when nothing is under way, and what is being typed stays', async () => {
+  it('starts scheduled turns when idle and keeps typed text', async () => {
     const { peer, type, until, end } = await chat([{ content: 'Here is your tea.' }, { content: 'quick' }])
     await until(ready)
     type('/remind +2s tea\r')
@@ -142,7 +142,7 @@ describe('the chat on a screen', () => {
     await end()
   })
 
-  it('is what a terminal without a verb gets; --plain, TERM=dumb and a small terminal get lines', async () => {
+  it('opens on a terminal without a verb; --plain, TERM=dumb and a small terminal get lines', async () => {
     const { until, type, end } = await chat([], [], { process: true })
     await until(ready)
     type('\u0004')
@@ -160,7 +160,7 @@ describe('the chat on a screen', () => {
     }
   })
 
-  it('shows time, tokens and how to stop; Escape stops, and what was said stays, marked', async () => {
+  it('shows time, tokens and how to stop; Escape stops and keeps the text, marked', async () => {
     const { type, until, end, peer, text } = await chat([slow, { content: 'quick' }])
     await until(ready)
     type('tell me\r')
@@ -169,7 +169,7 @@ describe('the chat on a screen', () => {
     await until('(stopped)')
     await until(/^cancelled$/m)
     expect(text()).toContain('slow slow')
-    // It is said once.
+    // The hint appears once.
     expect(text()).not.toMatch(/run was cancelled|stopped your answer/)
     type('again\r')
     await until('quick')
@@ -178,7 +178,7 @@ describe('the chat on a screen', () => {
     expect(said(peer)).toEqual(['tell me', 'again'])
   })
 
-  it('lets wait what is sent meanwhile, numbered; the arrow takes the last one back, Ctrl-Enter ends the turn and comes first', async () => {
+  it('queues messages sent meanwhile, numbered; the arrow takes the last one back, Ctrl-Enter sends it first', async () => {
     const { type, until, end, peer, text } = await chat([slow, { content: 'steered' }, { content: 'one' }])
     await until(ready)
     type('tell me\r')
@@ -201,7 +201,7 @@ describe('the chat on a screen', () => {
     expect(said(peer)).toEqual(['tell me', 'no, this', 'first'])
   })
 
-  it('sends what was queued while a command ran, in order, and keeps it in the editor when the command is stopped', async () => {
+  it('sends what was queued during a command in order, and returns it to the editor when the command is stopped', async () => {
     const { type, until, gone, end, peer, place } = await chat([{ content: 'one' }, { content: 'two' }])
     await until(ready)
     const queueTwo = async (): Promise<void> => {
@@ -215,7 +215,7 @@ describe('the chat on a screen', () => {
     await queueTwo()
     writeFileSync(join(place.root, 'go'), '')
     await until(/^two$/m)
-    // What is typed before the turn ends is queued too.
+    // Text typed before the turn ends is queued too.
     await gone('Enter waits')
     expect(said(peer)).toEqual(['first', 'second'])
     type('!until [ -e gone ]; do sleep 0.05; done\r')
@@ -230,8 +230,8 @@ describe('the chat on a screen', () => {
     expect(await end()).toBe(0)
   })
 
-  it('shows what a command prints while it runs, the last lines of it after, and all of it by Ctrl-O', async () => {
-    // It goes on when what stands there was seen.
+  it('shows the output of a running command, its last lines afterwards, and all of it with Ctrl-O', async () => {
+    // The command continues after the shown output was seen.
     const command =
       'for n in 1 2 3; do echo start-$n.; done; until [ -e go ]; do sleep 0.1; done; seq 100 130; until [ -e on ]; do sleep 0.1; done; echo done'
     const { type, until, answer, end, text, place } = await chat(
@@ -261,7 +261,7 @@ describe('the chat on a screen', () => {
     expect(await end()).toBe(0)
   })
 
-  it('gives the editor the keys of several lines, pastes and earlier chats', async () => {
+  it('supports multi-line keys, pastes and earlier chats in the editor', async () => {
     const trace = Array.from({ length: 500 }, (_, at) => `line ${at}`).join('\n')
     const first = await chat([{ content: 'got it' }])
     await first.until(ready)
@@ -287,7 +287,7 @@ describe('the chat on a screen', () => {
 })
 
 describe('an approval on the screen', () => {
-  it('shows the exact change, why it is asked and what always would cover; the change is seen after it too', async () => {
+  it('shows the exact change, the reason to ask and what always would cover, and keeps the change visible', async () => {
     const { type, until, answer, end, text, place } = await chat([write('a.txt'), { content: 'written' }])
     await until(ready)
     type('write\r')
@@ -304,7 +304,7 @@ describe('an approval on the screen', () => {
     expect(await end()).toBe(0)
   })
 
-  it('never takes a letter of what is being typed; a no may say what to do instead', async () => {
+  it('takes no typed letter as an answer, and accepts instructions with a no', async () => {
     const { type, until, end, peer, place } = await chat([
       write('a.txt'),
       { content: 'as you say' },
@@ -341,7 +341,7 @@ describe('an approval on the screen', () => {
     expect(await place.read('a.txt')).toBeUndefined()
   })
 
-  it('is a no by Escape, and Ctrl-C in it does not end the chat', async () => {
+  it('takes Escape as a no, and keeps the chat open at Ctrl-C', async () => {
     const { type, until, answer, end, place } = await chat([write('a.txt'), { content: 'not then' }])
     await until(ready)
     type('write\r')
@@ -355,8 +355,8 @@ describe('an approval on the screen', () => {
   })
 })
 
-describe('the terminal', () => {
-  it('keeps thirty lines of shell history and every message once, through sizes, stops and approvals', async () => {
+describe('the terminal of the chat screen', () => {
+  it('keeps thirty lines of shell history and every message once through resizes, stops and approvals', async () => {
     const words = Array.from({ length: 120 }, (_, at) => `word${at}. ${at % 12 === 11 ? '\n\n' : ''}`).join('')
     const peer = await startPeer([
       { content: words, how: { latency: 10, chunkSize: 8 } },
@@ -410,7 +410,7 @@ describe('the terminal', () => {
     await at.end()
   })
 
-  it('is left as it was by SIGTERM in the middle of an answer, and the journal keeps what was said', async () => {
+  it('restores the terminal on SIGTERM during an answer, and the journal keeps the partial text', async () => {
     const { type, until, end, kill, raw, place } = await chat([slow], ['chat'], { process: true })
     await until(ready)
     type('tell me\r')
@@ -424,7 +424,7 @@ describe('the terminal', () => {
     expect(await again.end()).toBe(0)
   })
 
-  it('shows text of a model, of its tools and of names of files as text', async () => {
+  it('shows text of a model, of its tools and of file names as plain text', async () => {
     const hostile = 'a\u001b]52;c;YQ==\u0007b\u001b]0;title\u0007\u001b[2J\u001b[Hc\u202ed'
     const { type, until, end, raw } = await chat([
       { content: hostile, toolCalls: [call('unified_file', { action: 'read', path: hostile })] },

@@ -54,8 +54,8 @@ const isGone = (pid: number): boolean => {
   }
 }
 
-describe('the chat in a storm', () => {
-  it('of stops, continuations and sizes loses no word and shows none twice, and goes on', async () => {
+describe('the chat screen under signals and resizes', () => {
+  it('loses and repeats no word through stops, continuations and resizes, and continues', async () => {
     const pick = seeded(7)
     const { type, until, end, kill, resize, text, raw, place } = await readyChat(
       [streamed, { content: 'and on.' }],
@@ -97,7 +97,7 @@ describe('the chat in a storm', () => {
     )
   })
 
-  it('whose terminal is closed ends, and the journal has what was said', async () => {
+  it('ends when its terminal closes, with the conversation in the journal', async () => {
     const { type, until, close, pid, place } = await readyChat([slow], ['chat'], { process: true })
     type('tell me\r')
     await until('slow slow')
@@ -106,7 +106,7 @@ describe('the chat in a storm', () => {
     expect(saidIn(place).slice(0, 2)).toEqual(['tell me', expect.stringContaining('slow slow')])
   })
 
-  it('that is killed leaves modes to the shell, and the next one takes them back', async () => {
+  it('leaves terminal modes to the shell when killed, and the next chat resets them', async () => {
     const peer = await startPeer([slow, { content: 'fine.' }])
     hold(peer)
     const place = await home(peer)
@@ -132,8 +132,8 @@ describe('the chat in a storm', () => {
   })
 })
 
-describe('the chat and what is hostile', () => {
-  it('shows names of files, bytes of programs that are no text, and a paste of 10 MB', async () => {
+describe('the chat screen with hostile input', () => {
+  it('shows file names, bytes of programs that are no text, and a paste of 10 MB', async () => {
     const evil = 'a\u001b]0;owned\u0007\u202eb.txt'
     const { type, until, answer, end, kill, text, raw, place } = await readyChat(
       [

@@ -35,13 +35,13 @@ describe('vtcode completion', () => {
     [['skills', 'show', 'ast'], ['ast-grep'], ['exec']],
     [['tools', 'unified_file/'], ['unified_file/read'], ['unified_search/grep']],
     [['completion', ''], [], ['exec']],
-  ])('behind %j offers %j', async (said, some, not) => {
+  ])('completes %j with %j', async (said, some, not) => {
     const found = await words(...said)
     expect(found).toEqual(expect.arrayContaining(some))
     for (const one of not) expect(found).not.toContain(one)
   })
 
-  it('offers no word that would mean something to a shell, and runs no verb of others', async () => {
+  it('offers no word with a meaning to a shell, and runs no verb of a plugin', async () => {
     await using made = await tempWorkspace()
     await made.write(
       '../home/mine/evil.yaml',
@@ -57,7 +57,7 @@ describe('vtcode completion', () => {
     expect((await vtcode(made, [...flags, 'completion', '--complete', '--', 'ev'])).stdout).toBe('evil\n')
   })
 
-  it('names the shells for another one', async () => {
+  it('lists the known shells for an unknown one', async () => {
     await using made = await tempWorkspace()
     expect(await vtcode(made, ['completion', 'tcsh'])).toMatchObject({
       code: 2,

@@ -4,7 +4,7 @@ import { tempWorkspace } from 'vtcode/test'
 import { vtcode } from '../../support/program.js'
 
 describe('vtcode config', () => {
-  it('shows what is set, with who said it and what it overrode', async () => {
+  it('shows values with their origin and the value that they override', async () => {
     await using made = await tempWorkspace({ 'vtcode.config.yaml': '\npolicy:\n  mode: plan\n' })
     await made.write('../home/.vtcode/vtcode.config.yaml', 'policy: { mode: auto }\n')
     const ran = await vtcode(made, ['config', 'show', '--origins'])
@@ -13,7 +13,7 @@ describe('vtcode config', () => {
     expect(ran.stdout).toContain(`not "auto"  user ${made.home}/.vtcode/vtcode.config.yaml:1`)
   })
 
-  it('says why a value of the workspace was ignored', async () => {
+  it('explains why a value of the workspace was ignored', async () => {
     await using made = await tempWorkspace({ 'vtcode.config.yaml': 'policy: { mode: full-auto }\n' })
     const ran = await vtcode(made, ['config', 'show', '--origins'])
     expect(ran.stdout).toMatch(/not "full-auto"  workspace .*may only tighten/)
@@ -33,13 +33,13 @@ describe('vtcode config', () => {
     expect(stdout).toMatch(/^ +not "evil\/m" .*'agent\.model' of the workspace counts once you agree to it/m)
   })
 
-  it('gets one value as JSON, and fails on a key that is not there', async () => {
+  it('prints one value as JSON, and fails on an unknown key', async () => {
     await using made = await tempWorkspace()
     expect(await vtcode(made, ['config', 'get', 'policy.mode'])).toMatchObject({ code: 0, stdout: '"ask"\n' })
     expect(await vtcode(made, ['config', 'get', 'policy.__proto__'])).toMatchObject({ code: 1, stdout: '' })
   })
 
-  it('names each place of a file that is wrong once', async () => {
+  it('names each wrong place of a file once', async () => {
     await using made = await tempWorkspace({
       'bad.json': '{"agent":{"modle":"x"},\n"exec":{"zz":1},\n"web":{"q":2}}\n',
     })
@@ -47,7 +47,7 @@ describe('vtcode config', () => {
     expect(stderr.match(/bad\.json:\d+:\d+/g)).toHaveLength(3)
   })
 
-  it('validates a file: 0 when it is right, 3 with file and line when it is not', async () => {
+  it('validates a file: 0 for a valid one, 3 with file and line for a wrong one', async () => {
     await using made = await tempWorkspace({
       'good.yaml': 'policy: { mode: auto }\n',
       'bad.yaml': 'policy:\n  mode: wild\n',
@@ -77,7 +77,7 @@ describe('vtcode config', () => {
     expect(new Ajv2020({ strict: false }).validateSchema(schema)).toBe(true)
   })
 
-  it('is a usage error with an unknown sub-command', async () => {
+  it('rejects an unknown sub-command as a usage error', async () => {
     await using made = await tempWorkspace()
     expect((await vtcode(made, ['config', 'nonsense'])).code).toBe(2)
     expect((await vtcode(made, ['config', 'schema', 'nonsense'])).code).toBe(2)

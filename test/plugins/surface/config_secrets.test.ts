@@ -44,7 +44,7 @@ const settings = {
 }
 const every = Object.values(literal).filter((text) => text.length > 3)
 
-it('keys, headers and queries that stand in the settings are shown nowhere', async () => {
+it('redacts keys, headers and queries of the settings everywhere', async () => {
   await using made = await tempWorkspace({
     'a.txt': `one\n${literal.bearer}\n${literal.query}\n${literal.env}\nplain-value-0123456789 application/json\n`,
   })
@@ -81,13 +81,13 @@ it('keys, headers and queries that stand in the settings are shown nowhere', asy
     },
   })
   expect(shown.near.env).toEqual({ MY_TOKEN: '[redacted]', HOW: 'plain-value-0123456789' })
-  // What is no secret stays readable.
+  // A value that is no secret stays readable.
   expect(
     (await vtcode(made, ['call', 'unified_file', '--input', '{"action":"read","path":"a.txt"}'])).stdout,
   ).toContain('plain-value-0123456789 application/json')
 })
 
-it('a workspace cannot put down words that its user has to see', async () => {
+it('redacts no text because a workspace declares it as a secret header', async () => {
   await using made = await tempWorkspace({
     'vtcode.config.json': JSON.stringify({
       mcp: { servers: { x: { url: 'https://example.org/', headers: { 'X-Api-Key': 'rm -rf important-0123456789' } } } },

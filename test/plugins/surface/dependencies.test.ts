@@ -41,7 +41,7 @@ it('pins the packages of the lockfile', () => {
 })
 
 describe('vtcode dependencies', () => {
-  it('lists what is there, and installs ast-grep where it is missing', async () => {
+  it('lists installed programs, and installs a missing ast-grep', async () => {
     expect((await vtcode(['dependencies'])).stdout).toMatch(/^ast-grep +missing\nripgrep +\/.*rg\n$/)
     expect(await vtcode(['dependencies', 'install', 'ast-grep'])).toMatchObject({
       code: 0,
@@ -52,7 +52,7 @@ describe('vtcode dependencies', () => {
     expect(readdirSync(join(place.home, '.vtcode/bin'))).toEqual(['ast-grep'])
     expect((await vtcode(['dependencies'])).stdout).toContain(program())
   })
-  it('installs nothing that is not the pinned package, and nothing else', async () => {
+  it('installs the pinned package and nothing else', async () => {
     bare.answer.body = Buffer.concat([bare.real.subarray(0, -1), Buffer.from([0])])
     expect(await vtcode(['dependencies', 'install', 'ast-grep'])).toMatchObject({
       code: 1,
@@ -69,7 +69,7 @@ describe('vtcode dependencies', () => {
     })
     expect(existsSync(program())).toBe(false)
   })
-  it('is not held up by a process that was killed while it held the others back', async () => {
+  it('continues after a process was killed while it held the lock', async () => {
     const silent = createServer(() => {}).listen(0, '127.0.0.1')
     try {
       await new Promise((resolve) => silent.once('listening', resolve))
@@ -90,13 +90,13 @@ describe('vtcode dependencies', () => {
   })
 })
 
-describe('a search that needs ast-grep', () => {
-  it('fetches it once', async () => {
+describe('automatic installation of ast-grep', () => {
+  it('fetches ast-grep once', async () => {
     expect(await search()).toMatchObject({ ok: true, output: { matches: [{ file: 'a.py' }] } })
     expect(await search()).toMatchObject({ ok: true })
     expect(asked()).toHaveLength(1)
   })
-  it('leaves it where it is not wanted, and says what to run', async () => {
+  it('leaves ast-grep uninstalled where a variable forbids it, and names the command to run', async () => {
     expect(await search({ VTCODE_AST_GREP_NO_INSTALL: '1' })).toMatchObject({
       ok: false,
       error: {
@@ -107,7 +107,7 @@ describe('a search that needs ast-grep', () => {
     })
     expect(asked()).toEqual([])
   })
-  it('fetches it as the settings let the web be used, and asks again once they do', async () => {
+  it('fetches ast-grep only as the web settings allow, and retries once they do', async () => {
     const settings = join(place.home, '.vtcode/vtcode.config.yaml')
     mkdirSync(dirname(settings), { recursive: true })
     for (const text of ['web: { enabled: false }\n', 'web: { deny_hosts: ["127.0.0.1"] }\n']) {
@@ -136,7 +136,7 @@ describe('a search that needs ast-grep', () => {
     bare.answer = { status: 200, body: bare.real }
     expect(await search()).toMatchObject({ ok: true })
   })
-  it('does not ask again within a day after a failure, unless it is told to', async () => {
+  it('retries no failed fetch within a day, unless asked to', async () => {
     bare.answer = { status: 503, body: Buffer.from('') }
     expect(await search()).toMatchObject({ ok: false, error: { message: expect.stringContaining('503') } })
     expect(await search()).toMatchObject({

@@ -9,7 +9,7 @@ import { bin, vtcode } from '../../support/program.js'
 
 const project = dirname(dirname(dirname(bin)))
 
-it('vtcode docs --check notices a stale page, and docs writes it', async () => {
+it('notices a stale page with vtcode docs --check and writes it with vtcode docs', async () => {
   await using made = await tempWorkspace()
   for (const file of ['package.json', 'core/README.md']) {
     mkdirSync(dirname(join(made.root, file)), { recursive: true })
@@ -25,7 +25,7 @@ it('vtcode docs --check notices a stale page, and docs writes it', async () => {
   )
 })
 
-it('vtcode docs writes the tables of the page on the loop, and nothing else in it', async () => {
+it('writes the tables of the agent-loop page with vtcode docs, and nothing else in it', async () => {
   await using made = await tempWorkspace()
   const page = readFileSync(join(project, 'docs/agent-loop.md'), 'utf8')
   for (const file of ['package.json', 'core/README.md', 'docs/agent-loop.md']) {
@@ -41,7 +41,7 @@ it('vtcode docs writes the tables of the page on the loop, and nothing else in i
   expect(readFileSync(join(made.root, 'docs/agent-loop.md'), 'utf8')).toBe(page.replace('## Words', '## Our words'))
 })
 
-it('the build makes a man page that names every verb and tool, is packed, and is shown without a warning', async () => {
+it('builds a man page that names every verb and tool, is packed and renders without a warning', async () => {
   const { man } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as { man: string }
   expect(packedFiles(project)).toContain(man.replace('./', ''))
   const page = readFileSync(join(project, man), 'utf8')
@@ -60,7 +60,7 @@ it('the build makes a man page that names every verb and tool, is packed, and is
   expect(shown.stdout).toMatch(/vtcode call \[flags\] <tool> \[action\]/)
 })
 
-it('vtcode docs is for the project itself', async () => {
+it('refuses vtcode docs outside of this project', async () => {
   await using made = await tempWorkspace()
   expect((await vtcode(made, ['docs'])).code).toBe(2)
 })

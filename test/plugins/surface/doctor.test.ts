@@ -31,7 +31,7 @@ async function broken(): Promise<TempWorkspace> {
 }
 
 describe('vtcode doctor', () => {
-  it('has nothing to fix where nothing is wrong', async () => {
+  it('reports nothing to fix in a healthy workspace', async () => {
     await using made = await tempWorkspace()
     expect(await vtcode(made, ['doctor'])).toMatchObject({
       code: 0,
@@ -39,7 +39,7 @@ describe('vtcode doctor', () => {
     })
   })
 
-  it('says whether commands run in a sandbox, and what follows when they do not', async () => {
+  it('reports whether commands run in a sandbox, and the consequences when they do not', async () => {
     await using made = await tempWorkspace()
     const told = async (settings: string, env: Record<string, string> = {}) => {
       await made.write('../home/.vtcode/vtcode.config.yaml', settings)
@@ -66,7 +66,7 @@ describe('vtcode doctor', () => {
     })
   })
 
-  it('names what left the group of its command without a sandbox and runs on', async () => {
+  it('names a process that left the group of its command without a sandbox and still runs', async () => {
     await using made = await tempWorkspace()
     await made.write(
       '../home/.vtcode/vtcode.config.yaml',
@@ -94,7 +94,7 @@ describe('vtcode doctor', () => {
     }
   })
 
-  it('shows which hosts the settings exempt from the rule of public addresses', async () => {
+  it('lists the hosts that settings exempt from the rule of public addresses', async () => {
     await using made = await tempWorkspace()
     await made.write('../home/.vtcode/vtcode.config.yaml', 'web: { private_hosts: [wiki.lan, 10.0.0.0/8] }\n')
     expect((await vtcode(made, ['doctor'])).stdout).toMatch(/web .*wiki\.lan, 10\.0\.0\.0\/8/)
@@ -103,7 +103,7 @@ describe('vtcode doctor', () => {
     })
   })
 
-  it('names what cannot be read by file and line, and runs no plugin', async () => {
+  it('names unreadable manifests by file and line, and runs no plugin', async () => {
     await using made = await broken()
     const ran = await vtcode(made, ['doctor'])
     expect(ran.code).toBe(1)
@@ -135,7 +135,7 @@ describe('vtcode doctor', () => {
     expect((await vtcode(made, ['doctor', '--retry', 'user:throws'])).stdout).not.toMatch(/on import|top-level await/)
   })
 
-  it('leaves every other tool at work', async () => {
+  it('keeps every other tool working when plugins are broken', async () => {
     await using made = await broken()
     expect((await vtcode(made, ['call', 'good'])).code).toBe(0)
     expect((await vtcode(made, ['call', 'unified_file', 'read', '--path', 'a.txt'])).code).toBe(0)
@@ -155,14 +155,14 @@ describe('vtcode doctor', () => {
 })
 
 const none = lacks('bwrap')
-/** A bubblewrap that keeps processes apart and nothing else: what is attempted in it succeeds. */
+/** Makes a bubblewrap that only keeps processes apart: every other attempt in it succeeds. */
 const weak = `#!/bin/bash
 while [ $# -gt 0 ] && [ "$1" != -- ]; do [ "$1" = --chdir ] && folder=$2; shift; done
 shift
 cd "$folder" && exec /usr/bin/bwrap --unshare-pid --die-with-parent --dev-bind / / --proc /proc -- "$@"
 `
 
-/** One that leaves the control group of its processes and takes their limit away, and is as strong as ever otherwise. */
+/** Makes one that leaves the control group of its processes and lifts their limit, and is otherwise full. */
 const unbounded = `#!/bin/bash
 for file in /sys/fs/cgroup/pids/cgroup.procs /sys/fs/cgroup/cgroup.procs; do [ -w $file ] && echo $$ >$file; done 2>/dev/null
 args=()
@@ -171,7 +171,7 @@ exec /usr/bin/bwrap "\${args[@]}"
 `
 
 describe.skipIf(none)(`vtcode doctor --sandbox${none ? ' (SKIPPED: needs bwrap)' : ''}`, () => {
-  it('attempts everything that the sandbox prevents and says of each that it held', async () => {
+  it('attempts everything that the sandbox prevents and reports that each attempt failed', async () => {
     await using made = await tempWorkspace()
     const { code, stdout, stderr } = await vtcode(made, ['doctor', '--sandbox'])
     expect({ code, stderr, open: stdout.split('\n').filter((line) => !line.startsWith('held  ')) }).toEqual({
@@ -186,7 +186,7 @@ describe.skipIf(none)(`vtcode doctor --sandbox${none ? ' (SKIPPED: needs bwrap)'
     expect(stdout.split('\n').length).toBeGreaterThan(45)
   })
 
-  it('finds it open where the number of processes has no bound', async () => {
+  it('reports an unlimited number of processes as open', async () => {
     await using made = await tempWorkspace()
     await made.write('../home/bin/bwrap', unbounded)
     const bin = join(made.home, 'bin')
@@ -200,7 +200,7 @@ describe.skipIf(none)(`vtcode doctor --sandbox${none ? ' (SKIPPED: needs bwrap)'
     })
   })
 
-  it('names the sockets that the settings leave in sight', async () => {
+  it('names the sockets that the settings leave visible', async () => {
     await using made = await tempWorkspace()
     const path = `/var/tmp/vtcode-doctor-${process.pid}.sock`
     const server = createServer().listen(path)
@@ -216,13 +216,13 @@ describe.skipIf(none)(`vtcode doctor --sandbox${none ? ' (SKIPPED: needs bwrap)'
     }
   })
 
-  it('finds open what a weaker sandbox leaves open, and no command runs in that one', async () => {
+  it('reports what a weaker sandbox leaves open, and runs no command in it', async () => {
     await using made = await tempWorkspace({ 'bin/bwrap': weak })
     const bin = join(made.home, 'bin')
     await made.write('../home/bin/bwrap', weak)
     chmodSync(join(bin, 'bwrap'), 0o755)
     const env = { PATH: `${bin}:${process.env.PATH}` }
-    // A process of its own: what a process has found of its sandbox it keeps.
+    // A process of its own, since a process caches the sandbox that it found.
     const { code, stdout } = await vtcode(made, ['doctor', '--sandbox', '--json'], { env, process: true })
     const open = (JSON.parse(stdout).attempts as { name: string; held: boolean }[]).flatMap(({ name, held }) =>
       held ? [] : [name],

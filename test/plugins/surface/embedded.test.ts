@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest'
 import { serveMcp, toAITools } from 'vtcode/ai'
 import { bootKernel } from 'vtcode/test'
 
-describe('the tools of a kernel in the AI SDK', () => {
-  it('are those that are listed, with schemas that the SDK knows', async () => {
+describe('tools of a kernel in the AI SDK', () => {
+  it('returns the listed tools with schemas that the SDK accepts', async () => {
     await using vt = await bootKernel({ mode: 'auto', files: { 'a.txt': 'one\n' } })
     const tools = toAITools(vt.kernel)
     expect(Object.keys(tools)).toEqual(vt.kernel.tools({ lean: true }).map(({ name }) => name))
@@ -19,7 +19,7 @@ describe('the tools of a kernel in the AI SDK', () => {
     )
   })
 
-  it('are called by the SDK; what is refused or wrong is read by the model, and a person is asked by the embedder', async () => {
+  it('answers calls of the SDK, gives errors to the model, and asks the embedder for approval', async () => {
     await using vt = await bootKernel({ mode: 'ask', files: { 'a.txt': 'one\n' } })
     const calls = [
       { action: 'read', path: 'a.txt' },
@@ -62,7 +62,7 @@ describe('the tools of a kernel in the AI SDK', () => {
     ])
   })
 
-  it('end with the signal of the SDK, and keep to the rights that were lent', async () => {
+  it('ends with the abort signal of the SDK, and keeps to the granted rights', async () => {
     await using vt = await bootKernel({ mode: 'auto', files: { 'a.txt': 'one\n' } })
     const abort = new AbortController()
     abort.abort()
@@ -79,7 +79,7 @@ describe('the tools of a kernel in the AI SDK', () => {
   })
 })
 
-it('an MCP client in the same process lists, calls and ends, and the next one finds the kernel as it was', async () => {
+it('serves two MCP clients in one process, one after the other, with an unchanged kernel', async () => {
   await using vt = await bootKernel({ mode: 'auto', files: { 'a.txt': 'one\n' } })
   for (const name of ['first', 'second']) {
     const [theirs, ours] = InMemoryTransport.createLinkedPair()

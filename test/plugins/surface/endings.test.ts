@@ -167,8 +167,8 @@ const rows: Record<string, Scene> = {
 }
 
 /**
- * A signal to each surface is played by the first of these rows; what a process does when it comes is in no surface, so the long run alone plays
- * the rest everywhere. A failed command is reported by each surface in `failing test run`; one that runs for its whole time is waited for once.
+ * Endings that only `exec` plays in the short run. The signal handling of a process is in no surface, so the first signal
+ * row is enough for each surface. Each surface reports a failed command in `failing test run`, so one waits for a timeout.
  */
 const onlyExec = new Set([
   'a command that does not end in its time',
@@ -178,7 +178,7 @@ const onlyExec = new Set([
   'a full disk',
 ])
 
-/** Plays an ending at each surface: side by side where each has a process of its own, else one after another in this process. */
+/** Plays an ending at each surface: in parallel where each has its own process, else one after another. */
 async function playAll(title: string, faces: readonly Face[]) {
   const scene = rows[title]!
   const played: [Face, Awaited<ReturnType<typeof play>>][] = []
@@ -188,13 +188,13 @@ async function playAll(title: string, faces: readonly Face[]) {
   return Object.fromEntries(played) as Record<Face, Awaited<ReturnType<typeof play>>>
 }
 
-describe('the endings of a run', () => {
-  it('are at least thirty, and each says what it tells', () => {
+describe('endings of a run', () => {
+  it('lists at least thirty endings, each with its expected report', () => {
     expect(Object.keys(told)).toEqual(Object.keys(rows))
     expect(Object.keys(rows).length).toBeGreaterThanOrEqual(30)
   })
 
-  it.each(Object.keys(rows))('%s', async (title) => {
+  it.each(Object.keys(rows))('reports the expected ending on each surface: %s', async (title) => {
     const { asked, log, ...all } = told[title]!
     const faces = rounds(0, 1) || !onlyExec.has(title) ? all : { exec: all.exec! }
     const played = await playAll(title, Object.keys(faces) as Face[])
@@ -210,7 +210,7 @@ describe('the endings of a run', () => {
     if (asked !== undefined) expect([played.exec.asked.length, played.exec.logged]).toEqual([asked, log])
   })
 
-  it('never call done what was not: whoever reads the exit code, the last line or the log learns the same', () => {
+  it('reports no unfinished work as done in exit code, last line or log', () => {
     for (const [title, { log, exec }] of Object.entries(told)) {
       if (!exec || !log) continue
       const refused = log.not_applied?.some((one) => / VT_POLICY_/.test(one)) ?? false
@@ -221,7 +221,7 @@ describe('the endings of a run', () => {
           title,
           expect.arrayContaining([expect.stringContaining(`Not applied: ${one.split(' ')[0]}`)]),
         ])
-      // What is no success says why, and what to do next.
+      // An ending without success states the reason and the next step.
       if (exec.code !== 0) expect([title, lines.at(-1)]).toEqual([title, expect.stringMatching(/^ {2}\S/)])
     }
   })

@@ -33,7 +33,7 @@ const exec = (place: Home, ...args: string[]) => vtcode(place, ['exec', ...args]
 const write = (path: string, content: string) => call('unified_file', { action: 'write', path, content })
 
 describe('vtcode exec', () => {
-  it('works on a task with tools until the model has nothing more to ask', async () => {
+  it('works on a task with tools until the model calls no more', async () => {
     const { peer, place } = await scene([
       { toolCalls: [write('a.txt', 'hello\n'), call('unified_search', { action: 'list' })] },
       { content: 'It is done.' },
@@ -120,7 +120,7 @@ describe('vtcode exec', () => {
     })
   })
 
-  it('says so where a run that failed has no words of its own, however quiet it is to be', async () => {
+  it('explains a failed run that has no answer, even with --quiet', async () => {
     const loop = (index: number): Answer => ({
       toolCalls: [call('unified_search', { action: 'list', path: `d${index % 2}` })],
     })
@@ -135,7 +135,7 @@ describe('vtcode exec', () => {
     })
   })
 
-  it('is cancelled by SIGTERM as by Ctrl-C, and when nobody reads any more: exit 130, one end', async () => {
+  it('ends once with exit 130 on SIGTERM and when its output is closed, as at Ctrl-C', async () => {
     const slow: Answer = { content: 'slow '.repeat(20_000), how: { latency: 50, chunkSize: 100 } }
     const { place } = await scene([slow, slow])
     for (const end of [(child: any) => child.kill('SIGTERM'), (child: any) => child.stdout.destroy()]) {
@@ -150,7 +150,7 @@ describe('vtcode exec', () => {
     }
   })
 
-  it('where no session can be kept says what stands in the way', async () => {
+  it('names the obstacle where no session can be kept', async () => {
     const { place } = await scene([{ content: 'never' }])
     writeFileSync(join(place.root, '.vtcode'), 'no folder')
     expect(await exec(place, 'go')).toMatchObject({
@@ -160,7 +160,7 @@ describe('vtcode exec', () => {
     })
   })
 
-  it('what stands in the place of the sessions is put aside, and that is said', async () => {
+  it('moves a file in the place of the sessions away, and reports that', async () => {
     const { place } = await scene([{ content: 'done' }])
     mkdirSync(join(place.root, '.vtcode'))
     writeFileSync(join(place.root, '.vtcode/sessions'), 'no folder')
@@ -171,7 +171,7 @@ describe('vtcode exec', () => {
     })
   })
 
-  it('holds a budget: what would go beyond it is not sent', async () => {
+  it('sends nothing that would exceed the budget', async () => {
     const { peer, place } = await scene(
       [
         {
@@ -196,7 +196,7 @@ describe('vtcode exec', () => {
     expect([code, peer.asked.length]).toEqual([1, 1])
   })
 
-  it('refuses to begin where something has to be set first, with exit 3 and what to write', async () => {
+  it('refuses to start with exit 3 where a setting is missing, and names what to write', async () => {
     const { place } = await scene([])
     const none = await vtcode(place, ['exec', 'x', '--model', 'nobody/m'])
     expect([none.code, none.out]).toEqual([3, ''])
@@ -220,7 +220,7 @@ describe('vtcode exec', () => {
     expect((await exec(place, '--nonsense', 'x')).code).toBe(2)
   })
 
-  it('shows what a run would begin with, and asks and makes nothing', async () => {
+  it('shows how a run would begin, and sends and creates nothing', async () => {
     const { peer, place } = await scene([], { 'AGENTS.md': 'Be brief.' })
     const { code, out } = await vtcode(place, ['exec', '--dry-run', 'do it'], { env: { PEER_API_KEY: '' } })
     expect([code, peer.asked.length, existsSync(join(place.root, '.vtcode'))]).toEqual([0, 0, false])
@@ -239,7 +239,7 @@ describe('vtcode exec', () => {
     expect([prompt.includes('Be brief.'), tools.length > 3, limits.max_turns]).toEqual([true, true, 3])
   })
 
-  it('takes the task from a pipeline too', async () => {
+  it('reads the task from a pipe too', async () => {
     const { peer, place } = await scene([{ content: 'ok' }, { content: 'ok' }])
     expect((await vtcode(place, ['exec', '-'], { input: 'from the pipe\n' })).code).toBe(0)
     expect((await vtcode(place, ['exec', 'look at this', '-'], { input: 'log' })).code).toBe(0)
@@ -279,7 +279,7 @@ describe('vtcode exec', () => {
       expect(readFileSync(join(folder, name), 'utf8')).not.toContain('key-of-the-peer')
   })
 
-  it('is not loaded by anything else, and loads no client of another wire', async () => {
+  it('loads its modules for no other verb, and no client of another provider', async () => {
     const { place } = await scene([{ content: 'ok' }])
     const hook = join(import.meta.dirname, '../../support/loaded.mjs')
     const loaded = async (...args: string[]) => (
@@ -297,7 +297,7 @@ describe('vtcode exec', () => {
     expect(/ai-sdk[/_](anthropic|google|openai)\b(?!-)/.exec(run)).toBe(null)
   })
 
-  it('calls nothing that --disallowed-tools takes away or --allowed-tools leaves out, under any name; neither adds anything', async () => {
+  it('calls nothing excluded by --disallowed-tools or --allowed-tools, under any name; neither adds a tool', async () => {
     const calls = () => ({
       toolCalls: [
         write('a.txt', 'x'),
@@ -349,7 +349,7 @@ describe('vtcode exec', () => {
       expect((await exec(place, 'go', ...wrong)).code, String(wrong)).toBe(2)
   })
 
-  it('tells the model of nothing that was taken away, neither in its list nor in any hint, also where it goes on, and a snippet calls none of it', async () => {
+  it('mentions no excluded tool to the model in lists or hints, also on resume, and lets no snippet call one', async () => {
     const code =
       "const codes = []\nfor (const input of [{ action: 'write', path: 'n.txt', content: '' }, { action: 'read', path: 'a.txt' }]) codes.push(await vtcode.call('unified_file', input).then(() => 'ok', ({ code }) => code))\nexport const result = codes"
     const calls = {
@@ -425,14 +425,14 @@ describe('vtcode exec', () => {
     ).not.toMatch(
       /unified_search|list_files|grep|write\b|edit|apply_patch|unified_exec (?:run|poll|inspect)|"action":"(?!read)|web_search|load_skill/,
     )
-    // What was taken away is no fact of the session: whoever goes on says it again.
+    // An exclusion is no fact of the session: a resume has to repeat it.
     expect((await exec(place, '--continue', '--allowed-tools', 'unified_search', 'more')).out).toBe('ok\n')
     expect(peer.bodies[4].tools.map((tool: any) => tool.function.name)).toEqual(['unified_search'])
     expect((await exec(place, '--continue', 'more')).out).toBe('all\n')
     expect(peer.bodies[5].tools.length).toBeGreaterThan(3)
   })
 
-  it("begins a session under an id of one's own, goes on with the last, and takes provider and model apart", async () => {
+  it('starts a session with a given id, continues the last one, and accepts provider and model apart', async () => {
     const { peer, place } = await scene([{ content: 'a' }, { content: 'b' }, { content: 'c' }, { content: 'd' }])
     expect((await exec(place, '--session-id', 'ses_mine-1', 'one')).out).toBe('a\n')
     expect(await exec(place, '--session-id', 'ses_mine-1', 'one')).toMatchObject({

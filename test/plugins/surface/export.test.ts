@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const one of held.splice(0).reverse()) await one[Symbol.asyncDispose]()
 })
 
-it('vtcode export writes a real session in each format, the same as what is kept of it while it runs, and nothing of one that is flagged', async () => {
+it('exports a session in each format, equal to its record while it runs, and nothing of a flagged one', async () => {
   const read = (path: string) => call('unified_file', { action: 'read', path })
   const script = [
     { content: 'I look.', toolCalls: [read('a.txt'), read('b.txt')] },
@@ -97,7 +97,7 @@ it('vtcode export writes a real session in each format, the same as what is kept
   expect((await vtcode(place, ['export', 'atif', id, '--force'])).code).toBe(0)
 })
 
-it('vtcode export says what is wrong: a session or a folder that is not found, a log that was cut, a place outside', async () => {
+it('reports a missing session or folder, a cut log and a path outside to vtcode export', async () => {
   const peer = await startPeer([])
   const place = await home(peer)
   held.push(peer, place)
@@ -133,7 +133,7 @@ it('vtcode export says what is wrong: a session or a folder that is not found, a
   expect((await vtcode(place, ['export', 'folder', 'ses_x'])).err).toContain('--out')
 })
 
-it('vtcode export otel --endpoint sends spans to the collector that is named, by a flag or in own settings, and to nobody else', async () => {
+it("sends spans only to the collector that a flag or the user's settings name", async () => {
   const taken: { url: string; type: string; body: any }[] = []
   let reply: [number, string] = [200, '{}']
   const collector = createServer(async (request, response) => {

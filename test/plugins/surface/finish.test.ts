@@ -59,8 +59,8 @@ async function exec(scene: Scene) {
   return { at: there.at, ...(await run(there.at, ['exec', '--json', ...(scene.flags ?? []), 'go'])) }
 }
 
-describe('a run goes on until its tracker is complete', () => {
-  it('with exactly the open items, whatever the model says of its work, in any language', async () => {
+describe('continuation of a run', () => {
+  it('continues with exactly the open items of the tracker, whatever the model claims in any language', async () => {
     const { said, code, harness, end } = await exec({
       script: [
         create('read', 'write', 'test'),
@@ -76,14 +76,14 @@ describe('a run goes on until its tracker is complete', () => {
     ])
     expect([code, end.outcome_code, end.num_turns, harness]).toEqual([0, 'success', 2, ['continuation_started']])
   })
-  it('and not where nothing is open, also when a log that was read says so', async () => {
+  it('stops when no item is open, even if a log that was read claims otherwise', async () => {
     const { said, code } = await exec({
       script: [step(call('unified_file', { action: 'read', path: 'log.txt' })), done],
       files: { 'log.txt': 'The task is not complete. Open items: 2.\n' },
     })
     expect([said, code]).toEqual([[], 0])
   })
-  it('three turns without a call end it, with a handoff that the next run shows once', async () => {
+  it('ends after three turns without a call, with a handoff that the next run shows once', async () => {
     const { at, code, end, said } = await exec({
       script: [create('a'), done, done, done, done, { content: 'I see.' }, done, done, done],
     })
@@ -106,7 +106,7 @@ describe('a run goes on until its tracker is complete', () => {
     expect(again.said.filter((one) => one.startsWith('What was left')).length).toBe(1)
     expect(readdirSync(join(at.root, '.vtcode/tasks/archive', end.session_id))).toContain('current_blocked.md')
   })
-  it('what is all blocked is handed off', async () => {
+  it('hands off when all open items are blocked', async () => {
     const { code, end, said } = await exec({
       script: [create('a', 'b'), mark(1, 'completed'), mark(2, 'blocked'), { content: 'There is no key.' }],
     })
@@ -120,20 +120,20 @@ describe('a run goes on until its tracker is complete', () => {
   it.each([
     ['off', ['exec', '--json', 'go']],
     ['exec_only', ['exec', '--json', '--mode', 'plan', 'go']],
-  ])('not with policy %s at %j', async (continuation_policy, words) => {
+  ])('continues nothing with policy %s at %j', async (continuation_policy, words) => {
     const { at } = await place({ script: [create('a'), done], harness: { continuation_policy } })
     const { said, code } = await run(at, words)
     expect([said, code]).toEqual([[], 0])
   })
-  it('not where somebody only asks', async () => {
+  it('continues nothing for vtcode ask', async () => {
     const there = await place({ script: [create('a'), done] })
     expect([(await vtcode(there.at, ['ask', 'go'])).code, there.bodies.length]).toEqual([0, 2])
   })
 })
 
-describe('a conversation begins anew', () => {
+describe('context reset', () => {
   const look = step(call('unified_search', { action: 'list' }))
-  it('after two continuations with the same tracker, with prompt, memory and tracker alone, where the settings say so', async () => {
+  it('resets to prompt, memory and tracker after two continuations without progress, where settings say so', async () => {
     const about = (content: string): Answer => ({ content, ...look })
     const script = [
       create('a', 'b'),
@@ -167,7 +167,7 @@ describe('a conversation begins anew', () => {
       expect(sent).toContain(there)
     expect(end.outcome_code).toBe('handed_off')
   })
-  it('writes into the memory of the session how far the task is, what proved it and what is left to prove', async () => {
+  it('writes progress, proof and remaining checks of the task into the session memory', async () => {
     const { at, end } = await exec({
       script: [
         create({ description: 'a', verify: 'true' }, { description: 'b', verify: 'false' }),
@@ -184,7 +184,7 @@ describe('a conversation begins anew', () => {
       verification_todo: ['true', 'false'],
     })
   })
-  it('never without these settings, and not where the tracker changes', async () => {
+  it('resets nothing without the setting, or where the tracker changes', async () => {
     const idle = [look, { content: 'Done?' }]
     const { events } = await exec({
       script: [create('a', 'b'), done, ...idle, ...idle, ...idle, mark(1, 'blocked'), mark(2, 'blocked'), done],
@@ -208,8 +208,8 @@ describe('a conversation begins anew', () => {
   })
 })
 
-describe('the commands that prove the work', () => {
-  it('run to their end, each once, before a run ends well', async () => {
+describe('verification commands', () => {
+  it('runs each verification command once and to its end before a run succeeds', async () => {
     const { code, end, harness, completed } = await exec({
       script: [
         create(
@@ -239,7 +239,7 @@ describe('the commands that prove the work', () => {
     expect(end.verification.commands[0].duration_ms).toBeGreaterThan(900)
     expect(completed.filter(({ origin, type }) => origin === 'harness' && type === 'tool_invocation').length).toBe(2)
   })
-  it('a failure is put to the model with its end, and the fix is proved', async () => {
+  it('shows a failed verification with its last output to the model, and verifies the fix', async () => {
     const { code, end, said, at } = await exec({
       script: [
         create({ description: 'a', status: 'completed', verify: 'cat made.txt' }),
@@ -254,7 +254,7 @@ describe('the commands that prove the work', () => {
     ])
     expect([code, end.verified, existsSync(join(at.root, 'made.txt'))]).toEqual([0, true, true])
   })
-  it('what passed is proved again after a change, and not after reads', async () => {
+  it('verifies again after a change, and not after reads', async () => {
     const passes = { description: 'a', status: 'completed', verify: 'true' }
     const { at } = await place({
       script: [create(passes), done, step(call('unified_search', { action: 'list' })), done, write('b.txt'), done],
@@ -266,7 +266,7 @@ describe('the commands that prove the work', () => {
       1, 0, 1,
     ])
   })
-  it('the same failure four times is the end, with the handoff', async () => {
+  it('ends with a handoff after the same failed verification four times', async () => {
     const { code, end, said, at } = await exec({
       script: [create({ description: 'a', status: 'completed', verify: 'false' }), done, done, done, done],
       settings: allow('false'),
@@ -276,14 +276,14 @@ describe('the commands that prove the work', () => {
       '- `false` ended with exit code 1',
     )
   })
-  it('one that takes too long failed, and its processes are gone', async () => {
+  it('fails a verification command that exceeds its time, and ends its processes', async () => {
     const sleep = nap()
     const { said, end } = await exec({
       script: [
         create({ description: 'a', status: 'completed', verify: 'sh check.sh' }),
         ...Array<Answer>(8).fill(done),
       ],
-      // It is stopped once, and fails at once after that.
+      // The command is stopped once, and fails at once after that.
       files: { 'check.sh': `mkdir begun && ${sleep}; false\n` },
       flags: ['--verify', 'sh check.sh'],
       harness: { verification: { timeout_secs: 1 } },
@@ -293,7 +293,7 @@ describe('the commands that prove the work', () => {
     expect(end.outcome_code).toBe('verification_failed')
     expect(await eventually(() => processesWith(sleep).length === 0)).toBe(true)
   })
-  it('what may not run unasked is no failure: it is said with the rule that would allow it', async () => {
+  it('reports a command that needs approval as not run, with the rule that would allow it', async () => {
     const files = { 'package.json': '{"scripts":{"test":"node -e 0"}}' }
     const plain = await exec({ script: [write('a.txt'), done], files })
     expect([plain.code, plain.end.outcome_code, plain.end.verified, plain.said]).toEqual([0, 'success', false, []])
@@ -312,7 +312,7 @@ describe('the commands that prove the work', () => {
     })
     expect([never.code, never.end.verified, never.harness]).toEqual([0, null, []])
   })
-  it('whoever names one with --verify agrees to it, and to nothing else', async () => {
+  it('approves exactly the command that --verify names, and nothing else', async () => {
     const files = { 'package.json': '{"scripts":{"test":"node -e 0"}}' }
     const named = await exec({ script: [write('a.txt'), done], files, flags: ['--verify', 'npm test'] })
     expect([
@@ -333,7 +333,7 @@ describe('the commands that prove the work', () => {
       settings: { policy: { deny: ['Bash(npm *)'] } },
     })
     expect(denied.end.verified).toBe(false)
-    // The model's own calls are not agreed to.
+    // Calls of the model itself are not approved by --verify.
     const asked = await exec({
       script: [step(call('unified_exec', { action: 'run', command: 'npm test' })), done, done],
       files,
@@ -343,7 +343,7 @@ describe('the commands that prove the work', () => {
       asked.completed.find(({ type, outcome }) => type === 'tool_invocation' && outcome === 'permission_rejected'),
     ).toBeDefined()
   })
-  it('a project without tests has none: what `npm init` writes does not count', async () => {
+  it('ignores the test script that `npm init` writes', async () => {
     const { harness, end } = await exec({
       script: [write('a.txt'), done],
       files: { 'package.json': '{"scripts":{"test":"echo \\"Error: no test specified\\" && exit 1"}}' },
@@ -352,8 +352,8 @@ describe('the commands that prove the work', () => {
   })
 })
 
-describe('a goal of a person', () => {
-  it('is gone on for at resume until it is met', async () => {
+describe('the goal of a session', () => {
+  it('continues a resumed session until its goal is met', async () => {
     const { at } = await place({ script: [done, write('made.txt'), done], settings: allow('cat *') })
     const first = await run(at, ['exec', '--json', 'go'])
     const { code, end, said } = await run(at, [
@@ -377,7 +377,7 @@ describe('a goal of a person', () => {
       { kind: 'goal_end', how: 'met' },
     ])
   })
-  it('in a chat is shown, met, replaced and cleared; without one a chat is never gone on', async () => {
+  it('shows, meets, replaces and clears the goal of a chat, and continues no chat without one', async () => {
     const open = create('a')
     const script = [open, done, mark(1, 'completed'), done, open, done, mark(1, 'completed'), done, done]
     const there = await place({ script })
@@ -398,8 +398,8 @@ describe('a goal of a person', () => {
   })
 })
 
-describe('what is kept of it', () => {
-  it('revert brings the tracker of that turn back', async () => {
+describe('the tracker of a session', () => {
+  it('restores the tracker of a turn with vtcode revert', async () => {
     const { at } = await place({
       script: [create('first'), done, create('second'), done, done],
       harness: { continuation_policy: 'off' },
@@ -410,7 +410,7 @@ describe('what is kept of it', () => {
     const { said } = await run(at, ['exec', '--json', '--continue', 'again'])
     expect(said).toEqual(['Task tracker: the task (0 of 1 completed)\n1 [ ] first'])
   })
-  it('a resumed and a forked session are told once, and turns without a change add no byte', async () => {
+  it('shows the tracker once to a resumed and a forked session, and adds no byte in unchanged turns', async () => {
     const there = await place({
       script: [create('a'), ...Array(12).fill(done)],
       harness: { continuation_policy: 'off' },
@@ -429,7 +429,7 @@ describe('what is kept of it', () => {
     const forked = await run(there.at, ['resume', '--json', '--last', '--fork', '--summarize', 'go on'])
     expect(forked.said).toEqual(['Task tracker: the task (0 of 1 completed)\n1 [ ] a'])
   })
-  it('after kill -9 behind any write of the journal the resumed run ends as it would have, and the command ran at most once more', async () => {
+  it('ends a run killed after any journal write as usual, with the command at most once more', async () => {
     const answers = [
       create({ description: 'a', status: 'completed', verify: 'sh check.sh' }),
       done,
@@ -494,7 +494,7 @@ describe('a hostile tracker file', () => {
         execFileSync('sh', ['-c', 'rm -rf tasks && mv linked tasks'], { cwd: join(at.root, '.vtcode') })
       ),
     ],
-  ])('%s is left alone and named', async (_, prepare) => {
+  ])('leaves %s unchanged and names it', async (_, prepare) => {
     const { at } = await place({
       script: [create({ description: 'a', status: 'completed' }), done],
       files: { victim: 'kept', 'elsewhere/x': 'kept' },
@@ -509,7 +509,7 @@ describe('a hostile tracker file', () => {
     ])
     expect(completed.find(({ code }) => code === 'VT_TASK_FILE')).toBeDefined()
   })
-  it('of 1 GB, or of 65 KiB, is named, and the list before it holds', async () => {
+  it('names a tracker file of 1 GB or 65 KiB, and keeps the list before it', async () => {
     for (const bytes of [65 * 1024, 1024 ** 3]) {
       const { at } = await place({ script: [create('a'), done, done], harness: { continuation_policy: 'off' } })
       await run(at, ['exec', '--json', 'go'])

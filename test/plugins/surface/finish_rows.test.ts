@@ -19,7 +19,7 @@ const blocked = '.vtcode/tasks/current_blocked.md'
 interface Scene {
   script: Answer[]
   flags?: string[]
-  /** What the commands may be; all others are asked about. */
+  /** Commands that rules allow; all others need approval. */
   allow?: string[]
   settings?: object
   harness?: object
@@ -59,16 +59,16 @@ const again = 'continuation_started: verification_failed'
 const failing = ['verification_started', 'verification_failed']
 const handed = 'blocked_handoff_written'
 
-describe('each row of what follows an answer, through exec', () => {
+describe('the end of an answer, through exec', () => {
   it.each<[string, Scene, [outcome: string, code: number, verified: boolean | null], string[]]>([
     [
-      'what was not applied is told',
+      'a change was not applied',
       { script: [write('a.txt'), done, done], settings: { policy: { deny: ['Edit'] } } },
       ['escalated', 1, null],
       [],
     ],
     [
-      'nobody asked for it',
+      'continuation is off',
       { script: [create('a'), done], harness: { continuation_policy: 'off' } },
       ['success', 0, null],
       [],
@@ -80,7 +80,12 @@ describe('each row of what follows an answer, through exec', () => {
       [goOn, goOn, goOn, handed],
     ],
     ['a step is open', { script: [create('a'), done, mark(1, 'completed'), done] }, ['success', 0, null], [goOn]],
-    ['what is left is blocked', { script: [create('a'), mark(1, 'blocked'), done] }, ['handed_off', 1, null], [handed]],
+    [
+      'all open steps are blocked',
+      { script: [create('a'), mark(1, 'blocked'), done] },
+      ['handed_off', 1, null],
+      [handed],
+    ],
     [
       'the same command fails the fourth time',
       { script: [proved('false'), done, done, done, done], allow: ['false'] },
@@ -116,14 +121,14 @@ describe('each row of what follows an answer, through exec', () => {
       ['verification_started'],
     ],
     ['there is no command', { script: [write('a.txt'), done] }, ['success', 0, false], []],
-  ])('%s', async (_, scene, expected, told) => {
+  ])('ends as its row requires: %s', async (_, scene, expected, told) => {
     const ran = await exec(scene)
     expect([ran.end.outcome_code, ran.code, ran.end.verified]).toEqual(expected)
     expect(ran.told).toEqual(told)
     expect(existsSync(join(ran.at.root, blocked))).toBe(told.includes(handed))
   })
 
-  it('what a person says while the commands run comes before what they found, and the work is proved again after it', async () => {
+  it('puts a message sent during verification before its result, and verifies again afterwards', async () => {
     const s = await scene([proved('sleep 1; false'), done, { content: 'You are heard.' }, done, done, done], {
       settings: { policy: { allow: ['Bash(sleep *)', 'Bash(false)'] }, sandbox: { mode: 'off' } },
     })
@@ -160,7 +165,7 @@ describe('each row of what follows an answer, through exec', () => {
   })
 })
 
-describe('a run that a limit ends leaves a handoff', () => {
+describe('the handoff of a limited run', () => {
   const read = step(call('unified_file', { action: 'read', path: 'there.txt' }))
   const files = { 'there.txt': 'one\n' }
   it.each<[string, Scene, string]>([
@@ -179,7 +184,7 @@ describe('a run that a limit ends leaves a handoff', () => {
       },
       'budget_limit_reached',
     ],
-  ])('%s', async (_, { settings: __, ...scene }, outcome) => {
+  ])('writes a handoff at a limit %s', async (_, { settings: __, ...scene }, outcome) => {
     const peer = hold(await startPeer(scene.script))
     const at = hold(
       await home(peer, scene.files ?? {}, {
@@ -199,7 +204,7 @@ describe('a run that a limit ends leaves a handoff', () => {
       ),
     )
   })
-  it('whose resume_command works: the session goes on, and what is left is shown to it', async () => {
+  it('names a resume_command that continues the session and shows it the remaining work', async () => {
     const { at } = await exec({
       script: [proved('cat made.txt'), ...Array(4).fill(done), write('made.txt'), done],
       allow: ['cat *'],
@@ -220,14 +225,14 @@ describe('a run that a limit ends leaves a handoff', () => {
   })
 })
 
-describe('a verification', () => {
-  it('that leaves a daemon behind ends with it', async () => {
+describe('a verification command', () => {
+  it('ends a daemon that a verification leaves', async () => {
     const sleep = nap()
     const { end } = await exec({ script: [proved(`${sleep} & true`), done], allow: ['sleep *', 'true'] })
     expect([end.outcome_code, end.verified]).toEqual(['success', true])
     expect(await eventually(() => processesWith(sleep).length === 0)).toBe(true)
   })
-  it('that wants a terminal fails, and a question is not waited for', async () => {
+  it('fails a verification that wants a terminal, and waits for no question', async () => {
     const files = { 'ask.sh': 'read answer </dev/tty\n', 'wait.sh': 'read answer || echo nobody\n' }
     const { end, completed } = await exec({
       script: Array(4).fill(done),
@@ -240,7 +245,7 @@ describe('a verification', () => {
     ])
     expect(completed.find(({ type, output }) => type === 'tool_output' && output.includes('nobody'))).toBeDefined()
   })
-  it('that prints a hundred megabytes is put to the model with its end, and the same output is the same however long it is', async () => {
+  it('shows the model the end of 100 MB of output, and equal output equally at any length', async () => {
     const { end, harness, completed } = await exec({
       script: Array(5).fill(done),
       flags: ['--verify', 'sh loud.sh'],
@@ -258,7 +263,7 @@ describe('a verification', () => {
     expect(said[0]).toMatch(/the end\nThe whole output is in \.vtcode\/spool\/[\w.-]+\.$/)
     expect(said[0].length).toBeLessThan(4600)
   })
-  it('that changes the files it proves is told, and the certificate names them as they were proved', async () => {
+  it('reports a verification that changes the verified files, and certifies them as verified', async () => {
     const { at, end, completed } = await exec({
       script: [write('made.txt', 'one\n'), done],
       flags: ['--verify', 'sh fix.sh'],
@@ -281,7 +286,7 @@ describe('a verification', () => {
   it.each([
     ['', 'is empty'],
     ['x'.repeat(1001), 'has 1001 characters'],
-  ])('by a command that no certificate can hold is refused', async (command, problem) => {
+  ])('refuses a verification command that no certificate can hold', async (command, problem) => {
     const at = await place({ script: [] })
     expect(await vtcode(at, ['exec', '--verify', command, 'go'])).toMatchObject({
       code: 3,
@@ -291,7 +296,7 @@ describe('a verification', () => {
 })
 
 describe('a goal in a chat', () => {
-  it('says how far it is: turns, cost and what the commands came to; a second one takes its place', async () => {
+  it('shows turns, cost and command results of a goal, and replaces it with a second one', async () => {
     const at = await place({
       script: [create('a'), done, done, done, done, mark(1, 'completed'), ...Array(4).fill(done)],
       harness: { verification: { commands: ['false'] } },
@@ -307,7 +312,7 @@ describe('a goal in a chat', () => {
     )
     expect(err).toMatch(/The goal is cleared\.\nThere is no goal\.\n$/)
   })
-  it('of nothing, or of a whole book, is refused by name', async () => {
+  it('refuses an empty goal, and one as long as a book, by name', async () => {
     const at = await place({ script: [] })
     expect((await vtcode(at, ['chat', '--quiet'], { input: `/goal ${'x'.repeat(4001)}\n` })).err).toContain(
       'VT_CONFIG_INVALID: A goal has 1 to 4000 characters; this one has 4001.',
@@ -316,7 +321,7 @@ describe('a goal in a chat', () => {
 })
 
 describe('two live sessions', () => {
-  it('have a tracker file each, also where both write at the same moment', async () => {
+  it('keeps a tracker file for each session, even when both write at once', async () => {
     const track = (title: string): Answer => step(call('task_tracker', { action: 'create', title, items: ['a'] }))
     const s = await scene(
       Array.from(
@@ -341,7 +346,7 @@ describe('two live sessions', () => {
       agents.map(({ session_id }, at) => [session_id, `task ${at}`]).sort(),
     )
     for (const agent of agents) await agent.close()
-    // The place of a session that is over is taken, and what lay there kept.
+    // The folder of an ended session is taken over, and its old content is kept.
     const third = await createAgent(s.booted.kernel, { env: {} })
     await third.run('task 2')
     expect([
@@ -352,9 +357,9 @@ describe('two live sessions', () => {
   })
 })
 
-describe('what a request has of the tracker', () => {
+describe('the tracker in a request', () => {
   const settings = { settings: { agent: { model: 'peer/m', harness: { continuation_policy: 'off' } } } }
-  it('is its title and its open steps, once after the conversation was shortened', async () => {
+  it('sends the title and open steps of the tracker, once after a compaction', async () => {
     const summary = JSON.stringify({
       goal: 'g',
       constraints: [],
@@ -388,7 +393,7 @@ describe('what a request has of the tracker', () => {
     expect(told(s.peer.bodies.at(-1))).toBe(1)
     await agent.close()
   })
-  it('is not a byte in ten turns that leave it as it is', async () => {
+  it('sends no byte of an unchanged tracker in ten turns', async () => {
     const s = await scene(
       Array.from(
         { length: 40 },

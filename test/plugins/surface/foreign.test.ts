@@ -6,7 +6,7 @@ import { call, home, startPeer, vtcode, type Answer, type Home } from '../../sup
 import { bin, typing } from '../../support/terminal.js'
 
 const deceptive = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]|[^\P{Cc}\n\t]/u
-/** What reached a terminal, without what moves a cursor of ours and line ends of the terminal. */
+/** Strips our own cursor control and line ends from text that reached a terminal. */
 const foreignIn = (screen: string): string =>
   screen.replace(/\u001b\[(?:\d*[GJK]|1|2|22|3[1-6]|39|0|\?\d+[hl])?m?/g, '').replaceAll('\r', '')
 const copies = '\u001b]52;c;ZXZpbA==\u0007'
@@ -19,8 +19,8 @@ const place = async (
 ): Promise<Home> =>
   hold(await home(hold(await startPeer(script)), files, { settings: { agent: { model: 'peer/m' }, ...settings } }))
 
-describe('text of others on the command line', () => {
-  it('stands in escapes of JSON in the answer of a call, which is the same document', async () => {
+describe('untrusted text on the command line', () => {
+  it('escapes untrusted text in the JSON answer of a call, which parses to the same document', async () => {
     const at = await place([], { [name]: `x${name}\n` })
     for (const words of [
       ['unified_search', 'list'],
@@ -37,7 +37,7 @@ describe('text of others on the command line', () => {
     expect(rest).toContain('202e')
   })
 
-  it('of a model, of its tool names and of its server moves, hides and copies nothing', async () => {
+  it('escapes control text of a model, of its tool names and of its server', async () => {
     const script = (): Answer[] => [
       { content: `look${copies}`, toolCalls: [call(`evil${copies}\u202e`, { path: name })] },
       { status: 400, error: { message: `refused${copies}\u202e\u0085` } },
@@ -59,7 +59,7 @@ describe('text of others on the command line', () => {
     }
   })
 
-  it('is visible in lists that are piped on, too', async () => {
+  it('escapes untrusted text in piped lists too', async () => {
     const at = await place([], {
       'vtcode.config.json': JSON.stringify({ policy: { ask: [{ rule: `Write(${name})`, reason: name }] } }),
     })
@@ -68,7 +68,7 @@ describe('text of others on the command line', () => {
     expect([deceptive.test(out), deceptive.test(err)]).toEqual([false, false])
   })
 
-  it('of a repository, whatever holds it, moves nothing in what any verb says', async () => {
+  it('escapes text of a repository, wherever it lies, in the output of every verb', async () => {
     const evil = JSON.stringify(`x\u202e${copies}\u009b31m\u200b\u2028y`)
     const front = (of: string): string => `---\nname: ${of}\ndescription: ${evil}\n---\n${name}\n`
     const at = await place([], {
@@ -119,7 +119,7 @@ describe('text of others on the command line', () => {
       [name],
     ]
     const wrong: unknown[] = []
-    // One after another, each runs in this process.
+    // One after another, since each runs in this process.
     for (const words of verbs) {
       const { out, err } = await vtcode(at, words)
       const raw = [out, err].flatMap((text) => text.split('\n').filter((line) => deceptive.test(line)))
@@ -129,7 +129,7 @@ describe('text of others on the command line', () => {
   })
 })
 
-describe('a question of approval', () => {
+describe('approval questions', () => {
   const input = {
     action: 'run',
     command: 'touch made',
@@ -139,7 +139,7 @@ describe('a question of approval', () => {
   }
   const ending = '  command: touch made'
 
-  it('is the same at a terminal and behind a client, and ends with the command', async () => {
+  it('asks the same at a terminal and through an MCP client, with the command at the end', async () => {
     const at = await place([])
     const terminal = await typing(at, ['--mode', 'ask', 'call', 'unified_exec', '--input', JSON.stringify(input)])
     const screen = (await terminal.until('Do it, or why not?')).replaceAll('\r', '')

@@ -7,7 +7,7 @@ const surface = {
   'lines.js': 'export default async (kernel, argv, io) => { io.stdout.write(`${argv.length}\\n`); return 7 }',
 }
 
-it('vtcode help lists the verbs, those of others too, and such a verb gets its words and says the exit code', async () => {
+it('lists verbs of plugins in vtcode help, passes words to such a verb and returns its exit code', async () => {
   await using made = await tempWorkspace()
   for (const [file, text] of Object.entries(surface)) await made.write(`../home/mine/${file}`, text)
   const flags = ['-c', `manifests=["builtin","${made.home}/mine"]`]
@@ -19,7 +19,7 @@ it('vtcode help lists the verbs, those of others too, and such a verb gets its w
   expect(await vtcode(made, [...flags, 'lines', 'a', '--json', 'b'])).toMatchObject({ code: 7, stdout: '3\n' })
 })
 
-it('vtcode --version says the version', async () => {
+it('prints the version with vtcode --version', async () => {
   await using made = await tempWorkspace()
   expect((await vtcode(made, ['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
 })
@@ -31,7 +31,7 @@ describe('help', () => {
     expect(lines.filter((line) => line.length > 80)).toEqual([])
   }
 
-  it('of the program and of every verb is one screen, said as `help <verb>` or as `<verb> --help`', async () => {
+  it('prints one screen for the program and each verb, by `help <verb>` or `<verb> --help`', async () => {
     await using made = await tempWorkspace()
     const { stdout } = await vtcode(made, ['help'])
     fits(stdout)
@@ -47,7 +47,7 @@ describe('help', () => {
     }
   })
 
-  it('of every action is one screen with its fields, as `call … --help` and as `tools tool/action`', async () => {
+  it('prints one screen for each action with its fields, by `call … --help` or `tools tool/action`', async () => {
     await using made = await tempWorkspace()
     const { tools } = JSON.parse((await vtcode(made, ['tools', '--json'])).stdout) as {
       tools: { slot: string; tool: string; action?: string; input: { properties?: object } }[]
@@ -69,7 +69,7 @@ describe('help', () => {
     )
   })
 
-  it('of a verb that nobody has names the nearest', async () => {
+  it('names the nearest verb for an unknown one', async () => {
     await using made = await tempWorkspace()
     expect(await vtcode(made, ['help', 'exce'])).toMatchObject({
       code: 2,
@@ -77,7 +77,7 @@ describe('help', () => {
     })
   })
 
-  it('in lists is a line a row, and whole with --long', async () => {
+  it('prints one line for each row of a list, and whole rows with --long', async () => {
     await using made = await tempWorkspace()
     const { stdout } = await vtcode(made, ['tools', '--text'])
     expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([])

@@ -17,7 +17,7 @@ import {
 import { hostileTree, treeText, type HostileTree } from '../../support/paths.js'
 import { page, serve } from '../../support/server.js'
 
-// No face may be a way around a guard: the same calls through each of them, by the built program as its users have it.
+// Each surface makes all calls, so that none avoids a guard; the built program is used, as users have it.
 describe.each(Object.keys(faces))('%s', (name) => {
   let tree: HostileTree
   let home: TempWorkspace
@@ -32,7 +32,7 @@ describe.each(Object.keys(faces))('%s', (name) => {
       writeFileSync(file, `#!/bin/sh\necho ran >> '${marker}'\n`)
       chmodSync(file, 0o755)
     }
-    // What came with the workspace would leave the marker as soon as it is loaded.
+    // A plugin of the workspace would leave the marker as soon as it is loaded.
     mkdirSync(join(tree.root, '.vtcode/plugins/brought'), { recursive: true })
     writeFileSync(
       join(tree.root, '.vtcode/plugins/brought/vtcode.yaml'),
@@ -72,7 +72,7 @@ describe.each(Object.keys(faces))('%s', (name) => {
     await home[Symbol.asyncDispose]()
   })
 
-  /** Asks all, and says of each that did not end as it must; what has to be everywhere is looked at here. */
+  /** Makes all calls and returns each that ended wrongly; conditions that hold everywhere are checked here. */
   async function played(all: HostileCall[]): Promise<unknown[]> {
     const before = treeText(tree.base)
     // An argument of a process holds no NUL.
@@ -83,7 +83,7 @@ describe.each(Object.keys(faces))('%s', (name) => {
       const answer = await face.call(tool, input)
       const told = JSON.stringify(answer)
       const right = ends === 'ok' ? answer.ok : !answer.ok && ends.test(answer.error?.code ?? '')
-      // What was asked may be quoted, what lies outside is in no answer.
+      // An answer may quote its input; text from outside is in no answer.
       const leaks = /SECRET|root:x:0/.test(told) && !/SECRET/.test(JSON.stringify(input))
       return right && !leaks && !existsSync(marker)
         ? []
@@ -98,19 +98,19 @@ describe.each(Object.keys(faces))('%s', (name) => {
     return wrong.flat()
   }
 
-  it('changes nothing outside the workspace, nothing that is no file, and nothing that steers other programs', async () => {
+  it('changes nothing outside the workspace, no special file and no auto-executed config', async () => {
     expect(await played(changesOutside(tree))).toEqual([])
   })
-  it('searches nothing outside, and answers patterns that take others for ever', async () => {
+  it('searches nothing outside the workspace, and answers patterns that are slow elsewhere', async () => {
     expect(await played(searches(tree))).toEqual([])
   })
-  it('shows a file that a rule hides by no tool and no command, and no key of its own environment', async () => {
+  it('shows no file that a rule hides through any tool or command, and no key of its environment', async () => {
     expect(await played(hidden(tree))).toEqual([])
   })
-  it('starts a program that a rule denies by no spelling, and writes by no command that nobody agreed to', async () => {
+  it('starts no program that a rule denies under any spelling, and writes with no unapproved command', async () => {
     expect(await played(commands())).toEqual([])
   })
-  it('is held up by no text that goes on and on', async () => {
+  it('answers long runs of one character without a hang', async () => {
     expect(await played(runs())).toEqual([])
   })
   it('connects to no address that is not public, in no spelling', async () => {
@@ -118,7 +118,7 @@ describe.each(Object.keys(faces))('%s', (name) => {
     expect(await played(addresses(server.port))).toEqual([])
     expect(server.seen).toEqual([])
   })
-  it('takes no name for a tool that is none, whatever manifests and clients make of names', async () => {
+  it('accepts no invalid name as a tool, whatever manifests and clients make of names', async () => {
     expect(await played(names())).toEqual([])
   })
 })

@@ -5,7 +5,7 @@ import { rounds } from '../../support/exec.js'
 
 const script = fileURLToPath(new URL('../../fixtures/hostile/places.mjs', import.meta.url))
 
-/** What was answered at each place; a place without an answer is one that held the program. */
+/** Returns the answer at each place; a place without an answer hung the program. */
 function visit(
   form: string,
   half: string[],
@@ -31,17 +31,17 @@ function visit(
   )
 }
 
-describe('Where the program looks for a file of its own or of a package', () => {
+describe('files that the program searches for', () => {
   // Each place has two of the forms, the long run has all: one way to read serves them all.
   it.each([
     ['pipe', 'even'],
     ['device', 'odd'],
     ['folder', 'even'],
     ['huge', 'odd'],
-  ])('a %s holds nobody up, and costs no memory', async (form, half) => {
+  ])('passes a %s in the place of a searched file without a hang or extra memory', async (form, half) => {
     const { answers, resident_mb } = await visit(form, rounds(0, 1) ? [] : [half])
     expect(Object.keys(answers).length).toBeGreaterThan(rounds(35, 70))
-    // Settings that may be read and are wrong stop the program; everything else is passed over.
+    // Readable but wrong settings stop the program; everything else is skipped.
     for (const [place, answer] of Object.entries(answers))
       expect(answer, place).toMatch(
         /config|tool-policy|^\.vtcode$/.test(place) ? /^(?:ok|VT_(?:CONFIG|MANIFEST)_[A-Z]+)$/ : /^ok$/,

@@ -19,13 +19,13 @@ const zero = link('/dev/zero')
 const huge = (path: string): void => (writeFileSync(path, '---\nname: b\n'), truncateSync(path, 3e9))
 const skill = (front: string): string => `---\n${front}\n---\nbody\n`
 const plugin = (lines: string): string => `name: odd\ndescription: x\neffects: [read]\n${lines}\n`
-/** What leaves the marker as soon as it is started; `__proto__` is a name as any other. */
+/** A command that leaves the marker when started. */
 const touch = 'touch marker'
 const hook = `[{"hooks":[{"type":"command","command":"${touch}"}]}]`
 
-/** What a clone may bring, each kind as many files as there are places that this program looks at by itself. */
+/** Files of hostile clones, each kind in as many files as the program reads by itself. */
 const repositories: Record<string, Record<string, Made>> = {
-  'shapes that no text is made of': {
+  'values that are no text': {
     '.vtcode/plugins/a/gemini-extension.json': `{"name":"a","mcpServers":{"x":{"command":${odd},"args":${odd}}},"contextFileName":${odd},"settings":[{"name":${odd}}],"excludeTools":${odd}}`,
     '.vtcode/plugins/b/plugin.json': `{"$schema":${odd},"name":${odd}}`,
     '.vtcode/plugins/c/manifest.json': `{"manifest_version":"0.2","name":${odd},"server":{"type":${odd},"mcp_config":{"command":"x","args":[${odd}],"env":{"a":${odd}},"platform_overrides":${odd}}},"user_config":{"a":${odd}},"tools":[${odd}],"prompts":[${odd}]}`,
@@ -94,7 +94,7 @@ const repositories: Record<string, Record<string, Made>> = {
       ].map((name, at) => `.vtcode/plugins/p${at}/${name}`),
     ].map((path) => [path, pipe]),
   ),
-  'files and links without an end': {
+  'endless files and links': {
     'AGENTS.md': zero,
     'GEMINI.md': zero,
     '.git': zero,
@@ -111,7 +111,7 @@ const repositories: Record<string, Record<string, Made>> = {
       `a: &a [x,x,x,x,x,x,x,x,x]\n${[...'bcdefg'].map((name, at) => `${name}: &${name} [${Array.from({ length: 9 }, () => `*${'abcdef'[at]}`).join()}]`).join('\n')}\nname: c\ndescription: *g`,
     ),
   },
-  'ways to what is not its own': {
+  'links to files of others': {
     'AGENTS.md': '@.env\n@./.env\n@sub/x\n@../home/secret\n@/etc/passwd\n@~/secret\n@AGENTS.md\n\u202e\u001b[2J\n',
     '.env': 'SECRET-ENV\n',
     'sub/x': link('../.env'),
@@ -129,7 +129,7 @@ const repositories: Record<string, Record<string, Made>> = {
   },
 }
 
-describe.each(Object.entries(repositories))('a clone that brings %s', (_, files) => {
+describe.each(Object.entries(repositories))('a clone with %s', (_, files) => {
   let peer: Peer
   let place: Home
   beforeAll(async () => {
@@ -148,14 +148,14 @@ describe.each(Object.entries(repositories))('a clone that brings %s', (_, files)
     await place[Symbol.asyncDispose]()
   })
 
-  it('keeps no agent from its work, sends nothing of its user to the model, and starts nothing', async () => {
+  it('lets the agent work, sends no data of the user to the model, and starts nothing', async () => {
     const { code, out, err } = await vtcode(place, ['exec', 'hi'])
     expect({ code, out, err }).toMatchObject({ code: 0, out: 'ok\n' })
     expect(/VT_INTERNAL|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/.test(err), err).toBe(false)
     expect(JSON.stringify(peer.bodies)).not.toMatch(/SECRET|root:x:0|\\u202e|\u202e|\\u001b/)
     expect(existsSync(join(place.root, 'marker'))).toBe(false)
   })
-  it.each(Object.keys(faces))('keeps nobody from a call through %s', async (name) => {
+  it.each(Object.keys(faces))('answers a call through %s', async (name) => {
     await using face = await faces[name]!({ home: place, root: place.root })
     expect(await face.call('unified_file', { action: 'read', path: 'a.txt' })).toMatchObject({
       ok: true,

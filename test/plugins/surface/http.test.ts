@@ -80,7 +80,7 @@ describe('vtcode mcp --http', () => {
     await client.close()
   })
 
-  it('keeps sessions apart, forgets one that was ended, and knows no forged one', async () => {
+  it('keeps sessions apart, forgets an ended one and rejects a forged one', async () => {
     const [a, b] = await Promise.all([connect(), connect()])
     expect(a.transport.sessionId).toMatch(/^[0-9a-f-]{36}$/)
     expect(a.transport.sessionId).not.toBe(b.transport.sessionId)
@@ -114,11 +114,11 @@ describe('vtcode mcp --http', () => {
     expect((await ask(served, { ...own(), origin })).status).toBe(403)
   })
 
-  it('lets its own origin in', async () => {
+  it('accepts its own origin', async () => {
     expect((await ask(served, { ...own(), origin: `http://localhost:${served.port}` })).status).toBe(200)
   })
 
-  it('wants the token whole, in the header, and never repeats what was shown', async () => {
+  it('requires the whole token in the header, and never repeats a wrong one', async () => {
     const wrong = [
       'Bearer wrong',
       `Bearer ${served.token.slice(0, -1)}`,
@@ -136,7 +136,7 @@ describe('vtcode mcp --http', () => {
     expect(served.stderr()).not.toContain('wrong')
   })
 
-  it('answers no preflight, no form, no plain text, no upgrade and no other path, and never with permission for other origins', async () => {
+  it('refuses preflights, forms, plain text, upgrades and other paths, and permits no other origin', async () => {
     const origin = `http://localhost:${served.port}`
     const answers = [
       await ask(served, { origin, 'access-control-request-method': 'POST' }, { method: 'OPTIONS', body: '' }),
@@ -159,7 +159,7 @@ describe('vtcode mcp --http', () => {
     expect(upgraded).toMatch(/^HTTP\/1\.1 400/)
   })
 
-  it('answers nothing of what is no plain request with the token, and ends the connection of each', async () => {
+  it('refuses what is no plain request with the token, and ends each such connection', async () => {
     const { port, token } = served
     const body = JSON.stringify(initialize)
     const head = (line: string, ...more: string[]): string =>
@@ -191,9 +191,9 @@ describe('vtcode mcp --http', () => {
       'a token in the target as a name and a word': `${head(`POST http://a:${token}@127.0.0.1:${port}/mcp HTTP/1.1`, length)}\r\n\r\n${body}`,
       'two lengths of one body': `${head('POST /mcp HTTP/1.1', own, length, 'Content-Length: 0')}\r\n\r\n${body}`,
       'a length and chunks': `${head('POST /mcp HTTP/1.1', own, length, 'Transfer-Encoding: chunked')}\r\n\r\n0\r\n\r\n${body}`,
-      'an encoding that nobody knows': `${head('POST /mcp HTTP/1.1', own, 'Transfer-Encoding: chunked, gzip')}\r\n\r\n${body}`,
+      'an unknown encoding': `${head('POST /mcp HTTP/1.1', own, 'Transfer-Encoding: chunked, gzip')}\r\n\r\n${body}`,
       'a chunk of a size beyond all numbers': `${head('POST /mcp HTTP/1.1', own, 'Transfer-Encoding: chunked')}\r\n\r\nffffffffffffffffff\r\n`,
-      'chunks that go on behind their size': `${head('POST /mcp HTTP/1.1', own, 'Transfer-Encoding: chunked')}\r\n\r\n1;${'a'.repeat(100_000)}\r\n`,
+      'chunks longer than their size': `${head('POST /mcp HTTP/1.1', own, 'Transfer-Encoding: chunked')}\r\n\r\n1;${'a'.repeat(100_000)}\r\n`,
       'a body that is packed': `${head('POST /mcp HTTP/1.1', own, 'Content-Encoding: gzip', 'Content-Length: 5')}\r\n\r\n\x1f\x8b\x08\0\0`,
       CONNECT: head('CONNECT evil.example:443 HTTP/1.1', own, '\r\n'),
       TRACE: head('TRACE /mcp HTTP/1.1', own, '\r\n'),
@@ -219,7 +219,7 @@ describe('vtcode mcp --http', () => {
     expect((await ask(served, { ...json, authorization: `Bearer ${token}` })).status).toBe(200)
   })
 
-  it('refuses garbage and bodies over the limit, and answers the next', async () => {
+  it('refuses garbage and bodies over the limit, and answers the next request', async () => {
     expect((await ask(served, own(), { body: 'garbage' })).status).toBe(400)
     const large = await ask(
       served,
@@ -230,7 +230,7 @@ describe('vtcode mcp --http', () => {
     expect((await ask(served, own())).status).toBe(200)
   })
 
-  it('drains and is gone within two seconds when it is told to stop, though a client listens', async () => {
+  it('drains and ends within two seconds when stopped, even with a listening client', async () => {
     await using other = await tempWorkspace({ 'a.txt': 'x' })
     const mine = await serveMcp(other)
     const client = new Client({ name: 'test', version: '1' })
@@ -246,7 +246,7 @@ describe('vtcode mcp --http', () => {
     await client.close().catch(() => {})
   })
 
-  it('takes the token from a file without repeating it, and does without one only on the loopback address', async () => {
+  it('reads the token from a file without repeating it, and runs without one only on the loopback address', async () => {
     await using other = await tempWorkspace({ token: 'a-token-of-my-own-0123456789\n' })
     const mine = await serveMcp(other, ['--token-file', 'token'])
     expect(mine.stderr()).not.toContain('a-token-of-my-own')

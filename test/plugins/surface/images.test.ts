@@ -56,7 +56,7 @@ async function place(answers: number): Promise<{ peer: Awaited<ReturnType<typeof
 const sent = (body: unknown, bytes: Buffer): boolean => JSON.stringify(body).includes(bytes.toString('base64'))
 
 describe('--image', () => {
-  it('gives images with a task, several at once or again, from anywhere, and stdin is the task or beside it as ever', async () => {
+  it('attaches images to a task, several or repeated, from any folder, with stdin as the task or added to it', async () => {
     const { peer, at } = await place(5)
     symlinkSync(join(at.root, 'a.png'), join(at.home, 'link.png'))
     expect(
@@ -76,7 +76,7 @@ describe('--image', () => {
     )
   })
 
-  it('says which file is none and why, before a model is asked', async () => {
+  it('names a file that is no image, with the reason, before it asks a model', async () => {
     const { peer, at } = await place(1)
     mkdirSync(join(at.root, 'folder.png'))
     execFileSync('mkfifo', [join(at.root, 'pipe.png')])

@@ -57,7 +57,7 @@ afterAll(async () => {
 })
 
 describe('the server of vtcode inspect', () => {
-  it('answers whoever shows the token and is no page of others; a token guessed 10,000 times opens nothing, is told, and keeps nobody out', async () => {
+  it('answers requests with the token and a safe origin, reports 10,000 guesses and stays available', async () => {
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#[\w-]{43}$/)
     expect((await ask('/api/facts', { headers: { origin: 'http://evil.example' } })).status).toBe(403)
     expect((await ask('/api/facts', { headers: { authorization: '' } })).status).toBe(401)
@@ -68,7 +68,7 @@ describe('the server of vtcode inspect', () => {
       200,
       expect.stringMatching(/^default-src 'none'.*connect-src 'self'.*frame-ancestors 'none'$/),
     ])
-    // What is served to everybody says nothing of this workspace.
+    // The public part of the page names nothing of this workspace.
     expect(await page.text()).not.toContain(place.root)
     const socket = connect(Number(new URL(origin()).port), '127.0.0.1')
     let refused = 0
@@ -94,7 +94,7 @@ describe('the server of vtcode inspect', () => {
     foreign.destroy()
   })
 
-  it('says who serves each slot and why, plugins and diagnostics, and each setting with its origin', async () => {
+  it('reports who serves each slot and why, plugins, diagnostics, and each setting with its origin', async () => {
     const { body } = await ask('/api/facts')
     const slot = body.slots.find((one: any) => one.slot === 'unified_search/grep')
     expect(slot.servers).toEqual([
@@ -135,7 +135,7 @@ describe('the server of vtcode inspect', () => {
     })
   })
 
-  it('explains a typed call and never makes it; what is no call is refused with what is wrong', async () => {
+  it('explains a typed call without making it, and rejects an invalid one with the reason', async () => {
     const typed = (body: unknown, headers = {}) =>
       ask('/api/explain', {
         method: 'POST',
@@ -168,7 +168,7 @@ describe('the server of vtcode inspect', () => {
       expect(await typed(body)).toEqual({ status, body: { error: expect.stringContaining(says) } })
     }
     expect((await typed('{}', { 'content-type': 'text/plain' })).status).toBe(415)
-    // Nothing but the logs of before is there.
+    // Only the earlier logs are there.
     expect(readdirSync(join(place.root, '.vtcode/sessions')).sort()).toEqual(['mcp-editor', 'ses_link', 'ses_one'])
   })
 })
@@ -189,7 +189,7 @@ describe.skipIf(lacks('chromium'))('the page of vtcode inspect in Chromium', () 
     return page
   }
 
-  it('shows calls as they come, of agents and of editors, explains, and asks no other machine for anything; axe finds nothing serious in either scheme', async () => {
+  it('shows live calls of agents and editors, explains them, contacts no other host and passes axe', async () => {
     const page = await open(url, { colorScheme: 'light' })
     await page.getByText('src/a.ts:1').waitFor({ state: 'detached' })
     await page.locator('#rows b', { hasText: 'unified_search' }).waitFor()
@@ -245,7 +245,7 @@ describe.skipIf(lacks('chromium'))('the page of vtcode inspect in Chromium', () 
     await page.close()
   })
 
-  it('shows the whole page of a session in a frame that reaches nothing, and nothing to a browser without the token', async () => {
+  it('shows a session page in an isolated frame, and nothing to a browser without the token', async () => {
     const page = await open(url)
     // An agent's session is listed once it has a manifest.
     const manifest = {
@@ -287,7 +287,7 @@ describe.skipIf(lacks('chromium'))('the page of vtcode inspect in Chromium', () 
   })
 })
 
-it('vtcode inspect says what it cannot take', async () => {
+it('rejects a port, session or flag that vtcode inspect cannot use, with the reason', async () => {
   const port = new URL(origin()).port
   for (const [args, code, text] of [
     [['--port', port], 1, `VT_INSPECT_PORT: 127.0.0.1:${port} cannot be listened on`],

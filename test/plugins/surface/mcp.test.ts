@@ -62,7 +62,7 @@ async function connect(
   return { client, [Symbol.asyncDispose]: () => client.close().then(() => keepCompiledOf(['mcp'], env)) }
 }
 
-/** A client that writes bytes and sees lines. */
+/** A client that writes bytes and reads lines. */
 class Raw {
   readonly child: ChildProcessByStdio<Writable, Readable, null>
   readonly exit: Promise<number | null>
@@ -90,7 +90,7 @@ class Raw {
   send(message: object): void {
     this.child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
   }
-  /** The first line like this, come or to come. */
+  /** Returns the first matching line, received already or later. */
   async line(like: (line: Raw['lines'][number]) => boolean): Promise<Raw['lines'][number]> {
     for (;;) {
       const found = this.lines.find(like)
@@ -123,24 +123,24 @@ describe('vtcode mcp', () => {
     connected = holdForFile(await connect(made))
   })
 
-  it('lists every tool with its flat schema and says what it can do', async () => {
+  it('lists every tool with its flat schema, and its own capabilities', async () => {
     const { tools } = await connected.client.listTools()
     expect(tools.find(({ name }) => name === 'probe')).toMatchObject({
       inputSchema: { type: 'object', properties: { act: {} } },
       annotations: { readOnlyHint: true },
     })
     expect(tools.map(({ name }) => name)).toContain('unified_file')
-    // What our tools answer is text; a client that saw a schema would hand a model the structure instead.
+    // Our tools answer with text; a client that saw a schema would give a model the structure instead.
     expect(tools.filter(({ outputSchema }) => outputSchema).map(({ name }) => name)).toEqual([])
   })
 
-  it('lists schemas that a client can compile as they are', async () => {
+  it('lists schemas that a client can compile unchanged', async () => {
     for (const { name, inputSchema } of (await connected.client.listTools()).tools) {
       expect(() => new Ajv2020({ strict: false, strictSchema: true }).compile(inputSchema), name).not.toThrow()
     }
   })
 
-  it('answers with text, notices at its end and in _meta, then the content blocks; the value stays with us', async () => {
+  it('answers with text, notices at its end and in _meta, then content blocks, and without the value', async () => {
     const result = await connected.client.callTool({ name: 'probe', arguments: { act: 'say', text: 'hi' } })
     expect(result).toMatchObject({
       content: [
@@ -192,7 +192,7 @@ describe('vtcode mcp', () => {
     expect(seen).toEqual([...new Set(seen)].sort((a, b) => a - b))
   })
 
-  it('aborts the call that its client cancels, and answers the next', async () => {
+  it('aborts a call that its client cancels, and answers the next one', async () => {
     const stop = new AbortController()
     const call = connected.client.callTool(
       { name: 'probe', arguments: { act: 'wait' } },
@@ -213,9 +213,9 @@ describe('vtcode mcp', () => {
       { id: 1, method: 'tools/call', params: { name: 'apply_patch', arguments: { input: patch } } },
       { method: 'notifications/cancelled', params: { requestId: 1 } },
     ]
-    // In one piece, so that it is cancelled as soon as it has begun, however slow the client is.
+    // In one piece, so that the call is cancelled as soon as it began, however slow the client is.
     raw.child.stdin.write(calls.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join(''))
-    // Whoever asks for one of the files next waits for what is still being done.
+    // A call for one of the files waits for the unfinished one.
     raw.send({
       id: 2,
       method: 'tools/call',
@@ -229,7 +229,7 @@ describe('vtcode mcp', () => {
     expect(raw.lines.some(({ id }) => id === 1)).toBe(false)
   })
 
-  it('asks the client for approval when it can be asked, and does what the answer says', async () => {
+  it('asks the client for approval when it can, and follows the answer', async () => {
     await using made = await workspace()
     const answers = ['decline', 'accept'] as const
     for (const action of answers) {
@@ -253,7 +253,7 @@ describe('vtcode mcp', () => {
     })
   })
 
-  it('writes files of the workspace unasked, unless the settings or a flag say another mode', async () => {
+  it('writes files of the workspace without approval, unless settings or a flag name another mode', async () => {
     await using made = await workspace()
     const write = {
       name: 'unified_file',
@@ -281,14 +281,14 @@ describe('vtcode mcp', () => {
     expect(await raw.exit).toBe(0)
   })
 
-  it('serves the 2026-07-28 revision from the same program', async () => {
+  it('serves the 2026-07-28 revision', async () => {
     await using made = await workspace()
     await using connected = await connect(made, [], { versionNegotiation: { mode: { pin: '2026-07-28' } } })
     expect((await connected.client.listTools()).tools.map(({ name }) => name)).toContain('probe')
     expect((await connected.client.callTool(read)).content).toEqual([{ type: 'text', text: 'hello\n' }])
   })
 
-  it('answers 1,000 calls in flight at once, each with its own', async () => {
+  it('answers 1,000 concurrent calls, each with its own result', async () => {
     const calls = Array.from({ length: 1_000 }, (_, i) =>
       connected.client.callTool({ name: 'probe', arguments: { act: 'say', text: `${i}` } }),
     )
@@ -297,7 +297,7 @@ describe('vtcode mcp', () => {
   })
 })
 
-describe('the wire', () => {
+describe('the MCP wire format', () => {
   /** One server takes all that is wrong on the wire, and lives until the last test has ended it. */
   let raw: Raw
   beforeAll(async () => {
@@ -311,7 +311,7 @@ describe('the wire', () => {
     expect(await raw.exit).toBe(0)
   })
 
-  it('answers garbage and what is no message with an error, and the next call as ever', async () => {
+  it('answers garbage and what is no message with an error, and the next call as usual', async () => {
     for (const line of [
       'garbage',
       '42',
@@ -332,7 +332,7 @@ describe('the wire', () => {
     expect(codes.filter((code) => code === -32600)).toHaveLength(6)
   })
 
-  it('answers a request whose _meta is none, or holds what is none, with an error', async () => {
+  it('answers a request with an invalid _meta with an error', async () => {
     const wrong = [
       5,
       'x',
@@ -376,7 +376,7 @@ describe('the wire', () => {
       (text: string) =>
         `{"method":"tools/call","params":{"name":"probe","arguments":{"text":"${text}"}},"jsonrpc":"2.0","id":7}`,
     ],
-  ])('refuses a frame of 12 MB by its id (%s) and goes on', async (_, frame) => {
+  ])('refuses a frame of 12 MB by its id (%s) and continues', async (_, frame) => {
     raw.child.stdin.write(`${frame('x'.repeat(12_000_000))}\n`)
     expect((await raw.answer(7)).error).toMatchObject({ code: -32600, message: expect.stringContaining('10485760') })
     raw.send({ id: 8, method: 'tools/call', params: read })
@@ -406,7 +406,7 @@ describe('the wire', () => {
     expect(performance.now() - started).toBeLessThan(50_000)
   })
 
-  it('answers what is due when its client closes the pipe, and ends with 0', async () => {
+  it('answers pending calls when its client closes the pipe, and ends with 0', async () => {
     await using made = await workspace()
     const messages = [
       {
@@ -428,7 +428,7 @@ describe('the wire', () => {
   })
 
   it.each(['SIGTERM', 'SIGINT', 'SIGHUP', 'stdin', 'stdout'] as const)(
-    'is gone within two seconds after %s, though a call hangs',
+    'ends within two seconds after %s, even when a call hangs',
     async (end) => {
       await using made = await workspace()
       const raw = await new Raw(made).open()
@@ -457,8 +457,8 @@ function memory(pid: number): number {
 
 const drained = ({ child }: Raw): Promise<void> => new Promise((resolve) => child.stdin.once('drain', () => resolve()))
 
-describe('--doctor', () => {
-  it('speaks to the server in both revisions and says what came, or what does not start', async () => {
+describe('vtcode mcp --doctor', () => {
+  it('queries the server in both revisions, and reports its answers or what does not start', async () => {
     await using made = await workspace()
     const { code, stdout } = await vtcode(made, ['mcp', '--doctor'])
     expect(stdout).toMatch(/^ok +2025-11-25 .*tools.*one call answered\nok +2026-07-28 .*one call answered\n$/)

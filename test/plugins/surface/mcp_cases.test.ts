@@ -8,8 +8,8 @@ import { changesOutside, hidden, searches } from '../../support/hostile.js'
 import { hostileTree, pathCases, treeText, type HostileTree } from '../../support/paths.js'
 import { rawMcp } from '../../support/raw_mcp.js'
 
-// As most clients call: text for an answer, past the library of MCP, many calls at once. The tables of all faces are asked here on that way, and
-// what else a server may be asked for long.
+// Most clients call on this path: text as answer, past the MCP library, many calls at once. The tables of all surfaces
+// and other slow requests run here on it.
 let tree: HostileTree
 let home: TempWorkspace
 let server: ReturnType<typeof rawMcp>
@@ -42,13 +42,13 @@ afterAll(async () => {
 interface Asked {
   tool: string
   input: Record<string, unknown>
-  /** What its text begins with, or shows; a refusal where it is a code. */
+  /** A pattern of the answer's text; a pattern that begins with a code expects a refusal. */
   ends: 'ok' | RegExp
 }
 const search = (ends: Asked['ends'], input: Record<string, unknown>): Asked => ({ tool: 'unified_search', input, ends })
 const isRefusal = (ends: Asked['ends']) => ends !== 'ok' && ends.source.startsWith('^VT_')
 
-/** Asks all, so many at once, and says of each that did not end as it must or shows what nobody may see. */
+/** Makes all calls, `atOnce` in parallel, and returns each that ended wrongly or shows a secret. */
 async function asked(all: Asked[], atOnce = 16): Promise<unknown[]> {
   const wrong: unknown[] = []
   const left = all.values()
@@ -72,7 +72,7 @@ const put = (path: string, text: string) => {
   writeFileSync(join(tree.root, path), text)
 }
 
-it('the tables of hostile paths, changes and searches end on the short way as through every face', async () => {
+it('answers hostile paths, changes and searches on the short path as every surface does', async () => {
   const reads = pathCases(tree).map(({ path, code }) => ({
     tool: 'unified_file',
     input: { action: 'read', path },
@@ -86,7 +86,7 @@ it('the tables of hostile paths, changes and searches end on the short way as th
   expect(treeText(tree.base)).toEqual(before)
 })
 
-it('searches that take long, and trees that change meanwhile, keep their limits in one server', async () => {
+it('keeps the limits of slow searches and changing trees in one server', async () => {
   put('evil.txt', `${'a'.repeat(60)}!\n`)
   put('many.txt', 'x\n'.repeat(300_000))
   put('wide/.gitignore', '\ufeff/top\n*.tmp\r\n!keep.tmp\nbuild/\n!build/keep\n[!a]x\n')
@@ -144,7 +144,7 @@ it('searches that take long, and trees that change meanwhile, keep their limits 
   expect(treeText(join(tree.root, 'd'))).toEqual(before)
 })
 
-it('a folder that is exchanged for a link all the time lets no call out, of many at once', async () => {
+it('lets none of many concurrent calls out of a folder that is swapped for a link all the time', async () => {
   put('real/secret', 'inside\n')
   symlinkSync(join(tree.base, 'out'), join(tree.root, 'fake'))
   const attacker = spawn('python3', [
@@ -180,25 +180,22 @@ it('a folder that is exchanged for a link all the time lets no call out, of many
   ])
 })
 
-it.runIf(process.getuid?.() === 0)(
-  'a folder is not deleted across another file system that is mounted in it',
-  async () => {
-    for (const path of ['dir/mounted', '../other']) mkdirSync(join(tree.root, path), { recursive: true })
-    writeFileSync(join(tree.base, 'other/keep'), 'keep')
-    execFileSync('mount', ['--bind', join(tree.base, 'other'), join(tree.root, 'dir/mounted')])
-    try {
-      expect(
-        await asked([
-          {
-            tool: 'unified_file',
-            input: { action: 'delete', path: 'dir', recursive: true },
-            ends: /^VT_PATH_PERMISSION: /,
-          },
-        ]),
-      ).toEqual([])
-    } finally {
-      execFileSync('umount', [join(tree.root, 'dir/mounted')])
-    }
-    expect(readFileSync(join(tree.base, 'other/keep'), 'utf8')).toBe('keep')
-  },
-)
+it.runIf(process.getuid?.() === 0)('deletes no folder across a file system that is mounted in it', async () => {
+  for (const path of ['dir/mounted', '../other']) mkdirSync(join(tree.root, path), { recursive: true })
+  writeFileSync(join(tree.base, 'other/keep'), 'keep')
+  execFileSync('mount', ['--bind', join(tree.base, 'other'), join(tree.root, 'dir/mounted')])
+  try {
+    expect(
+      await asked([
+        {
+          tool: 'unified_file',
+          input: { action: 'delete', path: 'dir', recursive: true },
+          ends: /^VT_PATH_PERMISSION: /,
+        },
+      ]),
+    ).toEqual([])
+  } finally {
+    execFileSync('umount', [join(tree.root, 'dir/mounted')])
+  }
+  expect(readFileSync(join(tree.base, 'other/keep'), 'utf8')).toBe('keep')
+})

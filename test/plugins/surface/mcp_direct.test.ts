@@ -21,7 +21,7 @@ const protocol = 'io.modelcontextprotocol/'
 // Only the library reads this member of a request.
 const longWay = { [`${protocol}related-task`]: { taskId: 'none' } }
 
-/** A server with a tool that does what it is told and a file that is read when somebody agrees. */
+/** Starts a server with a tool that follows its input and a file that is read after an approval. */
 async function rawServer() {
   const made = await tempWorkspace({ 'a.txt': 'hello\n' })
   await made.write('../home/probe/probe.yaml', manifest)
@@ -32,7 +32,7 @@ async function rawServer() {
   )
   const raw = rawMcp(made, ['mcp'])
   const { lines, send, line, call } = raw
-  /** What is cancelled is told to stop, and not answered. */
+  /** Checks that a cancelled call is aborted and not answered. */
   const cancels = async (meta: object) => {
     send({
       id: 'hangs',
@@ -51,7 +51,7 @@ async function rawServer() {
   return { ...raw, cancels, [Symbol.asyncDispose]: () => made[Symbol.asyncDispose]() }
 }
 
-/** Calls, and what each comes to on either way. */
+/** Calls, and the result of each on either path. */
 const calls: [params: Record<string, unknown>, like: object][] = [
   [
     { name: 'probe', arguments: { act: 'say' } },
@@ -86,7 +86,7 @@ const calls: [params: Record<string, unknown>, like: object][] = [
   ],
 ]
 
-it('a call comes to the same on the short way and on that of the library, whatever it is answered with', async () => {
+it('answers a call equally on the short path and through the MCP library, for every kind of answer', async () => {
   await using raw = await rawServer()
   const { lines, send, line, call } = raw
   send({
@@ -109,7 +109,7 @@ it('a call comes to the same on the short way and on that of the library, whatev
     expect(short).toEqual(long)
   }
 
-  // A question is put once, and what its answer lets through is done once.
+  // A question is put once, and the approved call runs once.
   const read = { name: 'unified_file', arguments: { action: 'read', path: 'a.txt' } }
   for (const params of [read, { ...read, _meta: longWay }]) {
     const answered = call(params)
@@ -135,7 +135,7 @@ it('a call comes to the same on the short way and on that of the library, whatev
   expect(await raw.end()).toBe(0)
 })
 
-it('a call of the 2026-07-28 revision comes to the same on both ways, once the library has read what it says of its client', async () => {
+it("answers a 2026-07-28 call equally on both paths, once the library has read the client's data", async () => {
   await using raw = await rawServer()
   const { lines, send, line, call } = raw
   const envelope = {
@@ -145,7 +145,7 @@ it('a call of the 2026-07-28 revision comes to the same on both ways, once the l
   }
   send({ id: 'open', method: 'server/discover', params: { _meta: envelope } })
   await line(({ id }) => id === 'open')
-  // The first is read by the library; what it says of its client stands for those behind it.
+  // The library reads the first request; its data of the client counts for later ones.
   expect(await call({ name: 'probe', arguments: { act: 'say' }, _meta: envelope })).toMatchObject({
     result: { resultType: 'complete', _meta: { [`${protocol}serverInfo`]: { name: 'vtcode' } } },
   })
@@ -156,7 +156,8 @@ it('a call of the 2026-07-28 revision comes to the same on both ways, once the l
     expect(short).toEqual(long)
   }
 
-  // What a client says of itself counts for this call: who shows no forms is refused what another is asked, and a wrong word is refused as before.
+  // Data of a client counts for one call: without forms, a call is refused that others are asked about. Wrong data is
+  // still refused.
   const read = { name: 'unified_file', arguments: { action: 'read', path: 'a.txt' } }
   const asked = async (_meta: object) =>
     (await call({ ...read, _meta })).result as { resultType?: string; inputRequests?: object } | undefined
@@ -179,7 +180,7 @@ it('a call of the 2026-07-28 revision comes to the same on both ways, once the l
   ])
     expect(await call({ name: 'probe', arguments: { act: 'say' }, _meta: wrong })).toHaveProperty('error.code')
 
-  // Who wants to hear what calls log says so in the call.
+  // A client asks for log messages in the call itself.
   await call({ name: 'probe', arguments: { act: 'log' }, _meta: envelope })
   expect(lines.filter(({ method }) => method === 'notifications/message')).toEqual([])
   await call({ name: 'probe', arguments: { act: 'log' }, _meta: { ...envelope, [`${protocol}logLevel`]: 'info' } })
@@ -190,7 +191,7 @@ it('a call of the 2026-07-28 revision comes to the same on both ways, once the l
   expect(await raw.end()).toBe(0)
 })
 
-it('a message that the library would leave without an answer is refused, and of two calls with one id the second', async () => {
+it('refuses a message that the library would not answer, and the second of two calls with one id', async () => {
   await using made = await tempWorkspace({})
   await made.write(
     '../home/probe/probe.yaml',

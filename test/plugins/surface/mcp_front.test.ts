@@ -22,7 +22,7 @@ const read = {
   params: { name: 'unified_file', arguments: { action: 'read', path: 'a.txt' } },
 }
 
-/** What a client of a server that is started anew gets, until it has closed its end. */
+/** Returns the lines that a client of a fresh server gets until it has closed its end. */
 async function talk(made: TempWorkspace, messages: object[] = begin, flags: string[] = []): Promise<Line[]> {
   const stdin = messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join('')
   const { stdout, code } = await vtcode(made, ['mcp', ...flags], {
@@ -39,7 +39,7 @@ const folder = (made: TempWorkspace) => join(made.home, '.vtcode/cache/beginning
 const kept = (made: TempWorkspace): string[] =>
   existsSync(folder(made)) ? readdirSync(folder(made)).map((name) => join(folder(made), name)) : []
 const toolsOf = (lines: Line[], id = 2) => lines.find((line) => line.id === id)!.result!.tools!
-/** Changes what is kept; with the seal of the user, or as anybody could who writes a file. */
+/** Changes the cached start, with the seal of the user or as any program that writes a file could. */
 function plant(
   made: TempWorkspace,
   file: string,
@@ -51,8 +51,8 @@ function plant(
   writeFileSync(file, sealed ? sealOf(join(made.home, '.vtcode'), root).write('mcp beginning', file, value) : changed)
 }
 
-describe('the beginning of an MCP conversation', () => {
-  it('is the same in a second start, whose list is there before the kernel, and what follows is served as ever', async () => {
+describe('the cached start of an MCP session', () => {
+  it('answers a second start from the cache before the kernel is loaded, and serves later calls as usual', async () => {
     await using made = await tempWorkspace({ 'a.txt': 'hello\n' })
     const first = await talk(made)
     expect(kept(made)).toHaveLength(1)
@@ -60,19 +60,19 @@ describe('the beginning of an MCP conversation', () => {
     expect(second.filter(({ id }) => id === 1 || id === 2)).toEqual(first)
     expect(second.find(({ id }) => id === 3)!.result!.content![0]!.text).toBe('hello\n')
     expect(second.some(({ method }) => method === 'notifications/tools/list_changed')).toBe(false)
-    // Asked differently, it is the server who answers.
+    // The server answers a different request itself.
     const other = await talk(made, [
       begin[0]!,
       begin[1]!,
       { id: 2, method: 'tools/list', params: { cursor: 'no such' } },
     ])
     expect(other.find(({ id }) => id === 2)).toMatchObject({ error: { code: -32602 } })
-    // What the server would refuse is answered by nobody before.
+    // The cache answers no request that the server would refuse.
     for (const wrong of [{ id: 1.5 }, { jsonrpc: '1.0' }, { more: 1 }])
       expect(await talk(made, [{ ...begin[0]!, ...wrong }])).toMatchObject([{ error: { code: -32600 } }])
   })
 
-  it('is corrected by a changed list where the kernel says something else, and forgotten', async () => {
+  it('corrects a wrong cached list with a list_changed notification, and removes the cache', async () => {
     await using made = await tempWorkspace({})
     const true_list = toolsOf(await talk(made))
     plant(made, kept(made)[0]!, { sealed: true })
@@ -83,14 +83,14 @@ describe('the beginning of an MCP conversation', () => {
     expect(toolsOf(await talk(made))).toEqual(true_list)
   })
 
-  it('is not what somebody else has written', async () => {
+  it('ignores a cached start that another program wrote', async () => {
     await using made = await tempWorkspace({})
     const first = await talk(made)
     plant(made, kept(made)[0]!, { sealed: false })
     expect(await talk(made)).toEqual(first)
   })
 
-  it('follows settings, policies, skills, plugins and flags: each that comes makes the list anew', async () => {
+  it('rebuilds the cached list after changes of settings, policies, skills, plugins and flags', async () => {
     await using made = await tempWorkspace({})
     const names = async (flags: string[] = []) => toolsOf(await talk(made, begin, flags)).map(({ name }) => name)
     const all = await names()
@@ -112,7 +112,7 @@ describe('the beginning of an MCP conversation', () => {
     expect(await names()).toContain('one_more')
   })
 
-  it('is kept for each workspace, home and mode that the command line names, and for no word that decides more', async () => {
+  it('caches one start for each workspace, home and mode, and none for flags that decide more', async () => {
     await using made = await tempWorkspace({ 'sub/a.txt': 'hello\n' })
     const [sub, home] = [join(made.root, 'sub'), join(made.home, 'other')]
     const asked = [
@@ -131,14 +131,14 @@ describe('the beginning of an MCP conversation', () => {
     expect(kept(made)).toHaveLength(1)
   })
 
-  it('is not kept where the home lies in the workspace, which others may have written', async () => {
+  it('caches nothing where the home lies in the workspace, which others may have written', async () => {
     await using made = await tempWorkspace({})
     const stdin = begin.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join('')
     await vtcode(made, ['mcp'], { stdin, env: { VTCODE_HOME: join(made.root, 'home') } })
     expect(existsSync(join(made.root, 'home/cache/beginnings'))).toBe(false)
   })
 
-  it('needs few scripts, and none of the kernel', () => {
+  it('loads few scripts, and none of the kernel', () => {
     const needed = new Set<string>()
     const need = (file: string): void => {
       if (needed.has(file)) return

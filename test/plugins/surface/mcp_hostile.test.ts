@@ -41,13 +41,13 @@ const gone = (pid: number): boolean => {
   }
 }
 
-// The server over HTTP and two senders that never come to an end of their head, from the beginning: they have 10 s.
+// The server over HTTP and two senders that never end their head, from the start: they have 10 s.
 let made: TempWorkspace
 let child: ChildProcess
 let url: URL
 let authorization: string
 const sockets: Socket[] = []
-/** The ends of senders that never come to an end of their head. */
+/** The ends of senders whose head never ends. */
 let silent: Promise<unknown>[]
 const open = (text: string) => {
   const socket = tcp(Number(url.port), '127.0.0.1', () => socket.write(text))
@@ -68,8 +68,8 @@ afterAll(async () => {
   await made[Symbol.asyncDispose]()
 })
 
-describe('over pipes', () => {
-  it('progress of ten thousand steps a second is throttled, two calls with one token are both answered, and the time of a call ends all the same', async () => {
+describe('hostile MCP clients over pipes', () => {
+  it('throttles fast progress, answers two calls with one progress token, and ends a call at its time limit', async () => {
     await using made = await workspace()
     const child = spawn(process.execPath, [bin, 'mcp'], {
       cwd: made.root,
@@ -122,7 +122,7 @@ describe('over pipes', () => {
     await once(child, 'close')
   })
 
-  it('nothing of a server is left when its client is killed in the middle of a call', async () => {
+  it('leaves no process when its client is killed during a call', async () => {
     await using made = await tempWorkspace()
     const client = `
       import { spawn } from 'node:child_process'
@@ -141,13 +141,13 @@ describe('over pipes', () => {
     await expect.poll(() => made.read('pid')).toMatch(/\d\n/)
     parent.kill('SIGKILL')
     await expect.poll(() => gone(server)).toBe(true)
-    // In the sandbox its number is another; outside nobody sleeps that long in this folder.
+    // In the sandbox the process has another number; outside, no other process sleeps that long in this folder.
     await expect.poll(() => sleepers(made.root)).toEqual([])
     await expect.poll(() => processesWith(made.root)).toEqual([])
   })
 })
 
-describe('over HTTP', () => {
+describe('hostile MCP clients over HTTP', () => {
   const connect = async (options: ConstructorParameters<typeof Client>[1] = {}) => {
     const client = new Client({ name: 'test', version: '1' }, options)
     await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers: { authorization } } }))
@@ -166,7 +166,7 @@ describe('over HTTP', () => {
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...body }),
     })
 
-  it('fifty connections of both revisions at once are each answered with their own', async () => {
+  it('answers fifty simultaneous connections of both revisions, each with its own results', async () => {
     const clients = await Promise.all(Array.from({ length: 50 }, (_, i) => connect(i % 2 ? modern : {})))
     const answers = clients.flatMap((client, i) =>
       Array.from({ length: 4 }, (_, j) =>
@@ -199,7 +199,7 @@ describe('over HTTP', () => {
     )
   })
 
-  it('whoever guesses ids of sessions is soon told to wait, and others are served', async () => {
+  it('limits the rate of a client that guesses session ids, and serves others', async () => {
     const statuses = []
     for (let i = 0; i < 150; i++)
       statuses.push(
@@ -216,7 +216,7 @@ describe('over HTTP', () => {
     await client.close()
   })
 
-  it('a revision that nobody knows is refused or answered with one that is known', async () => {
+  it('refuses an unknown revision, or answers with a known one', async () => {
     const begun = await post(
       {},
       {
@@ -233,7 +233,7 @@ describe('over HTTP', () => {
     expect((await post({}, { method: 'tools/list' })).status).toBe(400)
   })
 
-  it('a template made to be slow and an address made for it are answered at once', async () => {
+  it('answers a template built to be slow, and an address built for it, at once', async () => {
     const client = await connect()
     for (const uri of [
       `wide://${'-'.repeat(2_000)}`,
@@ -246,7 +246,7 @@ describe('over HTTP', () => {
     await client.close()
   })
 
-  it('three hundred listeners, and senders that never come to an end, keep nobody else from calling', async () => {
+  it('serves calls despite three hundred listeners and requests that never end', async () => {
     const listeners = await Promise.all(Array.from({ length: 10 }, () => connect(modern)))
     const streams = await Promise.all(
       listeners.flatMap((client) => Array.from({ length: 30 }, () => client.listen({ toolsListChanged: true }))),
@@ -266,7 +266,7 @@ describe('over HTTP', () => {
   })
 })
 
-/** Commands below this folder that were made to outlive everybody. */
+/** Lists commands below this folder that were made to outlive their server. */
 function sleepers(root: string): string[] {
   return readdirSync('/proc').filter((pid) => {
     try {
@@ -281,8 +281,8 @@ function sleepers(root: string): string[] {
   })
 }
 
-describe('what is written down', () => {
-  it('is one printable record a line, and short, whatever a client sends', async () => {
+describe('records of hostile MCP calls', () => {
+  it('writes one short printable record a line, whatever a client sends', async () => {
     await using made = await tempWorkspace()
     const hostile = 'x\r\n{"forged":true}\u001b]52;c;ZXZpbA==\u0007\u001b[2J\u2028'
     const messages = [
@@ -329,6 +329,6 @@ describe('what is written down', () => {
   })
 })
 
-it('a sender that never comes to the end of its head is cut off', async () => {
+it('closes a connection whose request head never ends', async () => {
   await Promise.all(silent)
 })

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
 import { bin, surroundings } from '../../support/program.js'
 
-/** What a server tells of itself, and the tools that it lists. */
+/** Returns the instructions of a server and the tools that it lists. */
 async function told(
   flags: string[],
 ): Promise<{ text: string; listed: { name: string; description?: string | undefined }[] }> {
@@ -24,7 +24,7 @@ async function told(
   return { text, listed: tools }
 }
 
-describe('the instructions of our server', () => {
+describe('instructions of the MCP server', () => {
   it.each([
     ['mcp'],
     ['mcp', '--lean'],
@@ -33,7 +33,7 @@ describe('the instructions of our server', () => {
     ['--dialect', 'classic', 'mcp'],
     ['--dialect', 'omp', 'mcp'],
     ['--dialect', 'thndrs', 'mcp'],
-  ])('name only tools and actions that are listed, in at most 600 bytes: %s %s %s', async (...flags) => {
+  ])('names only listed tools and actions, in at most 600 bytes: %s %s %s', async (...flags) => {
     const { text, listed } = await told(flags.filter(Boolean))
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(600)
     expect(text).not.toMatch(/[{}]|\. [a-z]/)
@@ -47,7 +47,7 @@ describe('the instructions of our server', () => {
     }
   })
 
-  it('make a model use outline before read and grep before list', async () => {
+  it('recommends outline before read and grep before list', async () => {
     for (const flags of [['mcp'], ['mcp', '--lean'], ['--dialect', 'each', 'mcp']]) {
       const { text } = await told(flags)
       const places = ['outline', 'file.read', 'grep', 'search.list'].map((word) => text.search(new RegExp(word)))
@@ -57,7 +57,7 @@ describe('the instructions of our server', () => {
     }
   })
 
-  it('say nothing of a tool that the user took away', async () => {
+  it('mentions no tool that the user excluded', async () => {
     const { text } = await told(['--allowed-tools', 'unified_file', 'mcp'])
     expect(text).toContain('unified_file_read')
     expect(text).not.toContain('unified_search')

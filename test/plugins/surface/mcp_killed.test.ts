@@ -12,7 +12,7 @@ export default ({ input }, context) => {
   writeFileSync(context.plugin.data + '/spins', String(process.pid))
   for (;;);
 }`
-/** An MCP server that says hello, offers one tool, and then hears nothing: neither a call, the end of its input, nor a signal. */
+/** An MCP server that offers one tool and then ignores calls, the end of its input, and signals. */
 const hangs = `process.on('SIGTERM', () => {})
 process.on('SIGHUP', () => {})
 setInterval(() => {}, 1000)
@@ -27,59 +27,56 @@ process.stdin.on('data', (chunk) => {
 const manifest =
   'name: spins\ndescription: Never ends.\neffects: [read, exec]\ninput: { properties: { seconds: { type: string } } }\nmodule: ./spins.js\n'
 
-describe.each(['off', 'auto'])(
-  'of a server that is killed, two seconds later nothing runs (sandbox: %s)',
-  (sandbox) => {
-    let made: TempWorkspace
-    const [server, command, job, child] = [nap(), nap(), nap(), nap()]
-    beforeAll(async () => {
-      made = await tempWorkspace()
-      await made.write('../home/p/spins.yaml', manifest)
-      await made.write('../home/p/spins.js', spins)
-      await made.write('../home/p/hangs.mjs', hangs)
-      const hanging = { command: process.execPath, args: [`${made.home}/p/hangs.mjs`, server] }
-      const settings = {
-        policy: { allow: ['spins', 'unified_exec/run', 'mcp__hangs__any'] },
-        manifests: ['builtin', `${made.home}/p`],
-        plugins: { isolate: 'auto' },
-        sandbox: { mode: sandbox, plugins: sandbox },
-        mcp: { servers: { hangs: hanging } },
-      }
-      await made.write('../home/.vtcode/vtcode.config.json', JSON.stringify(settings))
-    })
-    afterAll(() => made[Symbol.asyncDispose]())
+describe.each(['off', 'auto'])('a killed MCP server (sandbox: %s)', (sandbox) => {
+  let made: TempWorkspace
+  const [server, command, job, child] = [nap(), nap(), nap(), nap()]
+  beforeAll(async () => {
+    made = await tempWorkspace()
+    await made.write('../home/p/spins.yaml', manifest)
+    await made.write('../home/p/spins.js', spins)
+    await made.write('../home/p/hangs.mjs', hangs)
+    const hanging = { command: process.execPath, args: [`${made.home}/p/hangs.mjs`, server] }
+    const settings = {
+      policy: { allow: ['spins', 'unified_exec/run', 'mcp__hangs__any'] },
+      manifests: ['builtin', `${made.home}/p`],
+      plugins: { isolate: 'auto' },
+      sandbox: { mode: sandbox, plugins: sandbox },
+      mcp: { servers: { hangs: hanging } },
+    }
+    await made.write('../home/.vtcode/vtcode.config.json', JSON.stringify(settings))
+  })
+  afterAll(() => made[Symbol.asyncDispose]())
 
-    it('no plugin in a busy loop, no command in the background, no MCP server that hangs', async () => {
-      const argv = ['--mode', 'auto', 'mcp']
-      const host = spawn(process.execPath, [bin, ...argv], {
-        cwd: made.root,
-        env: surroundings(made),
-        stdio: ['pipe', 'ignore', 'inherit'],
-      })
-      const send = (message: object) => host.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
-      const call = (id: number, name: string, input: object) =>
-        send({ id, method: 'tools/call', params: { name, arguments: input } })
-      send({
-        id: 0,
-        method: 'initialize',
-        params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } },
-      })
-      send({ method: 'notifications/initialized' })
-      call(1, 'unified_exec', {
-        action: 'run',
-        command: ['bash', '-c', `set -m; (trap '' TERM; ${job}; ${job}) & ${command}; ${command}`],
-        background: true,
-      })
-      call(2, 'spins', { seconds: child.split(' ')[1] })
-      call(3, 'mcp__hangs__any', {})
-      const all = [server, ...[command, job, child].map((each) => each.replace(' ', '\0'))]
-      const running = () => all.filter((each) => processesWith(each).length > 0)
-      onTestFinished(() => void host.kill('SIGKILL'))
-      expect(await eventually(() => running().length === all.length), running().join(' ')).toBe(true)
-      expect(processesWith('adapter/isolated/child.js').length).toBeGreaterThan(0)
-      host.kill('SIGKILL')
-      await once(host, 'exit')
-      expect(await eventually(() => running().length === 0), running().join(' ')).toBe(true)
+  it('leaves no plugin loop, background command or hanging MCP server after two seconds', async () => {
+    const argv = ['--mode', 'auto', 'mcp']
+    const host = spawn(process.execPath, [bin, ...argv], {
+      cwd: made.root,
+      env: surroundings(made),
+      stdio: ['pipe', 'ignore', 'inherit'],
     })
-  },
-)
+    const send = (message: object) => host.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+    const call = (id: number, name: string, input: object) =>
+      send({ id, method: 'tools/call', params: { name, arguments: input } })
+    send({
+      id: 0,
+      method: 'initialize',
+      params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } },
+    })
+    send({ method: 'notifications/initialized' })
+    call(1, 'unified_exec', {
+      action: 'run',
+      command: ['bash', '-c', `set -m; (trap '' TERM; ${job}; ${job}) & ${command}; ${command}`],
+      background: true,
+    })
+    call(2, 'spins', { seconds: child.split(' ')[1] })
+    call(3, 'mcp__hangs__any', {})
+    const all = [server, ...[command, job, child].map((each) => each.replace(' ', '\0'))]
+    const running = () => all.filter((each) => processesWith(each).length > 0)
+    onTestFinished(() => void host.kill('SIGKILL'))
+    expect(await eventually(() => running().length === all.length), running().join(' ')).toBe(true)
+    expect(processesWith('adapter/isolated/child.js').length).toBeGreaterThan(0)
+    host.kill('SIGKILL')
+    await once(host, 'exit')
+    expect(await eventually(() => running().length === 0), running().join(' ')).toBe(true)
+  })
+})

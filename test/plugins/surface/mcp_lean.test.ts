@@ -9,7 +9,7 @@ const plugin = (i: number): Record<string, string> => ({
   [`../home/many/tool_${i}.yaml`]: `name: tool_${i}\ndescription: Paints fence number ${i} in ${i === 77 ? 'turquoise' : 'grey'}.\neffects: [read]\ninput: { required: [coats], properties: { coats: { type: integer } } }\nmodule: ./paint.js\n`,
 })
 
-it('vtcode mcp lists all its tools in at most 12 KiB, with their annotations', async () => {
+it('lists all tools of vtcode mcp in at most 12 KiB, with their annotations', async () => {
   await using made = await tempWorkspace()
   const client = new Client({ name: 'test', version: '1' })
   await client.connect(
@@ -26,7 +26,7 @@ it('vtcode mcp lists all its tools in at most 12 KiB, with their annotations', a
 })
 
 describe.each([['2025-11-25'], ['2026-07-28']])('vtcode mcp --lean, revision %s', (era) => {
-  it('lists what most calls need, finds the rest by words, and calls it', async () => {
+  it('lists what most calls need, finds the other tools by words, and calls them', async () => {
     await using made = await tempWorkspace()
     for (const [path, text] of Array.from({ length: many }, (_, i) => Object.entries(plugin(i))).flat())
       await made.write(path, text)

@@ -25,7 +25,7 @@ function slope(seen: readonly { call: number; mb: number }[]): number {
   )
 }
 
-it(`answers ${rounds} mixed calls, some cancelled and some wrong, and is no larger for it`, async () => {
+it(`answers ${rounds} mixed calls, some cancelled and some wrong, without growing`, async () => {
   const text = Array.from({ length: lines }, (_, line) => `line ${line}`).join('\n')
   await using made = await tempWorkspace({ 'a.txt': text, 'b.txt': 'counted 0\n' })
   const client = new Client({ name: 'test', version: '1' })
@@ -70,7 +70,7 @@ it(`answers ${rounds} mixed calls, some cancelled and some wrong, and is no larg
     failures += answers.filter((answer) => answer.isError).length
   }
   await client.close()
-  // The missing files, the cancelled and those whose time is over, one in twenty each, and nothing else. A very quick one may be in time.
+  // Only missing files, cancelled calls and timeouts fail, one in twenty each. A very quick call may be in time.
   expect(failures).toBeGreaterThan((rounds / 20) * 2 - 1)
   expect(failures).toBeLessThanOrEqual((rounds / 20) * 3)
   expect(Math.max(...seen.map(({ fds }) => fds)) - seen[0]!.fds).toBeLessThanOrEqual(4)
@@ -79,7 +79,7 @@ it(`answers ${rounds} mixed calls, some cancelled and some wrong, and is no larg
   if (soak) console.log({ rounds, kilobytes_per_1000_calls: slope(seen) * 1024 * 1000, seen })
 }, 1_800_000)
 
-it('settles 1,000 mixed calls in flight at once, each with its own answer, and reads do not wait for what hangs', async () => {
+it('settles 1,000 concurrent mixed calls, each with its own answer, and delays no read for a hanging call', async () => {
   const files = Object.fromEntries(Array.from({ length: flight / 20 }, (_, i) => [`e${i}.txt`, `old ${i}\n`]))
   await using made = await tempWorkspace({ ...files, 'a.txt': 'a line\n' })
   await using page = await serve((_, response) => response.end('<p>a page</p>'))
@@ -109,7 +109,7 @@ it('settles 1,000 mixed calls in flight at once, each with its own answer, and r
     )
     return isError ? { failed: structuredContent } : (structuredContent as Record<string, unknown>)
   }
-  // A named pipe that nobody writes to, and commands that wait, stand for a disk and programs that hang.
+  // A named pipe without a writer, and commands that wait, represent a disk and programs that hang.
   await call('unified_exec', { action: 'run', command: 'mkfifo stuck' })
   const stop = new AbortController()
   const hanging = Array.from({ length: 4 }, () =>

@@ -24,8 +24,8 @@ async function connect(
 }
 const textsOf = (list: { text?: string }[]) => list.map(({ text }) => text)
 
-describe('resources', () => {
-  it('are listed with what a template names, read by address, and unknown ones are an error that names the address', async () => {
+describe('MCP resources', () => {
+  it('lists resources with the names of a template, reads them by address, and names an unknown address', async () => {
     await using made = await tempWorkspace(skill('demo', '', 'Read ref.md.'))
     await using it = await connect(made)
     const uris = (await it.client.listResources()).resources.map(({ uri }) => uri)
@@ -66,7 +66,7 @@ describe('resources', () => {
     }
   })
 
-  it('tell a subscriber that the record of its calls went on, and show it', async () => {
+  it('notifies a subscriber of new records of its calls, and shows them', async () => {
     await using made = await tempWorkspace({ 'a.txt': 'hello\n' })
     await using it = await connect(made)
     const told: string[] = []
@@ -86,7 +86,7 @@ describe('resources', () => {
     expect(told).toHaveLength(before)
   })
 
-  it('show output that was too long, by its name in the spool', async () => {
+  it('shows spooled output by its name', async () => {
     await using made = await tempWorkspace({})
     await using it = await connect(
       made,
@@ -106,8 +106,8 @@ describe('resources', () => {
   })
 })
 
-describe('prompts', () => {
-  it('are those of manifests and of all skills that do not say they are not for users, filled in with what the user said', async () => {
+describe('MCP prompts', () => {
+  it("offers prompts of manifests and user-facing skills, filled with the user's arguments", async () => {
     const ordered = skill('order', 'argument-hint: what, how many\n', 'Order $2 of $1; not $12.')
     const files = {
       ...skill('ship', 'user-invocable: true\nargument-hint: where to\n', 'Ship it to $ARGUMENTS.'),
@@ -144,7 +144,7 @@ describe('prompts', () => {
     ).rejects.toMatchObject({ code: -32602, message: expect.stringContaining('arg2') })
   })
 
-  it('and templates complete their arguments', async () => {
+  it('completes arguments of prompts and templates', async () => {
     await using made = await tempWorkspace(skill('demo', '', 'x'))
     await using it = await connect(made)
     const values = async (ref: Parameters<Client['complete']>[0]['ref'], name: string, value: string) =>
@@ -162,7 +162,7 @@ describe('prompts', () => {
 })
 
 describe('a plugin that asks the client', () => {
-  it('gets the answers of its user, and of a client that cannot be asked a failure that says so', async () => {
+  it('gets the answers of the user, or a failure when the client cannot be asked', async () => {
     await using made = await tempWorkspace({})
     await using asked = await connect(made, { capabilities: { elicitation: { form: {} } } })
     asked.client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { name: 'Ada' } }))
@@ -178,7 +178,7 @@ describe('a plugin that asks the client', () => {
 })
 
 describe('resources and prompts as slots', () => {
-  it('are called and judged like any other, and are no tools', async () => {
+  it('calls and judges resources and prompts like other slots, and lists none as a tool', async () => {
     await using booted = await bootKernel({ manifests: [plugin] })
     expect(await booted.call('resource/static_text')).toMatchObject({
       ok: true,
@@ -201,7 +201,7 @@ describe('resources and prompts as slots', () => {
     expect(await strict.call('prompt/test_simple_prompt')).toMatchObject({ ok: true })
   })
 
-  it('complete no name of a file that a rule of the user hides', async () => {
+  it('completes no name of a file that a rule of the user hides', async () => {
     await using offers = await tempWorkspace({
       'file.yaml':
         'name: file\nkind: resource\ndescription: A file by its name.\ntemplate: files://here/{name}\nmodule: ./file.js\n',

@@ -8,8 +8,8 @@ import { serveMcp } from '../../support/mcp_http.js'
 import { bin, surroundings } from '../../support/program.js'
 
 /** Most clients in the field are made with the first version of the SDK. */
-describe('a client of the first SDK', () => {
-  it('lists, calls, is asked and cancels over pipes', async () => {
+describe('a client of the first MCP SDK', () => {
+  it('lists, calls, answers an approval and cancels over pipes', async () => {
     await using made = await tempWorkspace({ 'a.txt': 'hello\n' })
     const client = new Client({ name: 'v1', version: '1' }, { capabilities: { elicitation: {} } })
     client.setRequestHandler(ElicitRequestSchema, () => ({ action: 'accept', content: { approve: true } }))

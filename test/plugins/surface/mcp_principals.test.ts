@@ -36,8 +36,8 @@ async function modern({ port, token }: Serving, answer: object, forms: unknown[]
 const yes = { action: 'accept', content: { approve: true, remember: 'session' } }
 const textOf = (answer: unknown): string => JSON.stringify((answer as { content: unknown }).content)
 
-describe('clients of one server over HTTP that show the same token', () => {
-  it('do not get what the user of another one allowed for a session', async () => {
+describe('HTTP clients of one server with one token', () => {
+  it('grants no client what the user of another one allowed for a session', async () => {
     await using made = await tempWorkspace({ 'a.txt': 'x' })
     const served = await serve(made, ['--mode', 'ask'])
     const forms: { requestedSchema: { properties: { remember?: { enum: string[] } } } }[] = []
@@ -53,7 +53,7 @@ describe('clients of one server over HTTP that show the same token', () => {
     await Promise.all([a.close(), b.close()])
   })
 
-  it('neither see nor end the commands of another one, unless they name the same session by its secret', async () => {
+  it('shows and ends commands of another client only with the secret of its session', async () => {
     await using made = await tempWorkspace({ 'a.txt': 'x' })
     const served = await serve(made, ['--config', 'automation.full_auto.enabled=true', '--mode', 'full-auto'])
     const [a, b] = [await modern(served, yes), await modern(served, yes)]
@@ -72,7 +72,7 @@ describe('clients of one server over HTTP that show the same token', () => {
 })
 
 describe('vtcode mcp --http', () => {
-  it('outlives sockets that ask for an upgrade, or for anything, and are reset', async () => {
+  it('survives sockets that are reset after an upgrade request or any other', async () => {
     await using made = await tempWorkspace({})
     const served = await serve(made)
     const starts = [

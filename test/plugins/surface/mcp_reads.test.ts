@@ -10,9 +10,9 @@ const eras = [
   ['2026-07-28', { versionNegotiation: { mode: { pin: '2026-07-28' } } }],
 ] as [string, ConstructorParameters<typeof Client>[1]][]
 
-describe.each(eras)('over MCP in revision %s', (_, options) => {
+describe.each(eras)('reading over MCP in revision %s', (_, options) => {
   it.each([[[]], [['--lean']]])(
-    'reading is a tool of its own that says it only reads, beside the one that may destroy %j',
+    'lists a read-only tool for reading next to the one that may destroy, with flags %j',
     async (flags) => {
       await using made = await tempWorkspace({ 'a.txt': 'hello\n' })
       const client = new Client({ name: 'test', version: '1' }, options)
@@ -55,7 +55,7 @@ describe.each(eras)('over MCP in revision %s', (_, options) => {
   )
 })
 
-it('the rules for reading that the page on other programs gives name tools that say they only read, and no other', async () => {
+it('names only read-only tools in the reading rules of the page on other programs', async () => {
   await using made = await tempWorkspace({})
   const client = new Client({ name: 'test', version: '1' })
   await client.connect(

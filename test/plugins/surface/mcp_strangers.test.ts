@@ -57,7 +57,7 @@ const names = {
 }
 
 describe('a client over HTTP', () => {
-  it('is told of an argument that a library would leave out, in either revision', async () => {
+  it('reports an argument that a library would drop, in either revision', async () => {
     const named = '{"action":"read","path":"a.txt","__proto__":{"path":"b.txt"}}'
     const modern = call(named).replace('"arguments"', `"_meta":${JSON.stringify(names)},"arguments"`)
     for (const answer of [
@@ -73,13 +73,13 @@ describe('a client over HTTP', () => {
         error: { code: -32602, message: expect.stringContaining("'__proto__'") },
       })
     }
-    // The same name further in is what somebody wrote, and is refused as such.
+    // An equal name further inside is input of the caller, and is refused as unknown.
     expect(
       await (await post(call('{"action":"read","path":"a.txt","x":{"__proto__":{}}}'), await begin())).text(),
     ).toContain('VT_INPUT_UNKNOWN')
   })
 
-  it('finds room where sessions were never ended: the one that was left alone longest makes it, and none whose answer is being read', async () => {
+  it('ends the longest unused session to make room, and none whose answer is being read', async () => {
     const [first, streaming] = [await begin(), await begin()]
     const listening = new AbortController()
     const stream = await fetch(url, {
@@ -109,7 +109,7 @@ describe('a client over HTTP', () => {
     ['an id that is none', call('{"action":"read","path":"a.txt"}', '1.5')],
     ['a text', '"tools/call"'],
     ['nesting without end', `${'['.repeat(4_000_000)}${']'.repeat(4_000_000)}`],
-  ])('has one message read at a time: %s', async (_, body) => {
+  ])('refuses a body that is not one message: %s', async (_, body) => {
     const own = await begin()
     const answer = await post(body, own)
     expect(answer.status).toBe(400)
@@ -117,7 +117,7 @@ describe('a client over HTTP', () => {
     expect(await (await post(call('{"action":"read","path":"a.txt"}'), own)).text()).toContain('hello')
   })
 
-  it('leaves nothing behind by which another one could take its session', async () => {
+  it('leaves no trace by which another client could take its session', async () => {
     const own = await begin()
     await (await post(call('{"action":"write","path":"b.txt","content":"x"}'), own)).text()
     const sessions = join(made.root, '.vtcode/sessions')
@@ -136,8 +136,8 @@ describe('a client over HTTP', () => {
   })
 })
 
-describe('somebody without the token', () => {
-  it('holds no place: more of them than there are places are refused, and the next one is served', async () => {
+describe('HTTP clients without the token', () => {
+  it('refuses more of them than there are places, and serves the next client', async () => {
     const begun = `POST /mcp HTTP/1.1\r\nHost: ${url.host}\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{`
     const refused = Array.from({ length: 1_100 }, () => {
       const socket = tcp(Number(url.port), '127.0.0.1', () => socket.write(begun))

@@ -45,7 +45,7 @@ const hits = (lines: number): string =>
 const grep = { action: 'grep', pattern: 'wanted', max_results: 5_000 }
 
 describe.each(eras)('an answer in revision %s', (_, options) => {
-  it('is text alone, and holds the value where the request asks for it, which is bounded like the text', async () => {
+  it('holds text alone, and a bounded value where the request asks for it', async () => {
     await using made = await tempWorkspace({ 'a.txt': hits(5_000) })
     await using it = await connect(made, { options })
     expect((await it.client.listTools()).tools.filter(({ outputSchema }) => outputSchema)).toEqual([])
@@ -68,7 +68,7 @@ describe.each(eras)('an answer in revision %s', (_, options) => {
     expect(failed).toMatchObject({ isError: true, structuredContent: { error: { code: 'VT_PATH_OUTSIDE' } } })
   })
 
-  it('refuses a request that asks in another way, and reads a _meta of others as if it were not there', async () => {
+  it('refuses a request that asks for the value in another way, and ignores a foreign _meta', async () => {
     await using made = await tempWorkspace({ 'a.txt': 'hello\n' })
     await using it = await connect(made, { options })
     for (const wrong of ['yes', 1, {}, [true], null])
@@ -82,7 +82,7 @@ describe.each(eras)('an answer in revision %s', (_, options) => {
 })
 
 describe('vtcode mcp --structured', () => {
-  it('gives every answer its value, and every tool a schema that the value keeps', async () => {
+  it('gives every tool a schema, and every answer a value that matches it', async () => {
     await using made = await tempWorkspace({ 'a.txt': hits(300), 'b.ts': 'export const a = 1\n' })
     await using it = await connect(made, { flags: ['--structured'] })
     const { tools } = await it.client.listTools()
@@ -106,8 +106,8 @@ describe('vtcode mcp --structured', () => {
   })
 })
 
-describe('a failure', () => {
-  it('says its code, what is wrong, what to do and the call that does it', async () => {
+describe('a failed MCP call', () => {
+  it('states the code, the error, the hint and the next call', async () => {
     await using made = await tempWorkspace({ 'src/main.ts': 'export {}\n' })
     await using it = await connect(made)
     const lines = (await it.text('unified_file', { action: 'read', path: 'src' })).split('\n')
@@ -115,7 +115,7 @@ describe('a failure', () => {
     expect(lines.at(-1)).toBe('Next: unified_search {"action":"list","path":"src"}')
   })
 
-  it('speaks the vocabulary that was called, its next call too', async () => {
+  it('uses the vocabulary that was called, also in the next call', async () => {
     await using made = await tempWorkspace({ 'src/main.ts': 'export {}\n', 'a.txt': hits(900) })
     await using classic = await connect(made, { words: ['--dialect', 'classic'] })
     const said = await classic.text('read_file', { path: 'src' })
@@ -126,8 +126,8 @@ describe('a failure', () => {
   })
 })
 
-describe('an answer that goes on', () => {
-  it('ends with the next call, which a page that names its next field says shortly', async () => {
+describe('a paged MCP answer', () => {
+  it('ends with the next call, in short form where the page names its next field', async () => {
     const file = (i: number) => `export function f${i}() {}\n`
     await using made = await tempWorkspace({
       'a.txt': hits(900),
@@ -143,8 +143,8 @@ describe('an answer that goes on', () => {
   })
 })
 
-describe('progress', () => {
-  it('counts reports without a figure, and never shows a figure that nobody gave', async () => {
+describe('MCP progress', () => {
+  it('counts reports without a figure, and shows no figure that was not given', async () => {
     await using made = await tempWorkspace()
     await made.write(
       '../home/steps/steps.yaml',

@@ -7,7 +7,7 @@ afterEach(async () => {
   for (const one of held.splice(0).reverse()) await one[Symbol.asyncDispose]()
 })
 
-it('vtcode models lists them, says where each fact comes from, and tries one', async () => {
+it('lists models with the source of each fact, and tries one', async () => {
   const peer = await startPeer([
     { toolCalls: [call('ping', {})] },
     { content: 'pong' },
@@ -46,7 +46,7 @@ it('vtcode models lists them, says where each fact comes from, and tries one', a
   expect(peer.asked.length).toBe(3)
 })
 
-it('vtcode models check ends at Ctrl-C while a server is silent, without a word', async () => {
+it('ends vtcode models check at Ctrl-C while a server is silent, and prints nothing', async () => {
   let asked: () => void = () => {}
   const heard = new Promise<void>((resolve) => (asked = resolve))
   const silent = await serve(() => asked())

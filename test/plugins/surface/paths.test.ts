@@ -3,8 +3,8 @@ import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { askAll, faces, rowsOf } from '../../support/faces.js'
 import { hostileTree, pathCases, type HostileTree } from '../../support/paths.js'
 
-// No surface may be a way around the walk: the same table through each of them.
-describe('the hostile paths', () => {
+// Each surface plays the whole table, so that none avoids the walk.
+describe('hostile paths', () => {
   let tree: HostileTree
   let home: TempWorkspace
   beforeAll(async () => {
@@ -16,7 +16,7 @@ describe('the hostile paths', () => {
     await home[Symbol.asyncDispose]()
   })
 
-  it.each(Object.keys(faces))('are refused through %s', async (name) => {
+  it.each(Object.keys(faces))('refuses hostile paths through %s', async (name) => {
     await using face = await faces[name]!({ home, root: tree.root })
     const wrong = await askAll(rowsOf(name, pathCases(tree), 4), async (row) => {
       const answer = await face.call('unified_file', { action: 'read', path: row.path })

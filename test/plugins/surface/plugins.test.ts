@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
 import { vtcode } from '../../support/program.js'
 
-it('vtcode plugins list shows every manifest with one state and the reason for it', async () => {
+it('lists every manifest with one state and its reason in vtcode plugins list', async () => {
   await using made = await tempWorkspace({
     'vtcode.config.yaml': 'manifests: [builtin, ./tools]\n',
     'tools/broken.yaml': 'kind: nonsense\n',
@@ -16,7 +16,7 @@ it('vtcode plugins list shows every manifest with one state and the reason for i
   expect(text).toHaveLength(contributions.length + 1)
 })
 
-it('vtcode plugins wants to be told what to do', async () => {
+it('prints usage for vtcode plugins without a sub-command', async () => {
   await using made = await tempWorkspace()
   expect(await vtcode(made, ['plugins'])).toMatchObject({ code: 2, stderr: expect.stringContaining('validate') })
   expect(await vtcode(made, ['plugins', 'lst'])).toMatchObject({

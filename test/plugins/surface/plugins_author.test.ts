@@ -11,7 +11,10 @@ import { bin, vtcode } from '../../support/program.js'
 
 const project = dirname(dirname(dirname(bin)))
 
-/** The compiler as `tsc -p` runs it in a folder, without the declarations of Node and the language; files outside of the folder are parsed and checked once. */
+/**
+ * Runs the compiler like `tsc -p` in a folder, without the declarations of Node and the language; files outside of the
+ * folder are parsed and checked once.
+ */
 function compilerOf(folder: string) {
   const { fileNames, options } = ts.getParsedCommandLineOfConfigFile(
     join(folder, 'tsconfig.json'),
@@ -52,7 +55,7 @@ function compilerOf(folder: string) {
   }
 }
 
-describe('the way of an author', () => {
+describe('the workflow of a plugin author', () => {
   // CI takes the same steps with the packed program, each as a process.
   let made: TempWorkspace
   const run = (words: string[]) => vtcode(made, words)
@@ -60,7 +63,7 @@ describe('the way of an author', () => {
     made = holdForFile(await tempWorkspace(files))
     for (const template of templates) await createPlugin(template, run)
   })
-  it('leads in an empty folder from new to tests that pass, for each template that the help lists', async () => {
+  it('leads from new in an empty folder to passing tests, for each template of the help', async () => {
     expect(await listTemplates(run)).toEqual([...templates].sort())
     await testPlugins('.', templates.length, run)
   })
@@ -71,7 +74,7 @@ describe('the way of an author', () => {
       await usePlugin(template, run)
     },
   )
-  it('has types that the compiler holds a handler to, and that follow the manifest', async () => {
+  it('generates types that the compiler checks a handler against and that follow the manifest', async () => {
     await using made = await tempWorkspace()
     expect((await vtcode(made, ['plugins', 'new', 'my-ts', '--template', 'ts'])).code).toBe(0)
     const folder = join(made.root, 'my-ts')
@@ -93,7 +96,7 @@ describe('the way of an author', () => {
     expect(compile()).toMatch(/my_ts\.ts.*not assignable/)
     expect((await vtcode(made, ['plugins', 'types', 'my-ts', '--check'])).code).toBe(0)
   })
-  it('writes types of every form of schema, and over no file of somebody else', async () => {
+  it('writes types of every form of schema, and overwrites no foreign file', async () => {
     await using made = await tempWorkspace({
       'p/vtcode.yaml':
         "name: all_forms\ndescription: x\neffects: [read]\nmodule: ./a.js\ninput:\n  required: [a]\n  properties:\n    a: { enum: [one, \"it's\"], description: 'Ends a comment: */ export const x = 1' }\n    b: { type: array, items: { type: [string, 'null'] } }\n    \"c'd\": { type: integer, default: 3 }\n    e: { $ref: '#/$defs/point' }\n    f: { contentEncoding: base64 }\n  $defs: { point: { type: object, required: [x], properties: { x: { type: number } } } }\n",
@@ -115,7 +118,7 @@ describe('the way of an author', () => {
     })
     expect(await made.read('q/types.d.ts')).toBe('export type Mine = 1\n')
   })
-  it('says of tests whether they fail, and that there are none', async () => {
+  it('reports failing tests and missing tests', async () => {
     await using made = await tempWorkspace({
       'p/vtcode.yaml': 'name: p\ndescription: x\nrun: [echo]\n',
       'p/a.test.js': "import { test } from 'node:test'\ntest('fails', () => { throw new Error('on purpose') })\n",
@@ -131,7 +134,7 @@ describe('the way of an author', () => {
     })
     expect((await vtcode(made, ['plugins', 'test', 'none'])).stderr).toContain('does not exist')
   })
-  it('may write its tests for vitest', async () => {
+  it('creates plugin tests for vitest that pass', async () => {
     await using made = await tempWorkspace()
     expect((await vtcode(made, ['plugins', 'new', 'v', '--tests', 'vitest'])).code).toBe(0)
     expect(await made.read('v/v.test.ts')).toContain("import { test } from 'vitest'")

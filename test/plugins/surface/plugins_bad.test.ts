@@ -19,7 +19,7 @@ const zip = (made: TempWorkspace, names: Record<string, string>): void =>
     { cwd: made.root },
   )
 
-/** What is prepared, what is added, and the answer: refused with these words, or installed and told. */
+/** The preparation, the source to add, and the answer: refused with these words, or installed and reported. */
 type Row = [
   what: string,
   prepare: (made: TempWorkspace) => Promise<void> | void,
@@ -158,7 +158,7 @@ it.each<Row>([
     0,
     /guard\.sh/,
   ],
-])('a package %s is refused or told, and nothing of it is half installed', async (_, prepare, source, code, says) => {
+])('refuses or reports a package %s, and leaves nothing half installed', async (_, prepare, source, code, says) => {
   await using made = await tempWorkspace({ 'a.txt': 'one\n' })
   await prepare(made)
   const ran = await vtcode(made, ['plugins', 'add', source, '--yes'])
@@ -172,12 +172,12 @@ it.each<Row>([
       error?: { code: string }
       notices?: { code: string; message: string }[]
     }
-    // A guard that cannot be started has not agreed: the calls that it covers are told of it.
+    // A guard that cannot be started has not agreed: the calls that it covers report that.
     expect(JSON.stringify(read)).toMatch(/VT_HOOK_FAILED|exit code 126|VT_POLICY_NEEDS_APPROVAL/)
   }
 })
 
-it('an archive whose hash is said wrong is refused, and with the right one it is installed', async () => {
+it('refuses an archive with a wrong hash, and installs it with the right one', async () => {
   await using made = await tempWorkspace({ 'bad/SKILL.md': skill })
   execFileSync('tar', ['-czf', 'bad.tgz', 'bad'], { cwd: made.root })
   const hash = createHash('sha256')

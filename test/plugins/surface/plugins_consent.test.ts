@@ -9,7 +9,7 @@ const files = { 'acme/vtcode.yaml': 'name: acme_hello\ndescription: Says hello.\
 
 /** `vtcode plugins …` at a terminal; `says` waits until this is shown. */
 async function typing(made: TempWorkspace, ...words: string[]) {
-  // Its types declare the name that stands behind this one.
+  // The import of a variable skips the types of this alias; those of `@lydell/node-pty` apply.
   const pty = 'node-pty'
   const { spawn } = (await import(pty)) as typeof import('@lydell/node-pty')
   const terminal = spawn(process.execPath, [bin, 'plugins', ...words], {
@@ -34,7 +34,7 @@ it.each([
   ['something like a yes', 'yeah sure\r', 1, false],
   ['Ctrl-D', '\x04', 1, false],
   ['Ctrl-C', '\x03', 130, false],
-])('at a terminal what a plugin may do is shown and asked for; the answer is %s', async (_, keys, code, there) => {
+])('shows at a terminal what a plugin may do, and asks; the answer is %s', async (_, keys, code, there) => {
   await using made = await tempWorkspace(files)
   const { type, says, ended, shown } = await typing(made, 'add', 'acme')
   await says('starts ["echo","hello"]')
@@ -54,8 +54,8 @@ it.each([
 
 it.each([
   ['lies in its place', ['add', '--in-place', 'PLACE']],
-  ['is brought', ['add', 'acme']],
-])('a plugin that %s is what was shown, whatever is put there while the question stands', async (_, words) => {
+  ['is added', ['add', 'acme']],
+])('refuses a plugin that %s when its files change while the question waits', async (_, words) => {
   await using made = await tempWorkspace(files)
   const place = join(made.home, '.vtcode/plugins/acme')
   if (words.includes('PLACE')) await made.write('../home/.vtcode/plugins/acme/vtcode.yaml', files['acme/vtcode.yaml'])
@@ -73,7 +73,7 @@ it.each([
   expect(JSON.parse((await vtcode(made, ['call', 'acme_hello'])).stdout || '{"ok":false}')).toMatchObject({ ok: false })
 })
 
-it('after consent one question names the exact rules; with a yes its tools run unasked here, until the plugin goes', async () => {
+it('asks once for the exact rules after consent, and runs its tools unasked here until the plugin is removed', async () => {
   await using made = await tempWorkspace(files)
   const asked = () =>
     vtcode(made, ['call', 'acme_hello']).then(
@@ -92,7 +92,7 @@ it('after consent one question names the exact rules; with a yes its tools run u
   expect(await asked()).toMatchObject({ ok: false, error: { code: 'VT_POLICY_NEEDS_APPROVAL' } })
 })
 
-it('a plugin is taken away after a yes at a terminal, or without a question where --yes says so or nobody is there', async () => {
+it('removes a plugin after a yes at a terminal, or without a question with --yes or without a terminal', async () => {
   await using made = await tempWorkspace(files)
   const add = () => vtcode(made, ['plugins', 'add', 'acme', '--yes'])
   await add()

@@ -37,7 +37,7 @@ const installed = (made: TempWorkspace): string[] => readdirSync(join(made.home,
 const lock = (made: TempWorkspace) =>
   JSON.parse(readFileSync(join(made.home, '.vtcode/plugins.lock.json'), 'utf8')).plugins
 
-it('a marketplace of Claude, as a folder or a git repository, is searched by words, shown before anything is installed, and added from by name', async () => {
+it('searches a Claude marketplace by words, shows an offer before installation, and adds it by name', async () => {
   const market = {
     name: 'market',
     metadata: { pluginRoot: './plugins' },
@@ -117,7 +117,7 @@ it('a marketplace of Claude, as a folder or a git repository, is searched by wor
   )
 })
 
-it('an index of the web is held to its hashes: of an archive, of a commit, of the files; one that lies is refused and leaves nothing behind', async () => {
+it('checks an index of the web against hashes of archive, commit and files, and refuses a wrong one', async () => {
   await using made = await tempWorkspace({ ...plugin('src/acme'), ...plugin('src/repo', 'from git') })
   execFileSync('tar', ['-czf', 'acme.tgz', '-C', 'src', 'acme'], { cwd: made.root })
   const git = (...words: string[]) =>
@@ -200,7 +200,7 @@ it('an index of the web is held to its hashes: of an archive, of a commit, of th
   const { tree } = lock(made).acme
   await plugins(made, [], 'remove', 'acme', '--yes')
 
-  // The same of a list here: a commit is what comes, whatever the branch is at now, and files are hashed as the lock hashes them.
+  // A local list is checked equally: its commit counts, wherever the branch is now, and files are hashed as in the lock.
   await made.write('plugins.json', '')
   const here = (entry: object) => {
     writeFileSync(join(made.root, 'plugins.json'), JSON.stringify({ plugins: [entry] }))
@@ -220,7 +220,7 @@ it('an index of the web is held to its hashes: of an archive, of a commit, of th
   expect(JSON.parse((await vtcode(made, ['call', 'repo_hello'])).stdout).output).toEqual({ said: 'from git' })
 })
 
-it('a registry of npm is searched by keyword and scope, and what it attests of a package is shown before consent; an attestation of other bytes is refused', async () => {
+it('searches an npm registry, shows attestations before consent, and refuses one of other bytes', async () => {
   await using made = await tempWorkspace({
     'package/package.json': JSON.stringify({ name: '@acme/tools', version: '1.2.3', keywords: ['vtcode-plugin'] }),
     'package/vtcode.yaml': plugin('tools')['tools/vtcode.yaml']!,
@@ -334,7 +334,7 @@ it('a registry of npm is searched by keyword and scope, and what it attests of a
   })
 })
 
-it('an index that cannot be read is named and keeps no other from being searched; two that offer one name are told apart; a repository sets none', async () => {
+it('names an unreadable index, searches the others, separates equal names, and takes none from a repository', async () => {
   await using made = await tempWorkspace({
     ...plugin('one/acme'),
     ...plugin('two/acme'),

@@ -44,7 +44,7 @@ const put = (file: string, text: string | Buffer): void => {
 }
 
 describe('vtcode plugins add', () => {
-  it('takes what is committed from the folder that git keeps, bare or not, and from file:// with any name', async () => {
+  it('takes what is committed from a git folder, bare or not, and from file:// with any name', async () => {
     await using made = await tempWorkspace(files)
     const git = (...words: string[]) =>
       execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.org', ...words], {
@@ -63,7 +63,7 @@ describe('vtcode plugins add', () => {
     }
   })
 
-  it('puts a second version in the place of the first, says what it replaces and from where, and goes back only when told', async () => {
+  it('replaces a plugin with a second version, names both versions and sources, and downgrades only on request', async () => {
     await using made = await tempWorkspace(files)
     const packed = async (version: string, said: string) => {
       const folder = `v${version}`
@@ -86,7 +86,7 @@ describe('vtcode plugins add', () => {
       ['acme-tools-x'],
       '1.10.0',
     ])
-    // Who publishes the next one may not bring back an old fault unseen.
+    // A publisher cannot restore an old fault unnoticed with an update.
     execFileSync('cp', ['1.9.0.tgz', '1.10.0.tgz'], { cwd: made.root })
     expect(await plugins(made, 'update', 'acme-tools-x', '--yes')).toMatchObject({
       code: 1,
@@ -119,7 +119,7 @@ describe('vtcode plugins add', () => {
     )
   })
 
-  it('locks every byte: what changed afterwards does not run, and update puts it right', async () => {
+  it('locks every byte, refuses to run a later change, and restores it with update', async () => {
     await using made = await tempWorkspace(files)
     await plugins(made, 'add', 'src/acme', '--yes')
     appendFileSync(at(made, 'plugins/acme/hello.js'), '\n')
@@ -135,7 +135,7 @@ describe('vtcode plugins add', () => {
     })
   })
 
-  it('leaves a plugin that was put there by hand alone until --in-place agrees to it', async () => {
+  it('runs no plugin that was copied by hand until --in-place agrees to it', async () => {
     await using made = await tempWorkspace()
     put(at(made, 'plugins/acme/vtcode.yaml'), manifest())
     put(at(made, 'plugins/acme/hello.js'), module('by hand'))
@@ -144,7 +144,7 @@ describe('vtcode plugins add', () => {
     expect(await inlineAnswer(made)).toEqual({ said: 'by hand' })
   })
 
-  it('refuses what is broken, holds nothing, or has no name that can be one, and is not for programs that vtcode started', async () => {
+  it('refuses a broken, empty or badly named source, and a call of a program that vtcode started', async () => {
     await using made = await tempWorkspace({
       ...files,
       'src/broken/vtcode.yaml': 'name: x\nnonsense: 1\n',
@@ -164,7 +164,7 @@ describe('vtcode plugins add', () => {
     expect(readdirSync(at(made, 'plugins'))).toEqual([])
   })
 
-  it('believes of a lock and of what an update left only what can be its own, since a repository ships both', async () => {
+  it('trusts a lock and the leftovers of an update in a repository only for its own plugins', async () => {
     await using made = await tempWorkspace({ ...files, 'keep/mine.txt': 'mine' })
     const entry = {
       format: 'vtcode',
@@ -219,7 +219,7 @@ describe('vtcode plugins add', () => {
     }
     expect(existsSync(join(made.root, 'new'))).toBe(false)
     rmSync(join(made.root, '.vtcode'), { recursive: true })
-    // What no update put aside stays where it is, and takes nobody's place.
+    // A folder that no update moved stays in its place, and replaces no plugin.
     for (const [path, text] of [
       ['plugins/.former-mine/vtcode.yaml', manifest()],
       ['plugins/mine/keep.txt', 'mine'],
@@ -242,7 +242,7 @@ describe('vtcode plugins add', () => {
     ])
   })
 
-  it('brings nothing into a folder of plugins that leads out of the workspace, and into one that leads to a folder in it', async () => {
+  it('installs nothing into a plugin folder that leads out of the workspace, but follows a link within it', async () => {
     await using made = await tempWorkspace({ ...files, 'elsewhere/a.txt': 'x' })
     mkdirSync(join(made.home, 'out'))
     mkdirSync(join(made.root, '.vtcode'))
@@ -262,7 +262,7 @@ describe('vtcode plugins add', () => {
     expect(readdirSync(join(made.root, 'elsewhere')).sort()).toEqual(['a.txt', 'acme'])
   })
 
-  it('of a link follows the folder as it changes', async () => {
+  it('follows changes of a folder added with --link', async () => {
     await using made = await tempWorkspace(files)
     expect((await plugins(made, 'add', '--link', 'src/acme', '--yes')).code).toBe(0)
     await made.write('src/acme/hello.js', module('changed'))
@@ -271,7 +271,7 @@ describe('vtcode plugins add', () => {
     expect(await made.read('src/acme/hello.js')).toBe(module('changed'))
   })
 
-  it('into a workspace grants no trust', async () => {
+  it('grants no trust to a plugin that is added to a workspace', async () => {
     await using made = await tempWorkspace(files)
     expect((await plugins(made, 'add', '--here', 'src/acme', '--yes')).code).toBe(0)
     expect(existsSync(join(made.root, '.vtcode/plugins.lock.json'))).toBe(true)
@@ -280,7 +280,7 @@ describe('vtcode plugins add', () => {
     expect(await inlineAnswer(made)).toEqual({ said: 'hello' })
   })
 
-  it('keeps each of several that come at once, and clears away what a killed one left', async () => {
+  it('keeps each of several simultaneous plugins, and removes what a killed installation left', async () => {
     await using made = await tempWorkspace({
       ...files,
       'src/other/vtcode.yaml': 'name: other\ndescription: x\nrun: [echo]\n',
@@ -295,7 +295,7 @@ describe('vtcode plugins add', () => {
     expect(readdirSync(at(made, 'plugins')).sort()).toEqual(['acme', 'other', 'third'])
   })
 
-  it('shows a text that hides something as it stands, without letting it reach the terminal', async () => {
+  it("shows hidden characters of a plugin's text escaped, and sends none to the terminal", async () => {
     await using made = await tempWorkspace({
       'src/sly/vtcode.yaml': 'name: sly\ndescription: "Says\\u200b hello.\\u001b[2J"\nrun: [echo, "\\u001b[31m"]\n',
     })
@@ -306,12 +306,12 @@ describe('vtcode plugins add', () => {
   })
 })
 
-describe('an archive', () => {
+describe('vtcode plugins add of an archive', () => {
   it.each([
     ['tgz', 'tar -czf acme.tgz -C src acme'],
     ['tar', 'tar -cf acme.tar -C src/acme .'],
     ['zip', `python3 -ISc "import shutil; shutil.make_archive('acme', 'zip', 'src')"`],
-  ])('is installed: %s', async (end, command) => {
+  ])('installs an archive: %s', async (end, command) => {
     await using made = await tempWorkspace(files)
     execFileSync('sh', ['-c', command], { cwd: made.root })
     const { code, stderr } = await plugins(made, 'add', `acme.${end}`, '--yes')
@@ -324,7 +324,7 @@ describe('an archive', () => {
     ['tgz', 'tar -czf acme.tgz -C src acme'],
     ['tar', 'tar -cf acme.tar -C src/acme .'],
     ['zip', `python3 -ISc "import shutil; shutil.make_archive('acme', 'zip', 'src')"`],
-  ])('brings no folder of git along, which no digest covers: %s', async (end, command) => {
+  ])('installs no .git folder, which no digest covers: %s', async (end, command) => {
     await using made = await tempWorkspace({
       ...files,
       'src/acme/.git/config': '[core]\n\tfsmonitor = ./evil\n',
@@ -373,7 +373,7 @@ describe('an archive', () => {
     ['a path that leads out', 'tar', tarEntry('REGTYPE', '../../evil'), /leads out/],
     ['an absolute path', 'tar', tarEntry('REGTYPE', '/tmp/evil'), /no relative path/],
     ['a name twice', 'tar', tar("for x in range(2):\n  t.addfile(tarfile.TarInfo('a/x'))"), /twice/],
-    ['a path behind a file', 'tar', tar("t.addfile(tarfile.TarInfo('a'))\nt.addfile(tarfile.TarInfo('a/x'))"), /twice/],
+    ['a path below a file', 'tar', tar("t.addfile(tarfile.TarInfo('a'))\nt.addfile(tarfile.TarInfo('a/x'))"), /twice/],
     ['a damaged header', 'tar', "open('bad.tar', 'wb').write(b'x' * 1024)", /damaged/],
     [
       'too many entries',
@@ -437,12 +437,7 @@ describe('an archive', () => {
       "r = b'25 size=9007199254740993\\n'\ndef h(n, s, t):\n  b = bytearray(512); b[0:len(n)] = n; b[100:107] = b'0000644'; b[124:135] = b'%011o' % s; b[148:156] = b' ' * 8; b[156:157] = t; b[257:263] = b'ustar\\0'; b[263:265] = b'00'; b[148:156] = b'%06o\\0 ' % sum(b); return bytes(b)\nopen('bad.tar', 'wb').write(h(b'P', len(r), b'x') + r.ljust(512, b'\\0') + h(b'a/x', 3, b'0') + b'abc'.ljust(512, b'\\0') + bytes(1024))",
       /damaged, or no tar: the size/,
     ],
-    [
-      'a kind of entry that nobody knows',
-      'tar',
-      tarEntry('REGTYPE').replace('tarfile.REGTYPE', "b'Z'"),
-      /link or a device/,
-    ],
+    ['an unknown kind of entry', 'tar', tarEntry('REGTYPE').replace('tarfile.REGTYPE', "b'Z'"), /link or a device/],
   ]
   let archives: TempWorkspace
   // One Python process makes all the archives.
@@ -459,19 +454,22 @@ for i, body in enumerate(json.load(sys.stdin)):
       input: JSON.stringify(badArchives.map(([, , body]) => body)),
     })
   })
-  it.each(badArchives)('with %s is refused and leaves nothing behind', async (_, end, script, reason) => {
-    await using made = await tempWorkspace()
-    copyFileSync(
-      join(archives.root, String(badArchives.findIndex((row) => row[2] === script)), `bad.${end}`),
-      join(made.root, `bad.${end}`),
-    )
-    const { code, stderr } = await plugins(made, 'add', `bad.${end}`, '--yes')
-    expect([code, stderr]).toEqual([1, expect.stringMatching(reason)])
-    expect(readdirSync(at(made, 'plugins'))).toEqual([])
-    expect(readdirSync(dirname(made.root)).sort()).toEqual(['home', 'ws'])
-  })
+  it.each(badArchives)(
+    'refuses an archive with %s, and leaves nothing half installed',
+    async (_, end, script, reason) => {
+      await using made = await tempWorkspace()
+      copyFileSync(
+        join(archives.root, String(badArchives.findIndex((row) => row[2] === script)), `bad.${end}`),
+        join(made.root, `bad.${end}`),
+      )
+      const { code, stderr } = await plugins(made, 'add', `bad.${end}`, '--yes')
+      expect([code, stderr]).toEqual([1, expect.stringMatching(reason)])
+      expect(readdirSync(at(made, 'plugins'))).toEqual([])
+      expect(readdirSync(dirname(made.root)).sort()).toEqual(['home', 'ws'])
+    },
+  )
 
-  it('of the web needs its hash, and is taken only with the right one', async () => {
+  it('requires the hash of an archive from the web, and installs only a match', async () => {
     await using made = await tempWorkspace(files)
     execFileSync('tar', ['-czf', 'acme.tgz', '-C', 'src', 'acme'], { cwd: made.root })
     const bytes = readFileSync(join(made.root, 'acme.tgz'))
@@ -515,8 +513,8 @@ for i, body in enumerate(json.load(sys.stdin)):
   })
 })
 
-describe('a git repository', () => {
-  it('is installed at a tag and updated from a branch; what it may do is shown anew when that has changed', async () => {
+describe('vtcode plugins add of a git repository', () => {
+  it('installs at a tag, updates from a branch, and shows changed permissions again', async () => {
     await using made = await tempWorkspace(files)
     const repository = join(made.root, 'src/acme')
     const git = (...words: string[]) =>
@@ -553,8 +551,8 @@ describe('a git repository', () => {
   })
 })
 
-describe('an npm package', () => {
-  it('comes from the registry of the user, and none of its scripts run', async () => {
+describe('vtcode plugins add of an npm package', () => {
+  it('installs from the registry of the user, and runs none of its scripts', async () => {
     await using made = await tempWorkspace({
       'package/package.json': JSON.stringify({
         name: '@acme/tools',
@@ -598,7 +596,7 @@ describe('an npm package', () => {
   })
 })
 
-describe('what npm and a registry say of a package', () => {
+describe('answers of npm and a registry', () => {
   const isRefused = ({ code, stdout, stderr }: Ran, reason: RegExp): void => {
     expect([code, stdout, stderr]).toEqual([1, '', expect.stringMatching(reason)])
     expect(stderr).toMatch(/Nothing was changed\.?\n$/)
@@ -634,7 +632,7 @@ describe('what npm and a registry say of a package', () => {
     expect(readdirSync(at(made, 'plugins'))).toEqual([])
   })
 
-  it('is followed nowhere else, and ends in one sentence, whatever a registry answers', async () => {
+  it('follows the answer of a registry nowhere else, and reports a wrong one in one sentence', async () => {
     await using made = await tempWorkspace({ 'secret.tgz': 'x' })
     const dist = (tarball: unknown, integrity: unknown = `sha512-${'A'.repeat(86)}==`) => ({
       name: 'acme',
@@ -697,8 +695,8 @@ describe('what npm and a registry say of a package', () => {
   })
 })
 
-describe('--deps', () => {
-  it('brings what the lock of the package names, runs none of its scripts, and puts it under our lock too', async () => {
+describe('vtcode plugins add --deps', () => {
+  it('installs what the lock of the package names, runs none of its scripts, and locks it too', async () => {
     const made_by = JSON.stringify({
       name: 'dep',
       version: '1.0.0',
@@ -754,7 +752,7 @@ describe('--deps', () => {
   }, 240_000)
 })
 
-describe('what a package or a repository says to npm', () => {
+describe('npm settings of a package or repository', () => {
   const packageWith = (entry: object) => ({
     'src/acme/vtcode.yaml': manifest(),
     'src/acme/hello.js': "export default () => ({ ok: true, output: { said: 'hello' } })\n",
@@ -788,21 +786,21 @@ describe('what a package or a repository says to npm', () => {
     ['no hash', { resolved: 'https://127.0.0.1:9/dep.tgz' }, /is without a hash/],
     ['a link', { resolved: '../dep', link: true }, /is a link/],
     ['a bundle of its own', { resolved: 'http://127.0.0.1:9/dep.tgz', inBundle: true }, /is without a hash/],
-    ['a bundle of nobody', { inBundle: true }, /is without a hash/],
+    ['a bundle without a hash', { inBundle: true }, /is without a hash/],
     [
       'a lock of its own',
       { resolved: 'https://127.0.0.1/dep.tgz', integrity: `sha512-${'A'.repeat(86)}==`, hasShrinkwrap: true },
       /has a lock of its own/,
     ],
     ['a folder above', { resolved: 'file:../dep.tgz', integrity: `sha512-${'A'.repeat(86)}==` }, /is from file:/],
-  ])('starts nothing: dependencies by %s are refused before anybody is asked', async (_, entry, reason) => {
+  ])('refuses dependencies by %s before it asks, and starts nothing', async (_, entry, reason) => {
     await using made = await tempWorkspace(packageWith(entry))
     chmodSync(join(made.root, 'src/acme/run.sh'), 0o755)
     const { code, stderr } = await plugins(made, 'add', 'src/acme', '--deps', '--yes')
     expect([code, stderr]).toEqual([1, expect.stringMatching(reason)])
     expect(existsSync(join(made.home, 'evil'))).toBe(false)
   })
-  it('counts for nothing: neither its registry nor its programs, and npm is not started before somebody agreed', async () => {
+  it('ignores the registry and programs of a repository, and starts npm only after consent', async () => {
     await using made = await tempWorkspace({
       ...packageWith({ resolved: 'https://127.0.0.1:9/dep.tgz', integrity: `sha512-${'A'.repeat(86)}==` }),
       '.npmrc': 'registry=http://127.0.0.1:9/\n',
@@ -829,8 +827,8 @@ describe('what a package or a repository says to npm', () => {
   })
 })
 
-describe('the account of consents', () => {
-  it('has a line for every plugin that is added, changed or removed', async () => {
+describe('the record of consents', () => {
+  it('holds a line for every plugin that is added, changed or removed', async () => {
     await using made = await tempWorkspace(files)
     mkdirSync(join(made.home, '.vtcode'))
     writeFileSync(join(made.home, '.vtcode/vtcode.config.yaml'), 'trust: { audit_log: ~/consents.jsonl }\n')
@@ -853,7 +851,7 @@ describe('the account of consents', () => {
 })
 
 describe('vtcode plugins remove', () => {
-  it('refuses while another plugin requires it, and keeps data unless told', async () => {
+  it('refuses while another plugin requires it, and keeps data unless asked', async () => {
     await using made = await tempWorkspace({
       ...files,
       'src/needy/vtcode.yaml': 'name: needy\ndescription: x\nrequires: { plugins: [acme] }\nrun: [echo]\n',
@@ -875,36 +873,32 @@ describe('vtcode plugins remove', () => {
   it.each([
     ['of the user', []],
     ['of the workspace', ['--here']],
-  ] as [string, string[]][])(
-    'takes away, when told, what its modules and its programs have kept, of a plugin %s',
-    async (_, here) => {
-      const source = {
-        'src/acme/vtcode/tell.yaml':
-          'name: tell\ndescription: Tells where its data is.\neffects: []\nmodule: ./tell.js\n',
-        'src/acme/vtcode/tell.js':
-          'export default (call, { plugin }) => ({ ok: true, output: { data: plugin.data } })\n',
-        'src/acme/vtcode/keep.yaml':
-          "name: keep\ndescription: Keeps something there.\nrun: [sh, -c, 'pwd; echo $PLUGIN_DATA; echo kept > file']\ncwd: data\n",
-      }
-      await using made = await tempWorkspace(source)
-      const call = async (tool: string) =>
-        JSON.parse((await vtcode(made, ['--mode', 'auto', '-c', 'policy.allow=["keep"]', 'call', tool])).stdout)
-      expect((await plugins(made, 'add', 'src/acme', '--yes', ...here)).stderr).not.toMatch(/error/)
-      if (here.length > 0) {
-        const { digest } = JSON.parse((await vtcode(made, ['trust', 'list', '--json'])).stdout)
-        await vtcode(made, ['trust', 'add', '--all', '--digest', digest])
-      }
-      const { data } = (await call('tell')).output
-      expect((await call('keep')).output).toMatchObject({ stdout: `${data}\n${data}\n` })
-      expect(readFileSync(join(data, 'file'), 'utf8')).toBe('kept\n')
-      await plugins(made, 'remove', 'acme', '--yes', '--data', ...here)
-      expect(existsSync(data)).toBe(false)
-    },
-  )
+  ] as [string, string[]][])('removes on request the data of modules and programs, of a plugin %s', async (_, here) => {
+    const source = {
+      'src/acme/vtcode/tell.yaml':
+        'name: tell\ndescription: Tells where its data is.\neffects: []\nmodule: ./tell.js\n',
+      'src/acme/vtcode/tell.js': 'export default (call, { plugin }) => ({ ok: true, output: { data: plugin.data } })\n',
+      'src/acme/vtcode/keep.yaml':
+        "name: keep\ndescription: Keeps something there.\nrun: [sh, -c, 'pwd; echo $PLUGIN_DATA; echo kept > file']\ncwd: data\n",
+    }
+    await using made = await tempWorkspace(source)
+    const call = async (tool: string) =>
+      JSON.parse((await vtcode(made, ['--mode', 'auto', '-c', 'policy.allow=["keep"]', 'call', tool])).stdout)
+    expect((await plugins(made, 'add', 'src/acme', '--yes', ...here)).stderr).not.toMatch(/error/)
+    if (here.length > 0) {
+      const { digest } = JSON.parse((await vtcode(made, ['trust', 'list', '--json'])).stdout)
+      await vtcode(made, ['trust', 'add', '--all', '--digest', digest])
+    }
+    const { data } = (await call('tell')).output
+    expect((await call('keep')).output).toMatchObject({ stdout: `${data}\n${data}\n` })
+    expect(readFileSync(join(data, 'file'), 'utf8')).toBe('kept\n')
+    await plugins(made, 'remove', 'acme', '--yes', '--data', ...here)
+    expect(existsSync(data)).toBe(false)
+  })
 })
 
-describe('a policy', () => {
-  it('that is no longer what was installed has the calls that it covered asked about', async () => {
+describe('a changed policy of a plugin', () => {
+  it('asks about the calls that an installed policy covered after its files changed', async () => {
     const policy = 'name: guard\nkind: policy\ndescription: x\nmodule: ./guard.js\n'
     await using made = await tempWorkspace({
       'src/guard/vtcode.yaml': policy,
@@ -950,7 +944,7 @@ describe('a policy', () => {
   })
 })
 
-describe('what was installed', () => {
+describe('an installed plugin', () => {
   const skill = '---\nname: acme-way\ndescription: How acme does it.\n---\nAs always.\n'
   const rules = "name: acme_rules\nkind: policy\nrules: { deny: ['Write(forbidden.txt)'] }\n"
   const whole = {
@@ -960,7 +954,7 @@ describe('what was installed', () => {
     'src/acme/skills/acme-way/SKILL.md': skill,
     'src/acme/skills/acme-way/notes.md': 'x',
   }
-  /** What a program that starts now makes of the plugin. */
+  /** Returns how a freshly started program treats the plugin. */
   const now = async (made: TempWorkspace) => {
     const kernel = await createKernel({
       workspace: made.root,
@@ -992,7 +986,7 @@ describe('what was installed', () => {
     }
   }
 
-  it('is used only while every byte of it stands: a changed module, skill, manifest or rule, a new file and a missing one are named', async () => {
+  it('runs only while every byte is unchanged, and names each changed, new or missing file', async () => {
     await using made = await tempWorkspace(whole)
     expect((await plugins(made, 'add', 'src/acme', '--yes')).code).toBe(0)
     expect(await now(made)).toEqual({ called: 'ok', written: 'ok', skill: 'active' })
@@ -1036,7 +1030,7 @@ describe('what was installed', () => {
     expect(await now(made)).toEqual({ called: 'ok', written: 'ok', skill: 'active' })
   }, 240_000)
 
-  it('is the former plugin or the new one wherever an update is killed', async () => {
+  it('keeps the old or the new plugin wherever an update is killed', async () => {
     await using made = await tempWorkspace(files)
     await plugins(made, 'add', 'src/acme', '--yes')
     const root = at(made, 'plugins/acme')
@@ -1063,8 +1057,8 @@ describe('what was installed', () => {
   })
 })
 
-describe('a lock', () => {
-  it('that cannot be read lets nothing run and says so', async () => {
+describe('the plugin lock', () => {
+  it('runs nothing, and reports that, when the lock cannot be read', async () => {
     await using made = await tempWorkspace(files)
     await plugins(made, 'add', 'src/acme', '--yes')
     for (const text of [
@@ -1079,7 +1073,7 @@ describe('a lock', () => {
     }
     expect(existsSync(at(made, 'plugins/acme'))).toBe(true)
   })
-  it('that cannot be written leaves no plugin behind', async () => {
+  it('installs no plugin when the lock cannot be written', async () => {
     await using made = await tempWorkspace(files)
     mkdirSync(at(made, 'plugins'), { recursive: true })
     // Modes do not hold root back.

@@ -19,7 +19,7 @@ const repository = (made: TempWorkspace): void => {
   git('add', '.')
   git('commit', '-qm', 'one')
 }
-/** A shell that stands for the other machine: what git would have run there is run here. */
+/** A shell that represents the other machine: commands that git would run there run here. */
 const shell = (made: TempWorkspace, script: string): Record<string, string> => {
   mkdirSync(join(made.home, 'bin'), { recursive: true })
   writeFileSync(
@@ -33,7 +33,7 @@ const folder = (made: TempWorkspace): string => join(made.home, '.vtcode/plugins
 const lock = (made: TempWorkspace) =>
   JSON.parse(readFileSync(join(made.home, '.vtcode/plugins.lock.json'), 'utf8')).plugins
 
-it('a repository behind ssh comes by git+ssh:// and by user@host:path, without a question and with its commit in the lock', async () => {
+it('installs over git+ssh:// and user@host:path without a question, with the commit in the lock', async () => {
   await using made = await tempWorkspace({ 'far/vtcode.yaml': tool.replace(/run: .*/, 'run: [echo, hello]') })
   repository(made)
   const env = shell(made, 'exec sh -c "$last"')
@@ -61,7 +61,7 @@ it('a repository behind ssh comes by git+ssh:// and by user@host:path, without a
   })
 })
 
-it('Ctrl-C while a plugin is being brought ends it with what it had started, and leaves nothing half-installed', async () => {
+it('ends an installation and its processes at Ctrl-C, and leaves nothing half installed', async () => {
   await using made = await tempWorkspace({ 'far/vtcode.yaml': tool })
   const env = shell(made, 'echo $$ > "$HOME/started"; exec sleep 600')
   const child = spawn(process.execPath, [bin, 'plugins', 'add', 'git@machine.example:far', '--yes'], {
@@ -77,7 +77,7 @@ it('Ctrl-C while a plugin is being brought ends it with what it had started, and
   await expect.poll(() => existsSync(`/proc/${readFileSync(started, 'utf8').trim()}`)).toBe(false)
 })
 
-it('a bundle of MCP is installed from its .mcpb file: its server is one of ours, with the programs of the archive as they were packed', async () => {
+it('installs an MCP bundle from its .mcpb file, with its server and the packed programs unchanged', async () => {
   const manifest = {
     manifest_version: '0.3',
     name: 'bundled',
@@ -125,7 +125,7 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
   expect(JSON.parse(called.stdout)).toMatchObject({ ok: true, text: 'seen' })
 })
 
-it(`a package of ${many} files is installed whole, and once one of them is changed nothing of it runs`, async () => {
+it(`installs a package of ${many} files whole, and runs nothing of it once one of them is changed`, async () => {
   await using made = await tempWorkspace({ 'big/vtcode.yaml': tool.replace(/run: .*/, 'run: [echo, hello]') })
   mkdirSync(join(made.root, 'big/data'))
   for (let n = 0; n < many; n++) writeFileSync(join(made.root, 'big/data', `${n}`), `${n}`)

@@ -22,7 +22,7 @@ describe('vtcode plugins validate', () => {
     'p/vtcode.yaml': `name: say\ndescription: Says it.\ninput: { required: [what], properties: { what: { type: string } } }\nenv: { TONE: soft }\nrun: [echo, '{what}']\nexamples:\n${examples}`,
   })
 
-  it('renders commands without running them, and runs what only a call shows when told', async () => {
+  it('renders commands without running them, and runs examples that need a call only with --run', async () => {
     const files = command(`  - { input: { what: a b }, expect: { argv: [echo, a b], env: { TONE: soft } } }
   - { input: { what: 5 }, invalid: true }
   - { input: {}, invalid: true }
@@ -44,7 +44,7 @@ describe('vtcode plugins validate', () => {
     })
   })
 
-  it('says where an answer differs', async () => {
+  it('reports where an answer differs from its example', async () => {
     const { code, contributions } = await validate(
       command(
         '  - { title: shouts, input: { what: a }, expect: { argv: [echo, A] } }\n  - { input: { what: a }, expect: { ok: true, output: { exit_code: 3 } } }\n',
@@ -59,7 +59,7 @@ describe('vtcode plugins validate', () => {
     ])
   })
 
-  it('shows where an alias leads, and what a request would be', async () => {
+  it('shows where an alias leads, and the request that it would send', async () => {
     const files = {
       'p/vtcode/look.yaml':
         'name: look\nalias: { to: unified_search/list, rename: { folder: path } }\ninput: { properties: { folder: { type: string } } }\ndescription: x\nexamples: [{ input: { folder: src }, expect: { target: { tool: unified_search, input: { action: list, path: src } } } }]\n',
@@ -72,7 +72,7 @@ describe('vtcode plugins validate', () => {
     })
   })
 
-  it('runs nothing of a plugin unless told, not even what its modules do when they are imported', async () => {
+  it('runs nothing of a plugin unless asked, not even the import of its modules', async () => {
     const files = {
       'p/vtcode/tool.yaml':
         'name: tool\ndescription: x\neffects: []\nmodule: ../tool.js\nexamples: [{ input: {}, expect: { ok: true } }]\n',
@@ -109,13 +109,13 @@ describe('vtcode plugins validate', () => {
       "fs.writeFileSync(fs.readlinkSync('/proc/' + pid + '/cwd') + '/report.json', forged); process.kill(Number(pid), 'SIGKILL')",
       undefined,
     ],
-  ])('takes no verdict of a plugin that %s', async (_, act, came) => {
+  ])('accepts no verdict of a plugin that %s', async (_, act, came) => {
     await using made = await tempWorkspace({ 'p/vtcode/none': '' })
     await made.write(
       'p/vtcode/command.yaml',
       `name: command\ndescription: x\neffects: [exec]\nrun: [node, ${JSON.stringify(join(made.root, 'p/try.cjs'))}]\nexamples: [{ input: {}, expect: { output: { stdout: "good" } } }]\n`,
     )
-    // What stands in the sandbox sees who runs it.
+    // Code in the sandbox sees the process that runs it.
     await made.write(
       'p/try.cjs',
       `const fs = require('node:fs')
@@ -136,7 +136,7 @@ for (const pid of fs.readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name)
       ),
     ])
   })
-  it('runs nothing where the settings require a sandbox and there is none, and else says that nothing holds it', async () => {
+  it('runs nothing where settings require a missing sandbox, and otherwise warns that nothing confines it', async () => {
     await using made = await tempWorkspace({ 'p/vtcode/none': '' })
     await made.write(
       'p/vtcode/command.yaml',
@@ -162,7 +162,7 @@ for (const pid of fs.readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name)
     })
     expect(await made.read('ran')).toBe('')
   })
-  it('starts commands, servers and modules with --run in one sandbox, that no write leaves and where nothing of the user is seen', async () => {
+  it('starts commands, servers and modules of --run in one sandbox without outside writes or user data', async () => {
     await using made = await tempWorkspace({ 'p/vtcode/none': '' })
     const { root, home } = made
     const tries = `for (const file of ['${root}/evil', '${home}/evil', '${root}/p/evil']) try { fs.writeFileSync(file, 'x') } catch {}`
@@ -207,12 +207,12 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
       ['p:served', [], 1],
     ])
     expect(['evil', '../home/evil', 'p/evil'].filter((path) => existsSync(join(root, path)))).toEqual([])
-    // Without it the same command and server see and write all of that; modules have one of their own.
+    // Without the sandbox the same command and server see and write all of that; modules have one of their own.
     expect((await run('-c', 'sandbox.plugins=off')).map(({ examples }) => examples.failed)).toEqual([1, 0, 1])
     expect(existsSync(join(root, 'evil'))).toBe(true)
   })
 
-  it('reads a folder of loose manifests beside what a project keeps there', async () => {
+  it('reads a folder of loose manifests, and ignores project files in it', async () => {
     const files = {
       'tools/package.json': '{"name":"x","version":"1.0.0"}',
       'tools/tsconfig.json': '{}',
@@ -221,7 +221,7 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
     expect(await validate(files, 'tools')).toMatchObject({ code: 0, contributions: [{ id: 'user:hello', errors: [] }] })
   })
 
-  it('finds modules that cannot be imported, files that break the schema, and nothing at all', async () => {
+  it('finds modules that fail to import, files that break the schema, and a missing manifest', async () => {
     expect(
       await validate(
         {
@@ -242,7 +242,7 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
     })
   })
 
-  it('names placeholders and programs that do not exist, with file, line and the fix', async () => {
+  it('names unknown placeholders and programs with file, line and fix', async () => {
     const manifest = (name: string, field: string, rest: string) =>
       `name: ${name}\ndescription: Does it.\ninput: { properties: { ${field}: { type: string } } }\n${rest}\n`
     const url = 'https://api.example.org/items'
@@ -319,7 +319,7 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
     expect(sound.map(({ id }) => id.slice(2)).sort()).toEqual(Object.keys(right).sort())
   })
 
-  it('tries the example that texts of errors quote, and shows what a template refuses', async () => {
+  it('tries the example that error texts quote, and shows what a template refuses', async () => {
     const head = 'description: Does it.\ninput: { properties: { a: { type: string } } }\n'
     const { contributions } = await validate(
       {
@@ -344,7 +344,7 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
     ])
   })
 
-  it('reads packages of other programs; --strict wants nothing left out', async () => {
+  it('reads packages of other programs, and with --strict refuses anything left out', async () => {
     const files = {
       'p/.claude-plugin/plugin.json': '{"name":"p"}',
       'p/bin/tool': 'x',
@@ -356,14 +356,14 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
 })
 
 describe('vtcode plugins new', () => {
-  it('touches nothing that is there', async () => {
+  it('overwrites no existing file', async () => {
     await using made = await tempWorkspace({ 'mine/notes.txt': 'x' })
     expect(await vtcode(made, ['plugins', 'new', 'mine'])).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/exists already/),
     })
   })
-  it('wants a name and a template that can be', async () => {
+  it('requires a valid name and a known template', async () => {
     await using made = await tempWorkspace()
     expect(await vtcode(made, ['plugins', 'new', 'word_count'])).toMatchObject({ code: 0, stderr: '' })
     expect(await made.read('word_count/vtcode.yaml')).toMatch(/^name: word_count$/m)
@@ -374,7 +374,7 @@ describe('vtcode plugins new', () => {
 })
 
 describe('vtcode plugins show', () => {
-  it('says what a plugin may do without running it, and where it came from', async () => {
+  it('shows what a plugin may do and its origin, without running it', async () => {
     await using made = await tempWorkspace({
       'p/vtcode.yaml':
         "name: ask_acme\ndescription: x\nsecrets: { token: { description: Of the account. } }\nhttp: { url: 'https://api.acme.example/ask', auth: { type: bearer, value: { secret: token } } }\n",
@@ -408,7 +408,7 @@ describe('vtcode plugins show', () => {
       { name: 'p', root: expect.any(String), layer: 'user', format: 'vtcode', contributions: 1 },
     ])
   })
-  it('says the same of a manifest and of a server that the workspace lists, each with its state', async () => {
+  it('shows a manifest and a server of the workspace likewise, each with its state', async () => {
     const loose = (name: string) => `name: ${name}\ndescription: x\nrun: [echo, ${name}]\n`
     await using made = await tempWorkspace({
       'tools/one.yaml': loose('one'),

@@ -26,7 +26,7 @@ async function runProgram(
 const home = { 'vtcode.config.yaml': settings }
 
 describe('vtcode policy explain', () => {
-  it('says which rule decides which part of a command line, and does nothing', async () => {
+  it('names the rule that decides each part of a command line, and runs nothing', async () => {
     await using program = await runProgram(home)
     const { code, stdout } = await program.run([
       '--mode',
@@ -60,7 +60,7 @@ describe('vtcode policy explain', () => {
     expect(await program.workspace.read('made')).toBeUndefined()
   })
 
-  it('explains any tool, hears every policy, and says why a call is none', async () => {
+  it('explains any tool, asks every policy, and names the error of an invalid call', async () => {
     await using program = await runProgram(home)
     const told = async (...words: string[]) =>
       JSON.parse((await program.run(['policy', 'explain', '--json', ...words])).stdout)
@@ -75,7 +75,7 @@ describe('vtcode policy explain', () => {
     expect(await program.workspace.read('.git/config')).toBeUndefined()
   })
 
-  it('reads well', async () => {
+  it('prints a readable explanation', async () => {
     await using program = await runProgram(home)
     const { stdout } = await program.run(['policy', 'explain', 'make test all'])
     expect(stdout).toMatch(
@@ -85,7 +85,7 @@ describe('vtcode policy explain', () => {
 })
 
 describe('vtcode policy list and test', () => {
-  it('show every rule with its file and line, and try the examples', async () => {
+  it('shows every rule with its file and line, and tries the examples', async () => {
     await using program = await runProgram(home)
     expect((await program.run(['policy', 'list'])).stdout).toMatch(/deny +Bash\(rm -rf \*\) +\S*vtcode\.config\.yaml:5/)
     expect(JSON.parse((await program.run(['policy', 'list', '--json'])).stdout)).toMatchObject({
@@ -98,7 +98,7 @@ describe('vtcode policy list and test', () => {
     })
   })
 
-  it('fail when a rule does not say what its example says', async () => {
+  it('fails when a rule contradicts its example', async () => {
     await using program = await runProgram({
       'vtcode.config.yaml': "policy: { deny: [{ rule: 'Bash(rm *)', not_match: ['rm a'] }] }\n",
     })
@@ -107,14 +107,14 @@ describe('vtcode policy list and test', () => {
     expect(stderr).toMatch(/Bash\(rm \*\)' matches its example "rm a" under not_match/)
   })
 
-  it.each([[['policy', 'explane']], [['policy', 'explain']]])('%j is a usage error', async (argv) => {
+  it.each([[['policy', 'explane']], [['policy', 'explain']]])('rejects %j as a usage error', async (argv) => {
     await using program = await runProgram({})
     expect((await program.run(argv)).code).toBe(2)
   })
 })
 
 describe('vtcode policy suggest', () => {
-  it('says which rules would have spared a question, none broader than the call', async () => {
+  it('suggests rules that would have avoided a question, none broader than the call', async () => {
     await using made = await tempWorkspace({ 'a.txt': '' })
     const kernel = await createKernel({
       workspace: made.root,
@@ -147,7 +147,7 @@ describe('vtcode policy suggest', () => {
 })
 
 describe('vtcode policy adopt', () => {
-  it('takes over what the workspace allows, rule by rule, for this workspace only', async () => {
+  it('adopts what the workspace allows, rule by rule, for this workspace only', async () => {
     await using made = await tempWorkspace({
       'vtcode.config.yaml': "policy: { allow: ['Bash(touch made)', 'Bash(rm *)'] }\n",
     })

@@ -12,7 +12,7 @@ const hook = {
   PreToolUse: [{ matcher: '.*', hooks: [{ type: 'command', command: 'echo the guard says no >&2; exit 2' }] }],
 }
 
-/** Whatever a user may have for a guard: named in the settings, installed as a plugin, as lifecycle hooks here or there. */
+/** Every form of a user's guard: named in the settings, installed as a plugin, as lifecycle hooks in either. */
 const guards: Record<string, (made: TempWorkspace) => Promise<unknown>> = {
   'a policy that the settings name': async (made) => {
     await made.write('../home/.vtcode/guards/guard.yaml', policy)
@@ -64,9 +64,9 @@ const attempts: { said: object; trusted?: true }[] = [
   },
 ]
 
-describe.each(Object.entries(guards))('%s guards', (_, put) => {
+describe.each(Object.entries(guards))('guard of %s', (_, put) => {
   it.each(attempts.map(({ said, trusted }) => [trusted ? 'agreed to' : 'new', JSON.stringify(said)]))(
-    'whatever the settings of a repository say: %s, %s',
+    'denies a write whatever the settings of a repository set: %s, %s',
     async (state, said) => {
       await using made = await tempWorkspace({ 'vtcode.config.json': said })
       await put(made)
@@ -91,9 +91,9 @@ describe.each(Object.entries(guards))('%s guards', (_, put) => {
   )
 })
 
-describe('what the settings of a repository take away', () => {
+describe('limits of repository settings', () => {
   it.each(['*', '*:redact', 'builtin:*act*', 'builtin:record', 'builtin:*'])(
-    'is a tool at most, when they name %s: secrets are blotted out, and the verbs are there',
+    'redacts secrets and keeps the verbs when repository settings disable %s',
     async (id) => {
       await using made = await tempWorkspace({
         'vtcode.config.json': JSON.stringify({ plugins: { disable: [id] } }),
@@ -106,7 +106,7 @@ describe('what the settings of a repository take away', () => {
       expect(await vtcode(made, ['trust', 'list'])).toMatchObject({ code: 0 })
     },
   )
-  it('is nothing that the user keeps: sessions, histories, checkpoints and what was too long', async () => {
+  it("keeps the user's sessions, histories, checkpoints and spool files", async () => {
     const said = {
       sessions: { max_count: 1, max_age_days: 1, max_total_mb: 1 },
       checkpoints: { enabled: false },
@@ -124,7 +124,7 @@ describe('what the settings of a repository take away', () => {
     ])
       expect(stdout).toContain(line)
   })
-  it('is nothing of what the user has set, also with consent: null adds nothing that could be agreed to', async () => {
+  it('keeps what the user has set, even with consent, and asks nothing for a null', async () => {
     await using made = await tempWorkspace({
       'vtcode.config.json': JSON.stringify({ mcp: { servers: null }, manifests: null, hooks: null }),
     })
@@ -139,7 +139,7 @@ describe('what the settings of a repository take away', () => {
   })
 })
 
-/** Names and texts that no file bears, or that a reader goes over again and again. */
+/** Names and texts that no file has, or that a reader scans again and again. */
 const odd: Record<string, Record<string, string>> = {
   'a command longer than any name of a file': {
     'vtcode.config.json': JSON.stringify({
@@ -165,8 +165,8 @@ const odd: Record<string, Record<string, string>> = {
     'vtcode.config.mjs': Array.from({ length: rounds(20_000, 100_000) }, (_, index) => `"./f${index}.js"`).join('\n'),
   },
 }
-describe('settings of a repository with', () => {
-  it.each(Object.entries(odd))('%s wait for consent like any other, and hold nobody up', async (_, files) => {
+describe('odd settings of a repository', () => {
+  it.each(Object.entries(odd))('asks for consent and hangs nowhere for %s', async (_, files) => {
     await using made = await tempWorkspace({ ...files, 'a.txt': 'a\n' })
     expect(JSON.parse((await vtcode(made, ['call', 'unified_file', 'read', '--path', 'a.txt'])).stdout)).toMatchObject({
       ok: true,

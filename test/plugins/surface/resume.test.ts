@@ -57,7 +57,7 @@ const journal = (place: Home, id = sessionOf(place)): string =>
   join(place.root, '.vtcode/sessions', id, 'messages.jsonl')
 const killing = join(import.meta.dirname, '../../support/kill.mjs')
 
-/** Answers by what was asked so far, so that a run that begins again finds its place. */
+/** Answers by the requests so far, so that a repeated run finds its place. */
 const steps: Answer[] = [
   {
     toolCalls: [
@@ -73,8 +73,8 @@ const byPlace = (body: any): Answer =>
   steps[body.messages.filter(({ role }: any) => role === 'assistant').length] ?? { content: 'All done.' }
 const script = Array.from({ length: 60 }, () => byPlace)
 
-describe('a session', () => {
-  it('goes on after kill -9 behind any write of its journal, repeats no command and loses no change', async () => {
+describe('a resumed session', () => {
+  it('continues after kill -9 at any journal write, repeats no command and loses no change', async () => {
     const whole = await scene(script)
     expect((await vtcode(whole.place, ['exec', '--mode', 'full-auto', 'go'])).code).toBe(0)
     const writes = readFileSync(journal(whole.place), 'utf8').trim().split('\n').length
@@ -100,7 +100,7 @@ describe('a session', () => {
     }
   }, 600_000)
 
-  it('is named by its id: another word in its place is quoted, with what an id looks like', async () => {
+  it('rejects another word in the place of its id, and shows how an id begins', async () => {
     const { place } = await scene([])
     const { code, err } = await vtcode(place, ['resume', 'nosuch'])
     expect(code).toBe(2)
@@ -109,7 +109,7 @@ describe('a session', () => {
     )
   })
 
-  it('goes on with a new task: what was interrupted is settled and said', async () => {
+  it('continues with a new task, and records the interrupted turn as failed', async () => {
     const { peer, place } = await scene(script)
     await vtcode(place, ['exec', '--mode', 'full-auto', 'go'], {
       node: ['--import', killing],
@@ -128,7 +128,7 @@ describe('a session', () => {
     ).toHaveLength(1)
   })
 
-  it('never runs a command again that may have run, and says so', async () => {
+  it('repeats no command that may have run, and reports that', async () => {
     const { peer, place } = await scene(script)
     await vtcode(place, ['exec', '--mode', 'full-auto', 'go'])
     const lines = readFileSync(journal(place), 'utf8').split('\n')
@@ -145,7 +145,7 @@ describe('a session', () => {
     expect(await place.read('log.txt')).toBeUndefined()
   })
 
-  it('tells what a killed command had printed, as far as it lies in a file', async () => {
+  it('reports the output of a killed command, as far as a file holds it', async () => {
     const { peer, place } = await scene([
       { toolCalls: [call('unified_exec', { action: 'run', command: 'seq 1 60000; sleep 97' })] },
       { content: 'fine' },
@@ -171,7 +171,7 @@ describe('a session', () => {
     expect(written()).toBeUndefined()
   })
 
-  it('whose last line is torn goes on without it, one damaged elsewhere is refused until it is repaired', async () => {
+  it('continues without a torn last line, and refuses other damage until it is repaired', async () => {
     const { place } = await scene(script)
     await vtcode(place, ['exec', '--mode', 'full-auto', 'go'])
     const file = journal(place)
@@ -192,7 +192,7 @@ describe('a session', () => {
     expect((await vtcode(place, ['exec', 'resume', '--last', 'more', '--mode', 'full-auto'])).code).toBe(0)
   })
 
-  it('is held by one process at a time, and taken over from a dead one', async () => {
+  it('belongs to one process at a time, and a dead one loses it', async () => {
     const slow: Answer = { content: 'slow '.repeat(500), how: { latency: 50, chunkSize: 5 } }
     const { place } = await scene([{ content: 'first' }, slow, { content: 'third' }])
     await vtcode(place, ['exec', 'go'])
@@ -235,12 +235,12 @@ describe('a session', () => {
     const events = eventsOf(out)
     checkLog(events)
     expect(events.at(-1)).toMatchObject({ type: 'thread.completed', outcome_code: 'cancelled', subtype: 'cancelled' })
-    // What was killed may take a moment to be gone.
+    // A killed process may take a moment to end.
     expect(await eventually(() => processesWith(sleeping.replace(' ', '\0')).length === 0)).toBe(true)
     expect(await vtcode(place, ['exec', 'resume', '--last', 'well?'])).toMatchObject({ code: 0, out: 'fine\n' })
   })
 
-  it('can be forked: the new one has the whole conversation or what is remembered of it, the old one stays as it is', async () => {
+  it('forks with the whole conversation or its memory, and keeps the old session unchanged', async () => {
     const { peer, place } = await scene([
       ...['1', '2', '3', '4', '5'].map((n) => ({ content: `answer ${n}` })),
       { content: 'copied' },
@@ -283,7 +283,7 @@ describe('a session', () => {
     expect((await vtcode(place, ['resume', parent, '--summarize', 'x'])).code).toBe(2)
   })
 
-  it('whose log has grown large begins a new file with the next run, and the user has a copy where he wants it', async () => {
+  it("starts a new log file after a large one, and copies the log to the user's path", async () => {
     const { place } = await scene(
       [{ content: 'one' }, { content: 'two' }],
       {},
@@ -309,7 +309,7 @@ describe('a session', () => {
     ).toHaveLength(2)
   })
 
-  it('that held a secret of ours is whole all the same: what is written has its checksum', async () => {
+  it('stays whole with a redacted secret, since the checksum covers the written text', async () => {
     const { place } = await scene([
       { toolCalls: [call('unified_file', { action: 'write', path: 'a.txt', content: 'key-of-the-peer-0123' })] },
       { content: 'I saw key-of-the-peer-0123.' },
@@ -320,7 +320,7 @@ describe('a session', () => {
     expect(await vtcode(place, ['exec', '--resume', 'last', 'more'])).toMatchObject({ code: 0, out: 'still here\n' })
   })
 
-  it('whose files are no files is refused at once, and nothing is written elsewhere', async () => {
+  it('refuses session files that are pipes, devices or links, and writes nothing elsewhere', async () => {
     const { place } = await scene([{ content: 'one' }, { content: 'two' }])
     await vtcode(place, ['exec', 'go'])
     const id = sessionOf(place)
@@ -350,7 +350,7 @@ describe('a session', () => {
     rmSync(join(folder, 'prompts'), { recursive: true })
     expect(await resumed(() => symlinkSync(away, join(folder, 'prompts')))).toEqual([1, 'VT_SESSION_WRITE'])
     expect(readdirSync(away)).toEqual([])
-    // Texts that are gone are written anew; a lock that is none holds nobody up.
+    // Missing texts are written again; an invalid lock delays no run.
     expect(
       await resumed(
         () => (rmSync(join(folder, 'prompts'), { recursive: true }), execFileSync('mkfifo', [join(folder, 'lock')])),
@@ -358,7 +358,7 @@ describe('a session', () => {
     ).toEqual([0, undefined])
   })
 
-  it('that is not there, and a disk that takes no journal, are said', async () => {
+  it('reports a missing session, and a disk that takes no journal', async () => {
     const { place } = await scene([{ content: 'ok' }])
     expect(await vtcode(place, ['resume', 'ses_nothere', 'x'])).toMatchObject({
       code: 1,

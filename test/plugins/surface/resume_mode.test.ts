@@ -11,7 +11,7 @@ const sessionOf = ({ root }: Home): string =>
   readdirSync(join(root, '.vtcode/sessions')).find((name) => name.startsWith('ses_'))!
 
 describe('vtcode resume', () => {
-  it('goes on in auto with what began in auto, as exec resume does', async () => {
+  it('continues in auto what began in auto, as exec resume does', async () => {
     const at = await place([
       { content: 'begun' },
       write('a.txt'),
@@ -28,7 +28,7 @@ describe('vtcode resume', () => {
     expect([await at.read('a.txt'), await at.read('b.txt')]).toEqual(['x', 'x'])
   })
 
-  it('stays as strict as the session was, where nobody says another mode', async () => {
+  it('stays as strict as the session was, unless another mode is named', async () => {
     const at = await place([
       { content: 'begun' },
       write('a.txt'),
@@ -43,7 +43,7 @@ describe('vtcode resume', () => {
     expect([await at.read('a.txt'), await at.read('b.txt')]).toEqual([undefined, 'x'])
   })
 
-  it('is in no mode that the settings of the user do not allow', async () => {
+  it('uses no mode that the settings of the user do not allow', async () => {
     const at = await place([{ content: 'begun' }, write('a.txt'), { content: 'one' }], { policy: { mode: 'plan' } })
     await vtcode(at, ['exec', '--quiet', '--mode', 'auto', 'begin'])
     await vtcode(at, ['resume', '--quiet', '--last', 'write'])

@@ -35,7 +35,7 @@ const revert = async (place: Home, ...args: string[]) => {
   const ran = await vtcode(place, ['revert', ...args, '--json'])
   return { ...ran, answer: ran.code === 0 ? JSON.parse(ran.out) : undefined }
 }
-/** What is in the workspace but our own files, with modes. */
+/** Lists the content of the workspace except our own files, with modes. */
 function tree(place: Home): string {
   const listed = execFileSync(
     'sh',
@@ -46,7 +46,7 @@ function tree(place: Home): string {
 }
 
 describe('vtcode revert', () => {
-  it('brings back files and conversation as they were before a turn, what commands did included, and can be reverted itself', async () => {
+  it('restores files and conversation from before a turn, command changes included, and can be reverted', async () => {
     const { peer, place } = await scene(
       [
         file({ action: 'read', path: 'crlf.txt' }),
@@ -109,7 +109,7 @@ describe('vtcode revert', () => {
     ).toBe(begin)
   })
 
-  it('refuses what somebody else changed since, all of it, unless it is told to', async () => {
+  it('refuses completely when another program changed a file since, unless asked to', async () => {
     const { place } = await scene(
       [
         file({ action: 'edit', path: 'a.txt', old_str: 'one', new_str: 'two' }),
@@ -134,7 +134,7 @@ describe('vtcode revert', () => {
     expect(await place.read('a.txt')).toBe('one\n')
   })
 
-  it('takes back the conversation alone, and the files stay', async () => {
+  it('reverts the conversation alone, and keeps the files', async () => {
     const { peer, place } = await scene([
       { content: 'first' },
       file({ action: 'write', path: 'a.txt', content: 'new\n' }),
@@ -162,7 +162,7 @@ describe('vtcode revert', () => {
         .map(({ content }: any) => content)
     }
     expect(await asked('and now?')).toEqual(['begin', 'first', 'and now?'])
-    // The files of that turn can still be brought back, and what was taken back of the conversation too.
+    // Files of that turn can still be restored, and so can the reverted conversation.
     expect((await revert(place, '--turn', '2', '--scope', 'code')).answer.reverted).toEqual(['a.txt'])
     expect(await place.read('a.txt')).toBeUndefined()
     expect((await revert(place, '--turn', '3', '--scope', 'conversation')).code).toBe(0)
@@ -170,7 +170,7 @@ describe('vtcode revert', () => {
     expect(await place.read('a.txt')).toBeUndefined()
   })
 
-  it('leaves a file that it could not keep, and that a command then changed', async () => {
+  it('leaves a file without a checkpoint that a command changed', async () => {
     const { place } = await scene(
       [
         file({ action: 'read', path: 'big.bin' }),
@@ -189,7 +189,7 @@ describe('vtcode revert', () => {
     expect(await place.read('big.bin')).toBe('small')
   })
 
-  it('says which file it cannot bring back since a link or a folder stands in its place, and brings back the rest', async () => {
+  it('names a file that a link or a folder replaces, and restores the others', async () => {
     const { place } = await scene(
       [
         { toolCalls: ['a.txt', 'b.txt', 'd/c.txt'].map((path) => call('unified_file', { action: 'read', path })) },
@@ -213,7 +213,7 @@ describe('vtcode revert', () => {
     expect([await place.read('a.txt'), await place.read('b.txt')]).toEqual(['a\n', 'b\n'])
   })
 
-  it('brings back what a command changed whose program was killed under it', async () => {
+  it('restores the changes of a command whose program was killed during it', async () => {
     const { place } = await scene(
       [file({ action: 'read', path: 'a.txt' }), exec('echo two > a.txt; sleep 30'), { content: 'ok' }],
       { 'a.txt': 'one\n' },
@@ -232,7 +232,7 @@ describe('vtcode revert', () => {
     expect(await place.read('a.txt')).toBe('one\n')
   })
 
-  it('is as quick after many reverts as after one', async () => {
+  it('takes no longer after many reverts than after one', async () => {
     const { peer, place } = await scene([{ content: 'first' }, { content: 'last' }])
     await task(place, 'begin')
     const session = readdirSync(join(place.root, '.vtcode/sessions')).find((name) => name.startsWith('ses_'))!
@@ -243,7 +243,7 @@ describe('vtcode revert', () => {
       const body = `${own.slice(0, -1)},"seal":"${markIn(place, session, own)}"}`
       appendFileSync(journal, `${body.slice(0, -1)},"crc":"${crc32(body).toString(16).padStart(8, '0')}"}\n`)
     }
-    // Each takes back the one turn before it, as somebody does who tries again and again.
+    // Each reverts the one turn before it, like a person who tries again and again.
     for (let turn = 2; turn < 100; turn += 2) {
       add(turn, {
         kind: 'turn_start',
@@ -262,7 +262,7 @@ describe('vtcode revert', () => {
     ).toEqual(['begin', 'first', 'on'])
   })
 
-  it('says what cannot be: no such turn, no such session, no number', async () => {
+  it('reports an unknown turn, an unknown session and a wrong number', async () => {
     const { place } = await scene([{ content: 'ok' }])
     expect((await vtcode(place, ['revert', '--turn', '1'])).err).toContain('VT_SESSION_NOT_FOUND')
     await task(place, 'go')

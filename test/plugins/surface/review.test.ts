@@ -38,7 +38,7 @@ async function repository(script: Answer[]) {
   return { peer, place, put: (path: string, text: string) => writeFileSync(join(place.root, path), text) }
 }
 
-it('vtcode review finds a planted fault, drops what speaks of no line of the diff, and its exit code says whether it is bad enough', async () => {
+it('finds a planted fault with vtcode review, drops findings outside the diff, and exits by severity', async () => {
   const invented = [
     { ...finding, path: 'src/other.js' },
     { ...finding, line_number: 4 },
@@ -80,7 +80,7 @@ it('vtcode review finds a planted fault, drops what speaks of no line of the dif
     first.includes('the secret of it'),
     first.includes('b/größe x.txt'),
   ]).toEqual([true, false, true])
-  // It read nothing but the diff so far, and what it wanted to write is as it was.
+  // The model has read only the diff so far, and the file that it wanted to write is unchanged.
   expect(await place.read('src/last.js')).toBe(wrong)
   expect(JSON.stringify(peer.bodies.at(-1).messages)).toContain('That does not fit')
   const mild = await vtcode(place, ['review', '--fail-on', 'medium'])
@@ -94,7 +94,7 @@ it('vtcode review finds a planted fault, drops what speaks of no line of the dif
   expect(outline.out).toContain('(review)')
 })
 
-it('vtcode review looks at what is staged, at one commit or at a branch, asks no model where nothing changed, and says what it does not take', async () => {
+it('reviews the index, one commit or a branch, asks no model without changes, and rejects wrong flags', async () => {
   const { peer, place, put } = await repository([
     { content: 'x' },
     said({ ...finding, path: 'gone.js', line_number: 3 }, finding),
@@ -141,7 +141,7 @@ it('vtcode review looks at what is staged, at one commit or at a branch, asks no
   expect(peer.bodies).toHaveLength(asked)
 })
 
-it('vtcode review starts no program of the repository that it reads, and tells of no file of others', async () => {
+it('starts no program of the repository that vtcode review reads, and refuses borrowed objects', async () => {
   const { peer, place, put } = await repository([{ content: 'x' }, said(finding)])
   const program = `touch ${join(place.root, 'marker')}; cat`
   mkdirSync(join(place.root, 'inner'))

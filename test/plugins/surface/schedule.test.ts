@@ -13,7 +13,7 @@ const document = ({ code, stdout, stderr }: Ran): any => (
 const tasksOf = (made: TempWorkspace): string => join(made.home, '.vtcode/scheduled_tasks/tasks')
 
 describe('vtcode schedule', () => {
-  it('creates, lists, shows, pauses, resumes and deletes schedules; those added at once all stay', async () => {
+  it('creates, lists, shows, pauses, resumes and deletes schedules, and keeps all that are added at once', async () => {
     await using made = await tempWorkspace()
     const flags = [
       '--prompt',
@@ -79,7 +79,7 @@ describe('vtcode schedule', () => {
     })
   })
 
-  it('refuses what makes no sense with what to say instead, and an agent that would set one', async () => {
+  it('refuses an invalid schedule with the correction, and any schedule of an agent', async () => {
     await using made = await tempWorkspace()
     const wrong: [string[], RegExp][] = [
       [['--prompt', 'x'], /VT_SCHED_BAD_EXPRESSION: No time is said.*\n.*--every 10m/],
@@ -109,7 +109,7 @@ describe('vtcode schedule', () => {
     expect(document(await schedule(made, 'list'))).toEqual([])
   })
 
-  it('takes nothing from a repository, and names the files of the user that are no schedules beside those that are', async () => {
+  it('takes nothing from a repository, and names invalid schedule files of the user next to valid ones', async () => {
     await using made = await tempWorkspace()
     const good = document(await schedule(made, 'create', '--reminder', 'tea', '--every', '1h'))
     const text = readFileSync(join(tasksOf(made), `${good.id}.json`), 'utf8')
@@ -137,7 +137,7 @@ describe('vtcode schedule', () => {
     expect(stderr.split('\n').filter(Boolean)).toHaveLength(7)
   })
 
-  it('goes on in another folder only when that is said where it is to run', async () => {
+  it('continues in another folder only after a resume with --here', async () => {
     await using made = await tempWorkspace()
     mkdirSync(join(made.home, 'a'))
     mkdirSync(join(made.home, 'b'))

@@ -66,7 +66,7 @@ const taskIn = ({ root }: Pick<Home, 'root'>, more: Partial<ScheduledTask> = {})
     ...more,
   }
 }
-/** A process that serves, and what it says. */
+/** Starts a process that serves, and collects its output. */
 function serve(place: Home): ChildProcess & { said: () => string } {
   const child = spawn(process.execPath, [bin, 'schedule', 'serve', '--json'], {
     cwd: place.root,
@@ -88,8 +88,8 @@ const endOf = (child: ChildProcess): Promise<number | null> =>
 const runsOf = (store: TaskStore, id: string): RunRecord[] =>
   new RunLedger(store, { now: Date.now, elapsed: () => performance.now() }).runsOf(id)
 
-describe('a run of a schedule', () => {
-  it('is a run of exec in the workspace with the key of the provider; its events, answer and messages are kept', async () => {
+describe('a scheduled run', () => {
+  it('runs exec in the workspace with the key of the provider, and keeps events, answer and messages', async () => {
     const { peer, place } = await scene([
       { toolCalls: [call('unified_file', { action: 'write', path: 'a.txt', content: 'hello\n' })] },
       { content: 'It is done.' },
@@ -112,7 +112,7 @@ describe('a run of a schedule', () => {
     })
   })
 
-  it('is failed when the work failed, whatever is printed, and when the log of events is cut', async () => {
+  it('fails when the work failed, whatever is printed, and when the log of events is cut', async () => {
     const loop = (index: number): Answer => ({
       toolCalls: [call('unified_search', { action: 'list', path: `d${index % 2}` })],
     })
@@ -140,7 +140,7 @@ describe('a run of a schedule', () => {
     ])
   })
 
-  it('is not done in a folder that is gone, that another took the place of, or where schedules are switched off', async () => {
+  it('refuses a missing or replaced folder, and any run where schedules are disabled', async () => {
     const { place, store } = await scene([])
     const folder = join(place.home, 'work')
     mkdirSync(folder)
@@ -161,12 +161,12 @@ describe('a run of a schedule', () => {
         code: 1,
         err: expect.stringMatching(/VT_SCHED_DISABLED: .*\n.*automation\.scheduled_tasks\.enabled: true/),
       })
-    // What a repository says about it is nothing.
+    // Settings of a repository do not count here.
     await place.write('.vtcode/vtcode.config.yaml', 'automation: { scheduled_tasks: { enabled: true } }\n')
     expect(await schedule(place, 'serve')).toMatchObject({ code: 1, err: expect.stringContaining('VT_SCHED_DISABLED') })
   })
 
-  it('leaves no process when its place is taken', async () => {
+  it('leaves no process when another run takes its place', async () => {
     const sleep = nap()
     const { place } = await scene([{ content: 'Done.' }])
     const dir = mkdtempSync(join(tmpdir(), 'vtcode-run-dir-'))
@@ -186,7 +186,7 @@ describe('a run of a schedule', () => {
 })
 
 describe('vtcode schedule serve', () => {
-  it('runs what is due, sees what is added meanwhile, says who serves, and ends what runs as interrupted', async () => {
+  it('runs due schedules, notices new ones, names the server, and ends running ones as interrupted', async () => {
     const { place, store } = await scene([])
     const child = serve(place)
     expect(await eventually(() => existsSync(join(store.state, 'serving', `${child.pid}.json`)))).toBe(true)
@@ -208,7 +208,7 @@ describe('vtcode schedule serve', () => {
   })
 
   it(
-    'is two processes and each base time has one run, or one that was interrupted and its retry, although one is killed at any moment',
+    'runs each base time once, or again after an interruption, with two processes and a kill at any moment',
     { timeout: 1_200_000 },
     async () => {
       const [reminders, tasks] = [rounds(20, 1000), rounds(2, 40)]
@@ -233,7 +233,7 @@ describe('vtcode schedule serve', () => {
       const begun = (): number => all.filter(({ id }) => runsOf(store, id).length > 0).length
       expect(await eventually(() => begun() > Math.random() * all.length * 0.6)).toBe(true)
       victim.kill('SIGKILL')
-      // Who lives looks for the dead every half minute; who comes finds them at once.
+      // A living server searches for dead ones every half minute; a new one finds them at once.
       const third = serve(place)
       const settled = (): boolean =>
         all.every(
@@ -256,8 +256,8 @@ describe('vtcode schedule serve', () => {
   )
 })
 
-describe('the service', () => {
-  it('is a file of the user that is shown; nothing runs, and a file of others stays', async () => {
+describe('the scheduler service', () => {
+  it('shows the service file of the user, starts nothing, and keeps a foreign file', async () => {
     const { place } = await scene([])
     const { code, out } = await schedule(place, 'install-service')
     expect(code).toBe(0)
@@ -284,7 +284,7 @@ describe('the service', () => {
   })
 
   it.skipIf(lacks('systemd-analyze'))(
-    'is a unit that systemd accepts, and starts what it names, whatever characters that has',
+    'writes a unit that systemd accepts, whatever characters its paths have',
     async () => {
       const folder = mkdtempSync(join(tmpdir(), 'vtcode service 100% $HOME "q" '))
       const program = join(folder, 'bin %h.js')

@@ -10,7 +10,7 @@ afterEach(async () => {
   for (const one of held.splice(0).reverse()) await one[Symbol.asyncDispose]()
 })
 
-it('vtcode sessions lists, shows, names, fixes and deletes', async () => {
+it('lists, shows, renames, repairs and deletes sessions', async () => {
   const peer = await startPeer([{ content: 'a' }, { content: 'b' }])
   const place = await home(peer)
   held.push(peer, place)
@@ -41,7 +41,7 @@ it('vtcode sessions lists, shows, names, fixes and deletes', async () => {
     })
 })
 
-it('vtcode sessions says which are in use and which were killed, and finds those of other workspaces', async () => {
+it('shows which sessions are in use or were killed, and finds those of other workspaces', async () => {
   const slow = { content: 'slow '.repeat(500), how: { latency: 50, chunkSize: 5 } }
   const peer = await startPeer([slow, { content: 'ok' }, { content: 'there' }, { content: 'there' }])
   const place = await home(peer)
@@ -86,7 +86,7 @@ it('vtcode sessions says which are in use and which were killed, and finds those
   expect((await list())[0].status).toBe('completed')
 })
 
-it('vtcode sessions gc deletes what is beyond the bounds: the oldest first, nothing with a name or in use, and what was kept for it', async () => {
+it('deletes the oldest sessions over the limits with their files, but none that is named or in use', async () => {
   const peer = await startPeer(
     Array.from({ length: 5 }, () => ({
       toolCalls: [call('unified_file', { action: 'write', path: 'a.txt', content: 'x', mode: 'overwrite' })],
@@ -118,7 +118,7 @@ it('vtcode sessions gc deletes what is beyond the bounds: the oldest first, noth
   expect(await ids()).toEqual([named])
 })
 
-it('vtcode sessions gc goes by age and by size too; 0 is no bound, and a repository may only lower one', async () => {
+it('limits sessions by age and size too; 0 disables a limit, and a repository may only lower one', async () => {
   const peer = await startPeer(Array.from({ length: 4 }, () => ({ content: 'ok' })))
   const place = await home(peer)
   held.push(peer, place)
@@ -155,7 +155,7 @@ it('vtcode sessions gc goes by age and by size too; 0 is no bound, and a reposit
   expect([await ids(), existsSync(away)]).toEqual([[], true])
 })
 
-it('a conversation outlives the records of many single calls', async () => {
+it('keeps a conversation when many single calls are recorded', async () => {
   const peer = await startPeer([{ toolCalls: [call('unified_search', { action: 'list' })] }, { content: 'ok' }])
   const place = await home(peer)
   held.push(peer, place)
@@ -171,7 +171,7 @@ it('a conversation outlives the records of many single calls', async () => {
   expect(readdirSync(join(place.root, '.vtcode/sessions')).length).toBeLessThan(60)
 })
 
-it('vtcode sessions lists what it can read, whatever a repository has put beside it', async () => {
+it('lists readable sessions, whatever a repository has added to them', async () => {
   const peer = await startPeer([{ content: 'ok' }])
   const place = await home(peer)
   held.push(peer, place)
@@ -192,7 +192,7 @@ it('vtcode sessions lists what it can read, whatever a repository has put beside
   })
 })
 
-it('what sessions put aside stays within its bound: the one used longest ago loses it first, and stays itself', async () => {
+it('limits spool files by deleting those of the longest unused session, and keeps that session', async () => {
   const peer = await startPeer([{ content: 'a' }, { content: 'b' }])
   const place = await home(peer)
   held.push(peer, place)

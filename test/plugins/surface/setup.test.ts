@@ -34,7 +34,7 @@ beforeAll(() => {
 
 describe('vtcode setup', () => {
   it.each(Object.keys(files))(
-    'shows the change for %s, writes it only with consent, and takes it out again',
+    'shows the change for %s, writes it only with consent, and removes it again',
     async (client) => {
       await using made = await tempWorkspace()
       const file = files[client]!(made)
@@ -51,7 +51,7 @@ describe('vtcode setup', () => {
     },
   )
 
-  it('leaves folders that it did not make, and those that hold something else by now', async () => {
+  it('leaves folders that it did not make, and those that hold other files by now', async () => {
     await using made = await tempWorkspace({ '.cursor/.keep': '' })
     rmSync(join(made.root, '.cursor/.keep'))
     for (const client of ['cursor', 'zed']) await vtcode(made, ['setup', client, '--yes'])
@@ -82,7 +82,7 @@ describe('vtcode setup', () => {
       '{\n    "mcpServers": {\n        "other": {\n            "command": "x"\n        }\n    },\n    "mine": [\n        1\n    ]\n}\n',
     ],
     ['codex', 'model = "o"\n\n[mcp_servers.other]\ncommand = "x"\n'],
-  ])('leaves what else stands in the file of %s as it was', async (client, text) => {
+  ])('leaves other content of the file of %s unchanged', async (client, text) => {
     await using made = await tempWorkspace()
     const file = files[client]!(made)
     await made.write(client === 'codex' ? '../home/.codex/config.toml' : '.mcp.json', text)
@@ -93,7 +93,7 @@ describe('vtcode setup', () => {
   })
 
   it.each(['by its file', 'by its name'])(
-    'is asked about nowhere: %s, what it enters is this program, while a server of others beside it still waits',
+    'asks no consent for its own entry, found %s, and still asks for another server',
     async (how) => {
       await using made = await tempWorkspace()
       await writeFile(join(made.home, 'vtcode'), '#!/bin/sh\n', { mode: 0o755 })
@@ -115,7 +115,7 @@ describe('vtcode setup', () => {
   )
 
   it.each(['{ // a comment\n}\n', '[]', '{ "mcpServers": 1 }'])(
-    'does not touch a file that it cannot read, and says what to enter: %j',
+    'leaves a file that it cannot read unchanged, and prints what to enter: %j',
     async (text) => {
       await using made = await tempWorkspace({ '.mcp.json': text })
       const ran = await vtcode(made, ['setup', 'claude-code', '--yes'])
@@ -124,7 +124,7 @@ describe('vtcode setup', () => {
     },
   )
 
-  it('changes a file whose user moved the folder of the client, and follows a link to it without replacing it', async () => {
+  it('edits the file in a moved client folder, and follows a link without replacing it', async () => {
     await using made = await tempWorkspace({ 'dot/config.toml': 'model = "o"\n' })
     symlinkSync(join(made.root, 'dot/config.toml'), join(made.home, 'config.toml'))
     const env = { CODEX_HOME: made.home }
@@ -160,7 +160,7 @@ describe('vtcode setup', () => {
     '{ /* x */ "a": [1, 2] }\n',
     '{\n  "mine": [1,2], "mcpServers": { "c": { "command": "a", "args": ["b"] } }\n}\n',
     '{\n\t"mcpServers": {\n\t\t"c": {"command":"a"}\n\t}\n}',
-  ])('leaves a file with lines of its own as it was laid out: %j', async (text) => {
+  ])('keeps the layout of a file: %j', async (text) => {
     await using made = await tempWorkspace({ '.gemini/settings.json': text })
     await vtcode(made, ['setup', 'gemini', '--yes'])
     expect(await made.read('.gemini/settings.json')).toMatch(/"vtcode"/)
@@ -177,13 +177,13 @@ describe('vtcode setup', () => {
       '{\n  "mcpServers": {\n    // ours\n    // x\n    // theirs\n    "b": {}\n  }\n}',
     ],
     ['{ "mcpServers": { "a": {}, // h\n  "vtcode": {} } }', '{ "mcpServers": { "a": {} // h\n   } }'],
-  ])('takes out its entry and one comma, no comment and no line of others: %j', async (text, left) => {
+  ])('removes its entry and one comma, and no comment or line of others: %j', async (text, left) => {
     await using made = await tempWorkspace({ '.gemini/settings.json': text })
     await vtcode(made, ['setup', 'gemini', '--undo', '--yes'])
     expect(await made.read('.gemini/settings.json')).toBe(left)
   })
 
-  it('says what is wrong with a link to nothing, and with a file that is nested too deeply', async () => {
+  it('reports a link to nothing, and a file that is nested too deeply', async () => {
     await using made = await tempWorkspace({
       '.gemini/settings.json': `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`,
     })
@@ -198,7 +198,7 @@ describe('vtcode setup', () => {
     })
   })
 
-  it('does not touch a file whose bytes are no text, none of which could be written back', async () => {
+  it('leaves a file unchanged whose bytes are no text', async () => {
     await using made = await tempWorkspace()
     const file = join(made.root, 'opencode.json')
     const bytes = Buffer.from('{ // caf\xe9\n}\n', 'latin1')
@@ -210,7 +210,7 @@ describe('vtcode setup', () => {
     expect(readFileSync(file)).toEqual(bytes)
   })
 
-  it('writes nothing over what somebody changed while the question stood', async () => {
+  it('overwrites nothing that changed while the question waited', async () => {
     await using made = await tempWorkspace({ '.mcp.json': '{}\n' })
     const { terminal, until, end } = await typing(
       { root: made.root, env: surroundings(made) } as Parameters<typeof typing>[0],
@@ -223,7 +223,7 @@ describe('vtcode setup', () => {
     expect(await made.read('.mcp.json')).toBe('{ "mine": 1 }\n')
   })
 
-  it('edits the file with the other name that the client reads, where that is the one in use', async () => {
+  it('edits the file with the other name where the client uses that one', async () => {
     await using made = await tempWorkspace({
       'opencode.jsonc': '{\n  // mine\n}\n',
       '../home/.config/amp/settings.jsonc': '{\n  // mine\n}\n',
@@ -261,7 +261,7 @@ describe('vtcode setup', () => {
     }
   })
 
-  it('leaves who may read the file as it was, and no draft beside it', async () => {
+  it('leaves the mode of the file unchanged, and no draft next to it', async () => {
     await using made = await tempWorkspace({ 'opencode.json': '{ "mine": 1 }\n' })
     const file = join(made.root, 'opencode.json')
     for (const mode of [0o600, 0o664]) {
@@ -273,7 +273,7 @@ describe('vtcode setup', () => {
     expect(readdirSync(made.root).filter((name) => name.startsWith('opencode'))).toEqual(['opencode.json'])
   })
 
-  it('holds when many run at once: each file is whole, and every server of others is still there', async () => {
+  it('keeps each file whole and every other server when many run at once', async () => {
     const text = `{ "mcpServers": {${Array.from({ length: 200 }, (_, i) => `\n  "s${i}": { "command": "x${i}" }`).join(',')}\n} }\n`
     await using made = await tempWorkspace({ '.mcp.json': text })
     const ran = await Promise.all(
@@ -287,7 +287,7 @@ describe('vtcode setup', () => {
     expect(others).toEqual(JSON.parse(text).mcpServers)
   })
 
-  it('says so where nothing can be written', async () => {
+  it('reports a file that cannot be written', async () => {
     await using made = await tempWorkspace()
     expect(await vtcode(made, ['setup', 'codex', '--yes'], { env: { CODEX_HOME: '/proc/none' } })).toMatchObject({
       code: 1,
@@ -305,14 +305,14 @@ describe('vtcode setup', () => {
     await client.close()
   })
 
-  it('names the clients it knows', async () => {
+  it('names the known clients for an unknown one', async () => {
     await using made = await tempWorkspace()
     expect(await vtcode(made, ['setup', 'emacs'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('claude-code'),
     })
   })
-  it('without a client lists those it knows: which are on this machine, and which know us', async () => {
+  it('lists the known clients with their state when no client is named', async () => {
     await using made = await tempWorkspace({ '.mcp.json': '{}', '.cursor/mcp.json': '{}' })
     await vtcode(made, ['setup', 'cursor', '--yes'])
     const { code, stdout } = await vtcode(made, ['setup'])
@@ -376,7 +376,7 @@ const names = readdirSync(folder)
 /** Clients whose files were recorded by test/conformance/clients.mjs. */
 const recorded = [...new Set(names.map((name) => name.split('.')[0]!))]
 
-describe('the settings of a client, as a document', () => {
+describe('settings documents of clients', () => {
   const setup = (made: TempWorkspace, client: string, ...flags: string[]) =>
     vtcode(made, ['setup', client, '--yes', ...flags])
   const put = async (made: TempWorkspace, client: string, text: string): Promise<string> => {
@@ -386,7 +386,7 @@ describe('the settings of a client, as a document', () => {
     return file
   }
 
-  it('keep every feature of TOML, every comment and every line: ours comes and goes', async () => {
+  it('keeps every feature, comment and line of TOML through setup and undo', async () => {
     for (const text of [everything, everything.replaceAll('\n', '\r\n'), `\ufeff${everything}`]) {
       await using made = await tempWorkspace()
       const file = await put(made, 'codex', text)
@@ -410,7 +410,7 @@ describe('the settings of a client, as a document', () => {
     'mcp_servers.other.command = "x" # theirs\n[z]\nq = 1\n',
     '[mcp_servers.other.deep]\nx = 1\n[z]\nq = 1\n',
     '# only a comment',
-  ])('stay valid however the servers are written down: %j', async (text) => {
+  ])('stays valid TOML however the servers are written: %j', async (text) => {
     await using made = await tempWorkspace()
     const file = await put(made, 'codex', text)
     const before = await toml.read(file)
@@ -427,7 +427,7 @@ describe('the settings of a client, as a document', () => {
     expect(readFileSync(file, 'utf8').trimEnd()).toBe(text.trimEnd())
   })
 
-  it('keep what the client wrote between the comments of an earlier version', async () => {
+  it('keeps what the client wrote between the comments of an earlier version', async () => {
     const old =
       'model = "o"\n\n# vtcode: begin\n[mcp_servers.vtcode]\ncommand = "old"\nargs = ["mcp"]\n\n[projects."/home/me"]\ntrust_level = "trusted"\n# vtcode: end\n\n[tui]\nx = 1\n'
     await using made = await tempWorkspace()
@@ -449,7 +449,7 @@ describe('the settings of a client, as a document', () => {
     expect(readFileSync(file, 'utf8')).not.toContain('vtcode')
   })
 
-  it('keep the keys that the user added to our entry', async () => {
+  it('keeps the keys that the user added to the vtcode entry', async () => {
     for (const client of Object.keys(files)) {
       await using made = await tempWorkspace()
       await setup(made, client)
@@ -471,7 +471,7 @@ describe('the settings of a client, as a document', () => {
     }
   })
 
-  it.each(recorded)('of %s stay what the client itself wrote, before us and after us', async (client) => {
+  it.each(recorded)('keeps what %s itself wrote, before and after the vtcode entry', async (client) => {
     const [written, rewritten] = ['written', 'rewritten'].map((which) =>
       readFileSync(
         new URL(
@@ -509,7 +509,7 @@ describe('the settings of a client, as a document', () => {
     expect((await run('--undo')).stdout).toContain('as it should be')
   })
 
-  it('keep comments and trailing commas where the client takes them', async () => {
+  it('keeps comments and trailing commas where the client accepts them', async () => {
     for (const [client, key] of [
       ['vscode', 'servers'],
       ['zed', 'context_servers'],
@@ -564,7 +564,7 @@ describe('the settings of a client, as a document', () => {
     ['amp', '{ "amp.mcpServers": [] }'],
     ['copilot', '[]'],
     ['qwen', '{'],
-  ])('of %s are refused and left as they were where they are broken: %j', async (client, text) => {
+  ])('refuses a broken file of %s and leaves it unchanged: %j', async (client, text) => {
     await using made = await tempWorkspace()
     const file = await put(made, client, text)
     expect(await setup(made, client)).toMatchObject({

@@ -17,14 +17,14 @@ const skills = (...words: string[]) =>
   vtcode(made, ['skills', ...(words.includes('--json') ? [] : ['--text']), ...words])
 
 describe('vtcode skills list', () => {
-  it('shows name, place and state of what can be loaded', async () => {
+  it('shows name, place and state of loadable skills', async () => {
     const { code, stdout } = await skills('list')
     expect(code).toBe(0)
     expect(stdout).toMatch(/^name +qualified +state/)
     expect(stdout).toMatch(/\ndemo +workspace:demo +active +\.agents\/skills\/demo +Use it\./)
   })
 
-  it('shows with --all what cannot, each with its reason, and says so without it', async () => {
+  it('shows unusable skills and their reasons with --all, and mentions them without it', async () => {
     await made.write('.agents/skills/bad/SKILL.md', '---\nname: bad\n')
     await made.write('.agents/skills/debugging/SKILL.md', '---\nname: debugging\ndescription: Mine.\n---\n')
     const all = await skills('list', '--all')
@@ -41,7 +41,7 @@ describe('vtcode skills list', () => {
 })
 
 describe('vtcode skills show', () => {
-  it('shows everything that is known, and that allowed-tools grants nothing', async () => {
+  it('shows everything known about a skill, and that allowed-tools grants nothing', async () => {
     const { code, stdout } = await skills('show', 'demo')
     expect(code).toBe(0)
     expect(stdout).toMatch(/allowed-tools +Bash\(rm:\*\) \(shown, never granted\)/)
@@ -51,7 +51,7 @@ describe('vtcode skills show', () => {
       diagnostics: [],
     })
   })
-  it('fails for what is not there, and says of what cannot be used why', async () => {
+  it('fails for an unknown skill, and explains why one cannot be used', async () => {
     await made.write('.agents/skills/bad/SKILL.md', '---\nname: bad\n')
     expect(await skills('show', 'bad')).toMatchObject({
       code: 1,
@@ -177,7 +177,7 @@ describe('vtcode skills validate', () => {
     ],
     ['a list', fields('- name: demo'), ['SKILL.md frontmatter must be a YAML mapping'], [1]],
   ]
-  it('gives the verdict of the open format, with lines', async () => {
+  it('reports the verdict of the open format, with lines', async () => {
     for (const [i, [, text]] of verdicts.entries())
       await made.write(text === undefined ? `v/${i}/demo/other.md` : `v/${i}/demo/SKILL.md`, text ?? '')
     const { code, stdout } = await skills(
@@ -206,7 +206,7 @@ describe('vtcode skills validate', () => {
     }
   })
 
-  it('is that of a port of the reference on skills as they are published, and loading uses every one that has a description', async () => {
+  it('agrees with the reference validator on published skills, and accepts each with a description for loading', async () => {
     const file = new URL('../../fixtures/published_skills.json', import.meta.url)
     const { skills: published } = JSON.parse(readFileSync(file, 'utf8')) as {
       skills: { from: string; folder: string; head: string; verdict: string[] }[]
@@ -232,7 +232,7 @@ describe('vtcode skills validate', () => {
     }
   })
 
-  it('takes the file for its folder, and says of what is no folder, no file or no text what it is', async () => {
+  it('accepts the file for its folder, and names what is no folder, no file or no text', async () => {
     await made.write('v/good/SKILL.md', '---\nname: good\ndescription: Use it.\n---\n')
     await made.write('v/binary/SKILL.md', Buffer.from('---\nname: binary\ndescription: \xff\n---\n', 'latin1'))
     await made.write('v/large/SKILL.md', `---\nname: large\ndescription: Use it.\n---\n${'x'.repeat(5_000_000)}`)
@@ -253,7 +253,7 @@ describe('vtcode skills validate', () => {
     expect(await of(['--lenient'], 'large')).toMatch(/^large\/SKILL\.md:1: error: The file is larger than 1024 KiB/)
   })
 
-  it('says what loading thinks of it with --lenient', async () => {
+  it('reports with --lenient what loading accepts', async () => {
     await made.write('v/demo/SKILL.md', '---\nname: Demo\ndescription: Use it.\nmodel: x\n---\n')
     const folder = join(made.root, 'v/demo')
     expect(await skills('validate', folder)).toMatchObject({
@@ -270,7 +270,7 @@ describe('vtcode skills validate', () => {
 })
 
 describe('vtcode skills create', () => {
-  it('writes a skill that is valid, and never over another', async () => {
+  it('writes a valid skill, and overwrites none', async () => {
     const { code, stdout } = await skills('create', 'release-notes', '--description', 'Drafts "notes": use when asked.')
     expect(stdout).toContain('Written: ')
     expect(code).toBe(0)
@@ -282,7 +282,7 @@ describe('vtcode skills create', () => {
       stderr: expect.stringContaining('exists already'),
     })
   })
-  it('refuses what is no name, and leaves nothing of what cannot be valid', async () => {
+  it('refuses an invalid name, and leaves nothing of a skill that cannot be valid', async () => {
     for (const name of ['../x', 'A', 'a--b', 'x'.repeat(65)])
       expect(await skills('create', name)).toMatchObject({ code: 2 })
     expect(await skills('create', 'con')).toMatchObject({ code: 1, stderr: expect.stringContaining('reserved') })
@@ -312,7 +312,7 @@ describe('vtcode skills prompt', () => {
 })
 
 describe('vtcode doctor', () => {
-  it('names skills that cannot be used, with file and line', async () => {
+  it('names unusable skills with file and line', async () => {
     await made.write('.agents/skills/bad/SKILL.md', '---\nname: bad\n---\n')
     const { stdout } = await vtcode(made, ['doctor'])
     expect(stdout).toMatch(/skills +9 found, 9 active/)
@@ -321,7 +321,7 @@ describe('vtcode doctor', () => {
 })
 
 describe('vtcode skills', () => {
-  it('says how it is used when it is not', async () => {
+  it('prints usage for a wrong call', async () => {
     expect(await skills('--help')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Usage:/) })
     for (const words of [['lisst'], ['info'], ['list', '--wrong'], ['create']])
       expect(await skills(...words)).toMatchObject({ code: 2, stderr: expect.stringContaining('Usage:') })

@@ -39,8 +39,8 @@ const answers = (count: number): Answer[] => Array.from({ length: count }, () =>
 const sessions = (place: Home): string[] =>
   readdirSync(join(place.root, '.vtcode/sessions')).filter((name) => name.startsWith('ses_'))
 
-describe('no verb', () => {
-  it('is the chat at a terminal and a usage error elsewhere', async () => {
+describe('vtcode without a verb', () => {
+  it('opens the chat at a terminal, and reports a usage error elsewhere', async () => {
     const { place } = await scene([])
     const at = await typing(place, [])
     await at.until('peer/m, mode ask')
@@ -58,7 +58,7 @@ describe('no verb', () => {
   })
 })
 
-describe('the common flags', () => {
+describe('common flags', () => {
   const verbs: Record<string, string[]> = {
     ask: ['ask', 'x'],
     exec: ['exec', 'x'],
@@ -81,7 +81,7 @@ describe('the common flags', () => {
     return (name: string, ...flags: string[]) =>
       vtcode(place, [...verbs[name]!, ...flags], { input: name === 'chat' ? 'hello\n' : '' })
   }
-  it('work with every verb where they mean something', async () => {
+  it('accepts common flags with every verb where they have a meaning', async () => {
     const ran = await runner(answers(20))
     for (const name of Object.keys(verbs)) {
       const model = talking.includes(name) ? ['--model', 'm', '--provider', 'peer'] : []
@@ -95,7 +95,7 @@ describe('the common flags', () => {
         expect([name, flags, (await ran(name, ...flags)).code]).toEqual([name, flags, 0])
   })
 
-  it('are refused with a reason where they mean nothing', async () => {
+  it('refuses common flags with a reason where they have no meaning', async () => {
     const ran = await runner(answers(1))
     const goes = (flag: string, with_what: string) => ({
       code: 2,
@@ -123,7 +123,7 @@ describe('the common flags', () => {
     })
   })
 
-  it('that are unknown are answered with the nearest one, exit 2, and help goes to stdout', async () => {
+  it('answers an unknown flag with the nearest one and exit 2, and prints help to stdout', async () => {
     const { place } = await scene([])
     for (const [verb, ...words] of Object.values(verbs)) {
       expect(await vtcode(place, [verb!, ...words, '--workspaces'])).toEqual({
@@ -152,7 +152,7 @@ describe('the common flags', () => {
       code: 2,
       err: "vtcode: error: Unknown sub-command 'shwo' (did you mean show?); known: list, show, rename, flag, repair, adopt, delete, gc.\nSee `vtcode sessions --help`.\n",
     })
-    // One that needs no name takes no word of an unknown one, and what is wrong with a sub-command is explained by its own help.
+    // A verb with a default sub-command accepts no unknown one; errors of a sub-command name its own help.
     expect(await vtcode(place, ['config', 'set', 'policy.mode', 'auto'])).toMatchObject({
       code: 2,
       err: expect.stringMatching(
@@ -177,7 +177,7 @@ describe('the common flags', () => {
     })
   })
 
-  it('of the chat are known to what draws its screen before the program is there, with those that take a value', async () => {
+  it('knows the flags of the chat, and which take a value, before the program is loaded', async () => {
     const { place } = await scene([])
     const shown = [...(await vtcode(place, ['chat', '--help'])).out.matchAll(/^ {2}(--[a-z-]+)( <)?/gm)].map(
       ([, flag, value]) => [flag, value !== undefined],
@@ -185,11 +185,11 @@ describe('the common flags', () => {
     const known = [...textOf('plugins/surface/chat/front.ts').matchAll(/'(--[a-z-]+)': (true|false)/g)].map(
       ([, flag, value]) => [flag, value === 'true'],
     )
-    // Who asks for lines has no screen.
+    // A chat in lines has no screen.
     expect(Object.fromEntries(known)).toEqual(Object.fromEntries(shown.filter(([flag]) => flag !== '--plain')))
   })
 
-  it('--quiet leaves on stderr what goes wrong, for every verb', async () => {
+  it('leaves only errors on stderr with --quiet, for every verb', async () => {
     const step: Answer = { toolCalls: [call('unified_search', { action: 'list' })] }
     const { place } = await scene([
       step,
@@ -212,8 +212,8 @@ describe('the common flags', () => {
   })
 })
 
-describe('colours', () => {
-  it('are for a terminal only, and not where NO_COLOR or --no-color says so', async () => {
+describe('colors of output', () => {
+  it('colors output only for a terminal, and not with NO_COLOR or --no-color', async () => {
     const wrong = call('unified_file', { action: 'read', path: 'nothing' })
     const script = [{ toolCalls: [wrong] }, { content: 'ok' }]
     const shown = async (flags: string[], env: Record<string, string> = {}) => {
@@ -237,7 +237,7 @@ describe('colours', () => {
   })
 })
 
-it('what a model says moves, hides and copies nothing at a terminal; a pipe gets it as it is', async () => {
+it('escapes control text of a model at a terminal, and passes it unchanged to a pipe', async () => {
   const hostile = 'a\u001b]52;c;ZXZpbA==\u0007b\u001b[2Jc'
   const { place } = await scene(Array.from({ length: 3 }, () => ({ content: hostile })))
   for (const verb of ['exec', 'ask']) {
@@ -255,7 +255,7 @@ describe('signals', () => {
     ['SIGINT', 130],
     ['SIGTERM', 130],
     ['SIGHUP', 130],
-  ] as const)('%s ends a run: its programs are gone, its log is whole', async (signal, expected) => {
+  ] as const)('ends a run on %s with its programs gone and its log whole', async (signal, expected) => {
     const program = nap()
     const { place } = await scene(
       [{ toolCalls: [call('unified_exec', { action: 'run', command: program })] }],
@@ -272,11 +272,11 @@ describe('signals', () => {
     expect(log.filter(({ type }) => type === 'turn.failed' || type === 'turn.completed')).toMatchObject([
       { code: 'VT_CANCELLED' },
     ])
-    // What was killed as the program ended may take a moment to be gone; nothing outlives its owner by more than 2 s.
+    // A killed process may take a moment to end; none outlives its owner by more than 2 s.
     expect(await eventually(() => processesWith(program).length === 0)).toBe(true)
   })
 
-  it('presses within 200 ms count once, and a second one soon after ends at once', async () => {
+  it('counts presses within 200 ms once, and ends at once on a second one soon after', async () => {
     // The end of a session waits for it.
     const ending = nap()
     const { place } = await scene(
@@ -318,7 +318,7 @@ describe('signals', () => {
     expect(await pressing((child) => twice(child, 400))).toEqual([130, undefined, []])
   })
 
-  it('a reader that goes away ends the run like SIGTERM, with a readable log', async () => {
+  it('ends a run like SIGTERM when its reader goes away, with a readable log', async () => {
     const { place } = await scene([slow])
     const shell = spawn(
       '/bin/bash',

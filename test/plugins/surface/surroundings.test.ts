@@ -38,7 +38,7 @@ function start(
 }
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
 
-describe('the program', () => {
+describe('vtcode in odd surroundings', () => {
   it.each<[string, string, Record<string, string | undefined>]>([
     ['no locale is set', '', { LANG: 'C', LC_ALL: 'C' }],
     ['the locale and the time zone are none', '', { LANG: 'xx_YY.nothing', LC_ALL: 'xx_YY.nothing', TZ: 'No/Where' }],
@@ -65,7 +65,7 @@ describe('the program', () => {
     expect(
       JSON.parse(start(made, before, env, 'unified_file', { action: 'write', path: 'new.txt', content: 'x' }).stdout),
     ).toMatchObject({ ok: true })
-    // Never wider than is written down: what is ours is for this user alone, what is the workspace's as for any program.
+    // Modes are never wider than documented: our own files are for this user alone, workspace files as usual.
     expect(Number.parseInt(modeOf(join(made.root, 'new.txt')), 8) & ~0o666).toBe(0)
     for (const path of ['.vtcode/sessions', '.vtcode/history'])
       if (existsSync(join(made.root, path))) expect([path, modeOf(join(made.root, path))]).toEqual([path, '700'])
@@ -91,7 +91,7 @@ describe('the program', () => {
     ],
     ['the state of the workspace is a file', '', ({ root }) => writeFileSync(join(root, '.vtcode'), '')],
     ['the home cannot be written', '', ({ home }) => writeFileSync(join(home, '.vtcode'), '')],
-  ])('says what it cannot do where %s, and does not crash', async (_, before, make) => {
+  ])('reports what it cannot do where %s, and does not crash', async (_, before, make) => {
     await using made = await tempWorkspace({ 'a.txt': 'text\n' })
     make?.(made)
     for (const [tool, input] of [
@@ -100,7 +100,7 @@ describe('the program', () => {
       ['unified_file', { action: 'write', path: 'new.txt', content: 'x' }],
     ] as const) {
       const { stdout, stderr, status } = start(made, before, {}, tool, input)
-      // One document, and a code that fits it; a settings file that is none is told on stderr alone.
+      // One document with a matching code; an invalid settings file is reported on stderr alone.
       if (status === 3) expect(stderr).toMatch(/^vtcode: error: .+\n {2}\w.+\n$/)
       else
         expect({ tool, input, stderr, status, answer: JSON.parse(stdout) }).toMatchObject(

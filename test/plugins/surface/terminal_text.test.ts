@@ -13,14 +13,14 @@ async function at(script: Answer[] = [], files: Record<string, string> = {}): Pr
   held.push(peer, place)
   return place
 }
-/** What the verb shows at a terminal, and how it ends. */
+/** Returns the output of the verb at a terminal and its exit code. */
 async function shown(place: Home, words: string[]): Promise<{ code: number | null; text: string }> {
   const { code, out } = await vtcode(place, words, { terminal: true, env: { NO_COLOR: '1' } })
   return { code, text: out }
 }
-/** The same of a process at a real terminal. */
+/** Runs the verb as a process at a real terminal. */
 async function shownByProcess(place: Home, words: string[]): Promise<{ code: number; text: string }> {
-  // The terminal of the tests is read for 200 ms after its program ended, which is too short on a busy machine: a shell stays until all was seen.
+  // The terminal is read for only 200 ms after its program ends: a shell keeps it open until all output was seen.
   const { terminal, until, end } = await typing(
     place,
     ['-c', '"$0" "$@"; code=$?; printf "<end>"; read -r _; exit $code', process.execPath, bin, ...words],
@@ -32,7 +32,7 @@ async function shownByProcess(place: Home, words: string[]): Promise<{ code: num
 }
 const piped = async (place: Home, words: string[]): Promise<string> => (await vtcode(place, words)).out
 
-describe('at a terminal', () => {
+describe('output at a terminal', () => {
   it.each<[string[], RegExp]>([
     [['call', 'unified_file', 'read', '--path', 'a.txt'], /^(?!\{)[\s\S]*hello\n$/],
     [['call', 'unified_search', 'grep', '--pattern', 'greet', '--path', 'src'], /^src\/b\.ts\n1:const greet = 1$/m],
@@ -44,7 +44,7 @@ describe('at a terminal', () => {
     [['sessions'], /^There are no sessions\.$/m],
     [['models'], /^peer\/m +\S+/m],
     [['models', 'describe', 'peer/m'], /^id +peer\/m/m],
-  ])('%j prints text, and one JSON document into a pipe or with --json', async (words, text) => {
+  ])('prints text for %j, and one JSON document into a pipe or with --json', async (words, text) => {
     const place = await at()
     const person = await shown(place, words)
     expect([person.code, person.text]).toEqual([0, expect.stringMatching(text)])
@@ -58,7 +58,7 @@ describe('at a terminal', () => {
     expect(await piped(place, flag('--text'))).toMatch(text)
   })
 
-  it('a process at a real terminal prints text too, and one JSON document with --json', async () => {
+  it('prints text at a real terminal too, and one JSON document with --json', async () => {
     const place = await at()
     const words = ['unified_file', 'read', '--path', 'a.txt']
     expect(await shownByProcess(place, ['call', ...words])).toEqual({
@@ -69,7 +69,7 @@ describe('at a terminal', () => {
     expect([code, JSON.parse(text)]).toEqual([0, expect.objectContaining({ ok: true })])
   })
 
-  it('a call that fails says what is wrong and what to type next, and that works', async () => {
+  it('reports a failed call with its error and a next command that works', async () => {
     const place = await at()
     const { code, text } = await shown(place, ['call', 'unified_file', 'read', '--path', 'a.tx'])
     expect([code, text]).toEqual([
@@ -90,7 +90,7 @@ describe('at a terminal', () => {
     expect(next).toBe('call unified_file read --path a.txt')
   })
 
-  it('control characters of a file are shown, not obeyed', async () => {
+  it('shows control characters of a file escaped', async () => {
     const place = await at([], { 'evil.txt': 'a\u001b]0;title\u0007b\u202e\n' })
     const { text } = await shown(place, ['call', 'unified_file', 'read', '--path', 'evil.txt'])
     expect(text).not.toMatch(/[\u001b\u0007\u202e]/)
@@ -100,7 +100,7 @@ describe('at a terminal', () => {
 
 describe('vtcode sessions', () => {
   const denied = call('unified_file', { action: 'write', path: 'x.txt', content: 'x', mode: 'fail_if_exists' })
-  it('tells how each run ended, and when, in words', async () => {
+  it('describes how and when each run ended, in words', async () => {
     const place = await at([
       { content: 'a' },
       { toolCalls: [denied] },
@@ -126,7 +126,7 @@ describe('vtcode sessions', () => {
     expect((await shown(place, ['sessions', 'show', last!.session_id])).text).toMatch(/^status +escalated$/m)
   })
 
-  it('says of a run that failed that it failed', async () => {
+  it('reports a failed run as failed', async () => {
     const place = await at([{ status: 401, body: '{}' } as unknown as Answer])
     expect((await vtcode(place, ['exec', 'go'])).code).not.toBe(0)
     expect(JSON.parse(await piped(place, ['sessions']))).toMatchObject([{ status: 'idle', outcome: 'failed' }])

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
 import { vtcode } from '../../support/program.js'
 
-it('vtcode tools lists the actions of all tools or of one, for people and as JSON', async () => {
+it('lists the actions of all tools or of one, as text and as JSON', async () => {
   await using made = await tempWorkspace()
   expect((await vtcode(made, ['tools', '--text'])).stdout).toMatch(
     /^unified_file\n(?: {2}.*\n)* {2}read +read +Reads a file/m,
@@ -12,7 +12,7 @@ it('vtcode tools lists the actions of all tools or of one, for people and as JSO
   expect(tools.every(({ tool }: { tool: string }) => tool === 'unified_search')).toBe(true)
 })
 
-it('vtcode tools --json writes out the tools that the hints of errors name', async () => {
+it('lists with vtcode tools --json the tools that hints of errors name', async () => {
   await using made = await tempWorkspace()
   const { stdout } = await vtcode(made, ['tools', '--json'])
   expect(stdout).not.toMatch(/\{(?:slot|tool):/)
@@ -22,7 +22,7 @@ it('vtcode tools --json writes out the tools that the hints of errors name', asy
   )
 })
 
-it('vtcode tools names the known ones for an unknown one', async () => {
+it('names the known tools for an unknown one', async () => {
   await using made = await tempWorkspace()
   expect(await vtcode(made, ['tools', 'nonsense'])).toMatchObject({
     code: 2,

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
 import { vtcode } from '../../support/program.js'
 
-it('vtcode tour makes real calls over the folder, swaps one action, is refused once, and leaves nothing behind', async () => {
+it('makes real calls over the folder, overrides one action, is refused once, and leaves no file', async () => {
   await using made = await tempWorkspace({
     'src/main.ts': 'export function ignite(engine: string) {\n  return engine\n}\nignite("x")\n',
   })
@@ -19,7 +19,7 @@ it('vtcode tour makes real calls over the folder, swaps one action, is refused o
   expect(readdirSync(tmpdir()).filter((name) => name.startsWith('vtcode-tour-'))).toEqual(before)
 })
 
-it('vtcode tour shows a project of its own where the folder is empty or holds no code', async () => {
+it('shows a project of its own where the folder is empty or holds no code', async () => {
   for (const files of [{}, { 'notes.txt': 'x\n' }]) {
     await using made = await tempWorkspace(files)
     const { code, stdout } = await vtcode(made, ['tour'])

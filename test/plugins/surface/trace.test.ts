@@ -87,7 +87,7 @@ describe.skipIf(lacks('chromium'))('the page of a trace in Chromium', () => {
   }
   const focused = (page: Page) => page.evaluate('document.activeElement.closest("[id]").id')
 
-  it('asks for nothing, says what happened, goes by keys to errors, changes and denials, and axe finds nothing serious in either scheme', async () => {
+  it('contacts no host, shows the run, jumps by keys to errors, changes and denials, and passes axe', async () => {
     const url = await make('ses_one')
     const page = await open(url, { colorScheme: 'light' })
     expect(await page.title()).toBe('ses_one: success, verified')
@@ -115,7 +115,7 @@ describe.skipIf(lacks('chromium'))('the page of a trace in Chromium', () => {
     expect(await seriousFaults(dark, { colors: true })).toEqual([])
   })
 
-  it('is whole without its script, and makes no element of text', async () => {
+  it('works without its script, and makes no element from text', async () => {
     const url = await make('ses_evil')
     const plain = await open(url, { javaScriptEnabled: false })
     expect(await plain.locator('main').innerText()).toContain('Final answer')
@@ -134,7 +134,7 @@ describe.skipIf(lacks('chromium'))('the page of a trace in Chromium', () => {
     expect(readFileSync(join(place.root, 'trace-ses_evil.html'), 'utf8').length).toBeGreaterThan(200_000)
   })
 
-  it('lays two runs side by side at the first call that differs', async () => {
+  it('shows two runs next to each other at the first call that differs', async () => {
     const page = await open(await make('ses_one', '--compare', 'ses_two'))
     expect(await page.locator('#difference').innerText()).toMatch(
       /^2 first difference[^]*"pattern":"a"[^]*"pattern":"b"/,
@@ -142,13 +142,13 @@ describe.skipIf(lacks('chromium'))('the page of a trace in Chromium', () => {
     expect(await seriousFaults(page)).toEqual([])
   })
 
-  it('of 10,000 calls is less than 10 MiB, and keys and filters look at an index', async () => {
+  it('stays under 10 MiB for 10,000 calls, and serves keys and filters from an index', async () => {
     const page = await open(await make('ses_large'))
     expect(readFileSync(join(place.root, 'trace-ses_large.html')).length).toBeLessThan(10 * 1024 * 1024)
     expect(await page.locator('details[open]').count()).toBe(0)
     await page.keyboard.press('e')
     expect(await page.locator('.here').innerText()).toContain('VT_CALL_FAILED')
-    // Only what it jumped to was opened.
+    // Only the elements on the way to the match were opened.
     expect(await page.locator('details[open]').count()).toBe(2)
     await page.keyboard.press('/')
     await page.keyboard.type('echo 7-3-')
@@ -157,7 +157,7 @@ describe.skipIf(lacks('chromium'))('the page of a trace in Chromium', () => {
   })
 })
 
-it('vtcode trace prints an outline, reads logs and folders by their path, and says what is wrong', async () => {
+it('prints an outline with vtcode trace, reads logs and folders by path, and reports errors', async () => {
   await using place = await home(
     { url: 'http://127.0.0.1:9' },
     { 'log.jsonl': eventful().text.slice(0, -40), 'kept/events.jsonl': eventful().text },
@@ -182,7 +182,7 @@ it('vtcode trace prints an outline, reads logs and folders by their path, and sa
   }
 })
 
-it('vtcode trace reads ATIF: what vtcode wrote says the same again, what others wrote is shown, and what is none is refused with its place', async () => {
+it('reads ATIF of vtcode and of other programs, and refuses invalid ATIF with its position', async () => {
   const foreign = {
     schema_version: 'ATIF-v1.8',
     session_id: 'other',
@@ -246,7 +246,7 @@ it('vtcode trace reads ATIF: what vtcode wrote says the same again, what others 
   }
 })
 
-it('vtcode trace --open hands the page to the browser that the user names, and says where none is', async () => {
+it("opens the page in the user's browser with vtcode trace --open, and reports a missing browser", async () => {
   await using place = await home({ url: 'http://127.0.0.1:9' }, { 'kept/events.jsonl': eventful().text })
   const browser = join(place.home, 'browser')
   writeFileSync(browser, `#!/bin/sh\necho "$1" > ${place.home}/opened\n`, { mode: 0o755 })

@@ -24,7 +24,7 @@ describe('vtcode trust', () => {
     expect((await call(made)).ok).toBe(false)
   })
 
-  it('keeps, where the settings of the user say where, an account of every consent', async () => {
+  it('records every consent where the settings of the user name a file', async () => {
     await using made = await tempWorkspace({
       ...plugin,
       'vtcode.config.yaml': 'manifests: [builtin, ./tools]\ntrust: { audit_log: mine.jsonl }\n',
@@ -46,7 +46,7 @@ describe('vtcode trust', () => {
     expect(await made.read('mine.jsonl')).toBe(undefined)
   })
 
-  it('shows every byte escaped, and takes nothing for granted without a terminal', async () => {
+  it('shows every byte escaped, and grants nothing without a terminal', async () => {
     await using made = await tempWorkspace(plugin)
     const ran = await vtcode(made, ['trust'], { stdin: 'y\ny\n' })
     expect(ran.code).toBe(1)
@@ -77,7 +77,7 @@ describe('vtcode trust', () => {
     expect((await items(made)).items.every(({ trusted }: { trusted: boolean }) => trusted)).toBe(true)
   })
 
-  it('takes consent back', async () => {
+  it('revokes consent', async () => {
     await using made = await tempWorkspace(plugin)
     await vtcode(made, ['trust', 'add', '--all'])
     expect((await vtcode(made, ['trust', 'revoke'])).code).toBe(2)
@@ -85,7 +85,7 @@ describe('vtcode trust', () => {
     expect((await call(made)).ok).toBe(false)
   })
 
-  it('does not let a program that it started agree for the user', async () => {
+  it('refuses consent by a program that vtcode started', async () => {
     await using made = await tempWorkspace(plugin)
     const ran = await vtcode(made, ['trust', 'add', '--all'], { env: { VTCODE: '1' } })
     expect(ran).toMatchObject({ code: 1, stdout: '' })
@@ -105,7 +105,7 @@ describe('vtcode trust', () => {
     }
   })
 
-  it('has nothing to ask in a workspace of data', async () => {
+  it('asks nothing in a workspace that holds only data', async () => {
     await using made = await tempWorkspace({ 'a.txt': 'x' })
     expect(await vtcode(made, ['trust'])).toMatchObject({ code: 0, stdout: expect.stringContaining('Nothing') })
   })

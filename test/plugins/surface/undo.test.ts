@@ -75,7 +75,7 @@ const tree = () =>
   )
 
 describe('vtcode undo', () => {
-  it('takes back one change after the other, of every kind', async () => {
+  it('undoes changes of every kind, one after the other', async () => {
     symlinkSync('a.txt', at('link'))
     chmodSync(at('b.txt'), 0o600)
     const changes: [string, object][] = [
@@ -110,7 +110,7 @@ describe('vtcode undo', () => {
     expect(await undo()).toMatchObject({ code: 1, err: expect.stringContaining('nothing to undo') })
   })
 
-  it('reaches what was changed through links, and takes the change that is named', async () => {
+  it('undoes changes made through links, and the change that is named', async () => {
     symlinkSync('dir', at('way'))
     symlinkSync('dir/later', at('link'))
     const before = tree()
@@ -136,7 +136,7 @@ describe('vtcode undo', () => {
     expect(tree()).toEqual(before)
   })
 
-  it('that was cut short is finished by the next', async () => {
+  it('finishes an interrupted undo with the next one', async () => {
     const changes: [string, object][] = [
       ['unified_file', { action: 'edit', path: 'a.txt', old_str: 'two', new_str: '2' }],
       ['unified_file', { action: 'write', path: 'n/new', content: 'x' }],
@@ -181,7 +181,7 @@ describe('vtcode undo', () => {
     expect(seen).toBe('')
   })
 
-  it('gives back the original after any edits', async () => {
+  it('restores the original after any edits', async () => {
     const bytes = fc
       .uint8Array({ maxLength: 40 })
       .map((raw) => Buffer.from([...raw.filter((byte) => byte !== 0), 0x40]))
@@ -201,7 +201,7 @@ describe('vtcode undo', () => {
     )
   })
 
-  it('leaves a file alone that was changed since, and what a history from elsewhere names', async () => {
+  it('leaves a file unchanged that changed since, and files that a foreign history names', async () => {
     await call('unified_file', { action: 'edit', path: 'a.txt', old_str: 'two', new_str: '2' })
     writeFileSync(at('a.txt'), 'mine')
     expect(await undo()).toMatchObject({ code: 1, err: expect.stringContaining('changed since') })
@@ -259,7 +259,7 @@ describe('vtcode undo', () => {
     expect(told).toEqual([expect.stringContaining("'.vtcode/history/y' has no valid seal"), ''])
   })
 
-  it('takes for a checkpoint nothing that is of another session, another workspace, another kind or another size, and one that was brought back undoes nothing that changed', async () => {
+  it('accepts no checkpoint of another session, workspace, kind or size, nor a restored one for a changed file', async () => {
     await call('unified_file', { action: 'write', path: 'made', content: 'x' })
     const session = readdirSync(at('.vtcode/history')).find((name) => name.startsWith('session-'))!
     const [genuine] = readdirSync(at(`.vtcode/history/${session}`))
@@ -267,7 +267,7 @@ describe('vtcode undo', () => {
     cpSync(at(folder), join(booted.home, 'kept'), { recursive: true })
     expect(await undo()).toMatchObject({ code: 0, out: expect.stringContaining('made') })
     const bring = (to: string) => cpSync(join(booted.home, 'kept'), at(to), { recursive: true })
-    // Where it was, but the file is another one by now.
+    // The checkpoint is in its old place, but the file has changed.
     writeFileSync(at('made'), 'mine')
     bring(folder)
     expect(await undo()).toMatchObject({ code: 1, err: expect.stringContaining('changed since') })

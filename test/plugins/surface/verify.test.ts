@@ -39,7 +39,7 @@ async function atTerminal(at: Home, args: string[], answers: string[]): Promise<
 }
 
 describe('a certificate', () => {
-  it('says what proved the work: commands, files, model and prompt, under its own digest', async () => {
+  it('names commands, files, model and prompt that proved the work, under its own digest', async () => {
     const { certificate, text } = await certified()
     expect(certificate).toMatchObject({
       type: 'vtcode.certificate',
@@ -54,7 +54,7 @@ describe('a certificate', () => {
     })
     expect(text).toBe(`${JSON.stringify(certificate)}\n`)
   })
-  it('of a session that proved nothing is refused', async () => {
+  it('refuses a certificate for a session that proved nothing', async () => {
     const at = hold(await home(hold(await startPeer([done]))))
     await vtcode(at, ['exec', '--quiet', '--session-id', 'ses_two', 'go'])
     expect(await vtcode(at, ['sessions', 'show', 'ses_two', '--certificate'])).toMatchObject({
@@ -66,7 +66,7 @@ describe('a certificate', () => {
 })
 
 describe('vtcode verify', () => {
-  it('runs nothing where nobody sits at a terminal', async () => {
+  it('runs nothing without a terminal', async () => {
     const { at } = await certified()
     const { code, out, err } = await vtcode(at, ['verify', 'certificate.json'])
     expect(code).toBe(1)
@@ -75,7 +75,7 @@ describe('vtcode verify', () => {
     )
     expect(err).toContain('at a terminal `vtcode verify` asks')
   })
-  it('at a terminal asks, runs the commands again and says what is different', async () => {
+  it('asks at a terminal, runs the commands again and reports differences', async () => {
     const { at } = await certified()
     const good = await atTerminal(at, ['verify', 'certificate.json'], ['y', 'y'])
     expect([good.code, good.shown]).toEqual([
@@ -97,14 +97,14 @@ describe('vtcode verify', () => {
     ['that is no JSON', () => 'hello', 'VT_CERTIFICATE_INVALID'],
     ['that is a list', () => '[]', 'VT_CERTIFICATE_INVALID'],
     ['of a later version', (text) => text.replace('"version":1', '"version":2'), 'VT_CERTIFICATE_INVALID'],
-  ])('refuses one %s', async (_, change, code) => {
+  ])('refuses a certificate %s', async (_, change, code) => {
     const { at, text } = await certified()
     writeFileSync(join(at.root, 'other.json'), change(text))
     const ran = await atTerminal(at, ['verify', 'other.json'], ['y', 'y'])
     expect([ran.code, ran.shown]).toEqual([1, expect.stringContaining(code)])
     expect(existsSync(join(at.root, 'pwned!'))).toBe(false)
   })
-  it('of somebody who means harm runs nothing that a policy denies or nobody agrees to, and leads nowhere', async () => {
+  it('runs no denied or unapproved command of a forged certificate, and follows no path outside', async () => {
     const { at, certificate } = await certified()
     const { digest: _, ...body } = certificate
     const forge = (name: string, more: object): void => {
@@ -118,7 +118,7 @@ describe('vtcode verify', () => {
     for (const said of ['This workspace has no session ses_elsewhere', 'not run: rm -rf /', 'not run: rm -rf .'])
       expect(denied.shown).toContain(said)
     expect(denied.shown).toMatch(/rm -rf \. +exit 0 +deny/)
-    // Where nothing forbids it, each command is asked about by itself.
+    // A command that no rule forbids is asked about by itself.
     forge('asked.json', { commands: [ran('rm made.txt')] })
     const asked = await atTerminal(at, ['verify', 'asked.json'], ['y', 'n'])
     expect([asked.code, existsSync(join(at.root, 'made.txt'))]).toEqual([1, true])
@@ -135,7 +135,7 @@ describe('vtcode verify', () => {
     forge('ansi.json', { commands: [ran('echo \u001b[2Jgone')] })
     expect((await vtcode(at, ['verify', 'ansi.json'])).out).not.toContain('\u001b')
   })
-  it('refuses one of 1 GB and one outside of the workspace', async () => {
+  it('refuses a certificate of 1 GB, and one outside of the workspace', async () => {
     const { at } = await certified()
     writeFileSync(join(at.root, 'large.json'), '')
     truncateSync(join(at.root, 'large.json'), 1024 ** 3)

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
 import { vtcode } from '../../support/program.js'
 
-/** How a verb is used: without a word, with a flag that it has not, with text on its standard input, with `--json`. */
+/** Ways to use a verb: without a word, with an unknown flag, with text on its standard input, with `--json`. */
 const uses = { nothing: [], flag: ['--nonsense'], stdin: [], json: ['--json'] } as const
 type Use = keyof typeof uses
 /** Exit code, stdout, stderr. */
@@ -90,12 +90,12 @@ const table: Record<string, Record<Use, Told>> = {
   undo: same([1, none, /^vtcode: error: There is nothing to undo\.\n$/]),
   verify: same(missing('certificate')),
 }
-// `dependencies` would install programs; `init` has a test of its own for each way it is begun, `inspect` one that ends it.
+// `dependencies` would install programs; `init` and `inspect` have tests of their own.
 const elsewhere = ['dependencies', 'init', 'inspect']
 
-describe('a verb', () => {
+describe('wrong use of a verb', () => {
   it.each(Object.entries(table))(
-    '%s says what it takes: exit code, stdout and stderr of each use',
+    'prints what %s takes: exit code, stdout and stderr of each use',
     async (verb, told) => {
       await using made = await tempWorkspace({ 'a.txt': 'a\n' })
       for (const [use, words] of Object.entries(uses)) {
@@ -109,7 +109,7 @@ describe('a verb', () => {
     },
   )
 
-  it('is in the table, and a flag that it has not is an error of every one', async () => {
+  it('lists every verb in the table, and rejects an unknown flag of each', async () => {
     await using made = await tempWorkspace()
     const verbs = /known verbs: (.*)\./.exec((await vtcode(made, ['nonsense'])).stderr)![1]!.split(', ')
     expect(verbs.filter((verb) => !elsewhere.includes(verb)).sort()).toEqual(Object.keys(table).sort())
@@ -118,7 +118,7 @@ describe('a verb', () => {
   })
 })
 
-it('what is wrong is told with its file, and with what to do in the words of the command line', async () => {
+it('names the file of an error, and the remedy in words of the command line', async () => {
   await using made = await tempWorkspace({
     'a.txt': 'a\n',
     'tools/bad.yaml': 'nam: x\n',

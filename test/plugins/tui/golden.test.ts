@@ -4,7 +4,7 @@ import { spawnSession, type UiCommand, type UiHandle } from '../../../build/plug
 import { memoryTerminal } from '../../support/memory_terminal.js'
 
 interface Scene {
-  /** What stands there when all is drawn. */
+  /** Returns the screen after all drawing. */
   until: string | RegExp
   commands?: UiCommand[]
   keys?: string[]
@@ -23,7 +23,7 @@ const slashCommands = [
   { name: 'mode', description: 'Says the mode, or changes it', arguments: '<mode>' },
 ]
 
-/** A screen a feature; who changes one looks at it. */
+/** One screen per feature; review a changed screen by eye. */
 const scenes: Record<string, Scene> = {
   beginning: {
     until: '/ for commands',
@@ -195,21 +195,21 @@ async function shown(
   const text = at[how]()
   handle.send({ type: 'shutdown' })
   await handle.closed
-  // What turns with the time stands still.
+  // Animations are stopped.
   return `${text.replace(/\d+ s ·/g, '0 s ·').replace(/^((?:\{\d*\})?)[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/gmu, '$1⠋')}\n`
 }
 
-it.each(Object.entries(scenes))('the screen of %s is as it was looked at', async (name, scene) => {
+it.each(Object.entries(scenes))('draws the screen of %s like its golden file', async (name, scene) => {
   await expect(await shown(scene, 'inline')).toMatchFileSnapshot(`golden/${name}.txt`)
 })
-it('the second screen shows the same, from its first row on', async () => {
+it('shows the same on the second screen, from its first row on', async () => {
   const lines = (await shown(scenes['answer']!, 'alternate')).split('\n')
   expect(lines.filter((line) => line !== '')).toEqual(
     (await shown(scenes['answer']!, 'inline')).split('\n').filter((line) => line !== ''),
   )
 })
-// The pictures of the docs are drawn from these: `node scripts/pictures.mjs`.
-it.each(['answer', 'approval', 'streaming'])('the colors of %s are as they were looked at', async (name) => {
+// `node scripts/pictures.mjs` draws the pictures of the docs from these files.
+it.each(['answer', 'approval', 'streaming'])('draws the colors of %s like its golden file', async (name) => {
   // Code has colors when the languages are loaded.
   if (name === 'answer') await expect.poll(() => shown(scenes[name]!, 'inline', 'styled')).toContain('{35}export')
   await expect(await shown(scenes[name]!, 'inline', 'styled')).toMatchFileSnapshot(`golden/${name}.styled.txt`)

@@ -4,7 +4,7 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
-import { spawnSession, themeOfTerminal, type SessionOptions, type UiEvent } from '../../../build/plugins/tui/index.js'
+import { spawnSession, detectTheme, type SessionOptions, type UiEvent } from '../../../build/plugins/tui/index.js'
 import { rounds } from '../../support/exec.js'
 import { memoryTerminal } from '../../support/memory_terminal.js'
 import { faultsOf } from '../../support/screen.js'
@@ -14,7 +14,7 @@ afterEach(() => {
   for (const close of open.splice(0)) close()
 })
 
-/** A session on a terminal in memory. */
+/** Starts a session on a terminal in memory. */
 function session(options: Partial<SessionOptions> = {}, { columns = 60, rows = 20 } = {}) {
   const at = memoryTerminal({ columns, rows })
   const { stdin, output } = at
@@ -32,8 +32,8 @@ function session(options: Partial<SessionOptions> = {}, { columns = 60, rows = 2
 }
 const count = (text: string, part: string): number => text.split(part).length - 1
 
-describe('the screen', () => {
-  it('writes what is finished once, in order, and only redraws what is below it', async () => {
+describe('screen', () => {
+  it('writes finished text once, in order, and redraws only what is below it', async () => {
     const { handle, text, until, frames } = session()
     for (let at = 0; at < 200; at++) handle.send({ type: 'commit', block: { kind: 'text', text: `message ${at}.` } })
     handle.send({ type: 'activity', state: 'Working' })
@@ -48,7 +48,7 @@ describe('the screen', () => {
     expect(faultsOf(frames.join(''))).toEqual([])
   })
 
-  it('keeps every line once while the terminal changes its width and height and text streams', async () => {
+  it('keeps every line once while the terminal changes its size and text streams', async () => {
     const { handle, text, until, resize, frames } = session({}, { columns: 80, rows: 24 })
     for (let at = 0; at < 40; at++) handle.send({ type: 'commit', block: { kind: 'text', text: `before ${at}.` } })
     await until('before 39.')
@@ -72,7 +72,7 @@ describe('the screen', () => {
     }
     handle.send({ type: 'live', id: 'a', append: ' last.', done: true })
     await until('last.')
-    // A terminal folds what is wider than it anywhere.
+    // A terminal wraps wider lines at any character.
     const joined = text().replace(/\s+/g, '')
     for (let at = 0; at < 40; at++) expect(count(joined, `before${at}.`), `${at}`).toBe(1)
     for (let step = 0; step < 5; step++)
@@ -80,7 +80,7 @@ describe('the screen', () => {
     expect(faultsOf(frames.join(''))).toEqual([])
   })
 
-  it('shows a text of Markdown that comes in pieces as it shows the whole of it', async () => {
+  it('shows Markdown that arrives in pieces like the whole text', async () => {
     const pages = ['terminal', 'skills', 'sessions'].map((name) =>
       readFileSync(`docs/${name}.md`, 'utf8').slice(0, rounds(3000, 6000)),
     )
@@ -111,7 +111,7 @@ describe('the screen', () => {
     )
   })
 
-  it('writes at most 1 KiB in a frame while a long text streams, and each frame is one synchronized write', async () => {
+  it('writes at most 1 KiB per frame of a long stream, each frame as one synchronized write', async () => {
     const { handle, until, frames } = session({}, { columns: 100, rows: 30 })
     await sleep(300)
     frames.length = 0
@@ -134,7 +134,7 @@ describe('the screen', () => {
     for (const frame of frames) expect(frame).toMatch(/^(?:\u001b\[>4;2m)?(?:\u001b\[\?2026h[^]*\u001b\[\?2026l)?$/)
   })
 
-  it('shows text of others as text, whatever it holds', async () => {
+  it('shows hostile text as text, whatever it contains', async () => {
     const { handle, until, frames } = session()
     const hostile = 'a\u001b]52;c;YQ==\u0007b\u001b]0;title\u0007\u001b[2J\u001b[H\u202ec\u009b31md\u001b[8mhidden'
     for (const kind of ['markdown', 'text', 'output', 'user', 'note', 'error', 'diff'] as const)
@@ -165,7 +165,7 @@ describe('the screen', () => {
     expect(raw).not.toMatch(/\u001b\]|\u009b|\u202e|\u001b\[[\d;]*8m/)
   })
 
-  it('keeps the colors of what a program printed, and of a line that was written over what was written last', async () => {
+  it('keeps the colors of program output and of a line that overwrites another', async () => {
     const { handle, until, frames, text } = session()
     handle.send({
       type: 'commit',
@@ -177,8 +177,8 @@ describe('the screen', () => {
   })
 })
 
-describe('the second screen', () => {
-  it('is scrolled by pages and the wheel, drawn anew for another size, and leaves what was said on the first one', async () => {
+describe('second screen', () => {
+  it('scrolls by pages and the wheel, redraws for another size and leaves the text on the first screen', async () => {
     const { handle, until, frames, type, resize, text, screen, drawn } = session({ surface: 'alternate' })
     expect(screen.buffer.active.type).toBe('normal')
     for (let at = 0; at < 60; at++) handle.send({ type: 'commit', block: { kind: 'text', text: `message ${at}.` } })
@@ -205,7 +205,7 @@ describe('the second screen', () => {
     ])
   })
 
-  it('is searched by / while one reads above, the newest place first; then the editor has the keys again', async () => {
+  it('searches with / from the newest place, then returns the keys to the editor', async () => {
     const { handle, until, type, text } = session({ surface: 'alternate' })
     for (let at = 0; at < 90; at++)
       handle.send({
@@ -233,7 +233,7 @@ describe('the second screen', () => {
     await until(/^> \/x$/m)
   })
 
-  it('copies what is marked with the mouse, and shows it marked meanwhile', async () => {
+  it('copies text marked with the mouse and shows the mark meanwhile', async () => {
     const { handle, until, frames, type } = session({ surface: 'alternate' })
     for (let at = 0; at < 40; at++) handle.send({ type: 'commit', block: { kind: 'text', text: `漢字 line ${at}.` } })
     await until('line 39.')
@@ -245,7 +245,7 @@ describe('the second screen', () => {
       .toContain(`\u001b]52;c;${Buffer.from('line 25.\n漢字 li').toString('base64')}\u0007`)
   })
 
-  it('is given back when the process is stopped, and can be left for the first one and come to', async () => {
+  it('returns the screen when the process is stopped and switches between the two screens', async () => {
     const { handle, until, screen, text, drawn } = session()
     handle.send({ type: 'commit', block: { kind: 'text', text: 'inline one.' } })
     handle.send({ type: 'surface', surface: 'alternate' })
@@ -262,7 +262,7 @@ describe('the second screen', () => {
   })
 })
 
-it('says the title, and rings or notifies when a person is waited for, by where the focus is', async () => {
+it('sets the title and rings or notifies when a person is awaited, depending on the focus', async () => {
   const { handle, frames, type } = session()
   const written = (): string => frames.join('')
   handle.send({ type: 'title', text: 'a\u0007b\u001bc' })
@@ -278,8 +278,8 @@ it('says the title, and rings or notifies when a person is waited for, by where 
   await expect.poll(() => frames).toContain('\u001b]9;waits ]0;x\u0007\u0007')
 })
 
-describe('the editor', () => {
-  it('takes several lines, undoes, kills and yanks, and gives back what was said before', async () => {
+describe('editor', () => {
+  it('takes several lines, undoes, kills and yanks, and recalls earlier inputs', async () => {
     const { type, events, until, handle } = session({ history: ['older', 'old'] })
     const key = async (data: string) => (type(data), await sleep(30))
     for (const data of ['one two', '\u0017', '\u0019', '\u0019', '\\', '\r', 'three', '\r']) await key(data)
@@ -295,7 +295,7 @@ describe('the editor', () => {
     await until('older')
   })
 
-  it('takes what is pasted as one text, however long, and with its line ends', async () => {
+  it('takes a paste as one text, however long, and with its line ends', async () => {
     const { type, events } = session()
     const trace = Array.from({ length: 500 }, (_, at) => `  at line ${at}`).join('\n')
     type(`\u001b[200~${trace}\u001b[201~`)
@@ -312,7 +312,7 @@ describe('the editor', () => {
     expect((events[1] as { text: string }).text.length).toBe(long.length)
   })
 
-  it('takes bytes that are no UTF-8 as such, and letters that come in pieces as letters', async () => {
+  it('keeps bytes that are not UTF-8 and joins letters that arrive in pieces', async () => {
     const { stdin, handle, until } = session()
     const [first, second] = [Buffer.from('漢').subarray(0, 2), Buffer.from('漢').subarray(2)]
     for (const bytes of [Buffer.from([0x61, 0xff, 0xfe, 0x62]), first, second]) {
@@ -323,7 +323,7 @@ describe('the editor', () => {
     expect(handle.input).toBe('a\ufffd\ufffdb漢')
   })
 
-  it('puts the cursor of the terminal where the text is typed, for input methods', async () => {
+  it('puts the terminal cursor at the typed text for input methods', async () => {
     const { type, screen, until } = session()
     type('漢字 ab')
     await until('漢字 ab')
@@ -334,7 +334,7 @@ describe('the editor', () => {
     ]).toEqual([9, '> 漢字 ab'])
   })
 
-  it('says by the same key what happens: Enter sends or lets wait, Ctrl-Enter steers, Escape stops, Shift-Tab and Ctrl-O ask', async () => {
+  it('maps keys: Enter sends or queues, Ctrl-Enter steers, Escape stops, Shift-Tab and Ctrl-O ask', async () => {
     const { type, events, handle } = session()
     const key = async (data: string) => (type(data), await sleep(30))
     await key('a\r')
@@ -364,7 +364,7 @@ describe('the editor', () => {
     ])
   })
 
-  it('offers commands behind a slash and files behind an at sign', async () => {
+  it('offers commands after a slash and files after an at sign', async () => {
     const { type, until, handle } = session({
       slashCommands: [
         { name: 'compact', description: 'Shortens it' },
@@ -387,7 +387,7 @@ describe('the editor', () => {
   })
 })
 
-it('the menu leaves what is typed in sight in a low terminal', async () => {
+it('keeps the typed text visible below a menu in a low terminal', async () => {
   const { type, until } = session(
     { slashCommands: Array.from({ length: 12 }, (_, at) => ({ name: `c${at}`, description: 'Does it' })) },
     { columns: 30, rows: 8 },
@@ -396,7 +396,7 @@ it('the menu leaves what is typed in sight in a low terminal', async () => {
   await until(/^> \/\n +→ \/c0[^]*\/c2/m)
 })
 
-describe('a question', () => {
+describe('question dialog', () => {
   const overlay = (id: string) => ({
     type: 'overlay' as const,
     overlay: {
@@ -413,7 +413,7 @@ describe('a question', () => {
     },
   })
 
-  it('takes no letter of a message that is being typed; Tab or a pause gives it the keys', async () => {
+  it('takes no letter of a message in progress; Tab or a pause gives the question the keys', async () => {
     const { type, events, handle, until } = session()
     type('ye')
     handle.send(overlay('a'))
@@ -442,8 +442,8 @@ describe('a question', () => {
     await expect.poll(() => events.at(-1)).toEqual({ type: 'overlay_result', id: 'c', value: 'why', text: 'do that' })
   })
 
-  it('takes no letter that was typed while the program stood still', async () => {
-    // Keys of a pipe, as those of a terminal, wait outside of the program.
+  it('takes no letter that was typed while the program was stopped', async () => {
+    // Keys from a pipe or a terminal wait outside the program.
     const server = createServer().listen(0, '127.0.0.1')
     await once(server, 'listening')
     const person = connect((server.address() as AddressInfo).port, '127.0.0.1')
@@ -454,7 +454,7 @@ describe('a question', () => {
     await expect.poll(() => handle.input).toBe('a')
     person.write('\u007f')
     await expect.poll(() => handle.input).toBe('')
-    // What comes next are timers, then keys.
+    // Timers come next, then keys.
     await new Promise(setImmediate)
     handle.send(overlay('a'))
     person.write('yes')
@@ -483,7 +483,7 @@ describe('a question', () => {
     await until(/^0 yes\n1 yes, for this session\n2 always · 3 no\n4 no, and what instead$/m)
   })
 
-  it('that offers a list is narrowed by typing', async () => {
+  it('narrows a list of answers by typing', async () => {
     const { type, events, handle, until } = session()
     handle.send({
       type: 'overlay',
@@ -503,7 +503,7 @@ describe('a question', () => {
     await expect.poll(() => events).toEqual([{ type: 'overlay_result', id: 'm', value: 'openai/mini' }])
   })
 
-  it('that shows a long text is paged through', async () => {
+  it('pages through a long text', async () => {
     const { type, handle, until, text } = session()
     handle.send({
       type: 'overlay',
@@ -522,14 +522,14 @@ describe('a question', () => {
   })
 })
 
-it('the colors follow the terminal and the wish for none', () => {
-  expect(themeOfTerminal({})).toBe('dark')
-  expect(themeOfTerminal({ COLORFGBG: '0;15' })).toBe('light')
-  expect(themeOfTerminal({ COLORFGBG: '15;0' })).toBe('dark')
-  expect(themeOfTerminal({ COLORFGBG: '0;15', NO_COLOR: '1' })).toBe('none')
+it('follows the colors of the terminal and a request for none', () => {
+  expect(detectTheme({})).toBe('dark')
+  expect(detectTheme({ COLORFGBG: '0;15' })).toBe('light')
+  expect(detectTheme({ COLORFGBG: '15;0' })).toBe('dark')
+  expect(detectTheme({ COLORFGBG: '0;15', NO_COLOR: '1' })).toBe('none')
 })
 
-it('a terminal that is none, too small or cannot move its cursor is refused with what to do instead', () => {
+it('refuses output that is no terminal, is too small or cannot move its cursor, with advice', () => {
   const stream = (more: object) => Object.assign(new PassThrough(), { isTTY: true, columns: 80, rows: 24, ...more })
   const attempt = (options: Partial<SessionOptions>) => () =>
     spawnSession({ stdin: stream({}), output: stream({}), env: {}, nonInteractiveHint: 'vtcode exec', ...options })

@@ -10,7 +10,7 @@ beforeEach(
 )
 afterEach(() => void vi.useRealTimers())
 
-/** Whole numbers between two, the same ones for a seed. */
+/** Returns a generator of whole numbers in a range, equal for equal seeds. */
 const seeded =
   (seed: number) =>
   (from: number, to: number): number => {
@@ -25,13 +25,13 @@ const messages = 60
 interface Storm {
   seed: number
   types?: boolean
-  /** The window changes after the program may know, or before. */
+  /** The program learns of a new size before or after the window changes. */
   knows: 'first' | 'last'
   /** A frame may be half drawn when the size changes. */
   halves?: boolean
 }
 
-/** A window that changes its size again and again while text streams; returns what stands there in the end. */
+/** Resizes a window repeatedly while text streams and returns the final screen. */
 function storm({ seed, types = false, knows, halves = false }: Storm): string {
   const pick = seeded(seed)
   const at = lateTerminal({ columns: 80, rows: 24 })
@@ -76,7 +76,7 @@ function storm({ seed, types = false, knows, halves = false }: Storm): string {
       later.push(...changes.map((run) => ({ in: pick(0, 3), run })), { in: pick(0, 2), run: at.tell })
     } else if (types && what < 7) at.type('x')
     vi.advanceTimersByTime(pick(1, 40))
-    // One after the other, as they happened.
+    // Apply the changes in their order.
     while (later[0] && later[0].in-- <= 0) later.shift()!.run()
     if (halves && pick(0, 2) === 0) at.drawPart(pick(1, 200))
     else at.drawFrames(pick(0, 3))
@@ -92,27 +92,24 @@ function storm({ seed, types = false, knows, halves = false }: Storm): string {
   return text
 }
 
-describe('a terminal that is drawn late, while its window changes again and again', () => {
+describe('late frames in a resizing terminal', () => {
   it.each<Omit<Storm, 'seed'>>([
     { knows: 'first', types: false },
     { knows: 'last', types: false },
     { knows: 'first', types: true },
     { knows: 'last', types: true },
-  ])(
-    'has each message in the scrollback once, in order, and the history of the shell (the program knows of it $knows, somebody types: $types)',
-    (how) => {
-      for (let seed = 1; seed <= 5; seed++) {
-        const text = storm({ seed, ...how })
-        expect(
-          [numbers(text, 'message'), numbers(text, 'earlier'), text.split('a line of the status').length],
-          `seed ${seed}`,
-        ).toEqual([upTo(messages), upTo(30), 2])
-      }
-    },
-  )
+  ])('keeps each message and the shell history once, in order (program informed: $knows, typing: $types)', (how) => {
+    for (let seed = 1; seed <= 5; seed++) {
+      const text = storm({ seed, ...how })
+      expect(
+        [numbers(text, 'message'), numbers(text, 'earlier'), text.split('a line of the status').length],
+        `seed ${seed}`,
+      ).toEqual([upTo(messages), upTo(30), 2])
+    }
+  })
 
-  // The one thing beyond a program: xterm.js cuts the line of the cursor, and that is a row of which one half is drawn.
-  it('has no message twice, all in order, and the history of the shell, also where halves of frames are drawn', () => {
+  // A program cannot prevent this: xterm.js cuts the cursor line, which may be half drawn.
+  it('repeats no message and keeps order and shell history, also with half-drawn frames', () => {
     for (let seed = 1; seed <= 5; seed++) {
       const text = storm({ seed, knows: 'first', types: true, halves: true })
       const found = numbers(text, 'message')

@@ -9,7 +9,7 @@ import { drawn, faultsOf, type Shape } from '../../support/screen.js'
 import { bin } from '../../support/terminal.js'
 
 const door = join(dirname(dirname(bin)), 'plugins/tui/index.js')
-/** A program that uses the screen, and nothing else of ours. */
+/** A program that uses only the screen of this project. */
 const echo = `import { spawnSession } from ${JSON.stringify(door)}
 
 const { handle, events } = spawnSession({ placeholder: 'Say something', appName: 'echo' })
@@ -46,10 +46,10 @@ const place = () => ({ root, env: { PATH: process.env['PATH']!, HOME: root } })
 const atShell = (how: Shape = {}) => drawn(place(), ['--norc', '--noprofile', '-i'], { program: '/bin/bash', ...how })
 const start = `${process.execPath} echo.mjs`
 const count = (text: string, part: string): number => text.split(part).length - 1
-/** The numbers of the messages that stand there, from above. */
+/** Returns the numbers of the visible messages from the top. */
 const messagesIn = (text: string): number[] =>
   [...squeezed(text).matchAll(/message-(\d+)\./g)].map(([, number]) => Number(number))
-/** Whole numbers between two, the same ones for a seed. */
+/** Returns a generator of whole numbers in a range, equal for equal seeds. */
 const seeded =
   (seed: number) =>
   (from: number, to: number): number => {
@@ -58,7 +58,7 @@ const seeded =
   }
 const squeezed = (text: string): string => text.replace(/\s+/g, '')
 
-/** A shell with thirty lines of history, and what its terminal is set to. */
+/** Starts a shell with thirty lines of history and records its terminal settings. */
 async function historical(how: Shape = {}) {
   const at = await atShell(how)
   await at.until(/\$ $/m)
@@ -67,7 +67,7 @@ async function historical(how: Shape = {}) {
   return { at, before: /\n(\d+ \d+)\n\$/.exec(at.text())![1]! }
 }
 type Shell = Awaited<ReturnType<typeof atShell>>
-/** The shell is back, the terminal as it was, and all that stood there stands there once. */
+/** Checks that the shell is back, the terminal is unchanged and every line is on the screen once. */
 async function restored(at: Shell, before: string) {
   at.type('echo back-$?; stty -g | cksum\r')
   await at.until(/back-\d+\n/)
@@ -75,7 +75,7 @@ async function restored(at: Shell, before: string) {
   for (let line = 1; line <= 30; line++) expect(count(squeezed(at.text()), `earlier-${line}.`), `${line}`).toBe(1)
   const raw = at.raw()
   expect(faultsOf(raw)).toEqual([])
-  // The shell itself takes pastes as such.
+  // The shell accepts bracketed pastes itself.
   for (const [on, off] of [
     ['\u001b[?1004h', '\u001b[?1004l'],
     ['\u001b[?25l', '\u001b[?25h'],
@@ -86,7 +86,7 @@ async function restored(at: Shell, before: string) {
   await at.end()
 }
 
-describe('a program with the screen alone', () => {
+describe('program on the first screen', () => {
   it('runs in a terminal, keeps the history of the shell, and ends cleanly', async () => {
     const { at, before } = await historical()
     at.type(`${start}\r`)
@@ -106,7 +106,7 @@ describe('a program with the screen alone', () => {
     ['by SIGTERM', undefined, 'TERM'],
     ['by SIGINT', undefined, 'INT'],
     ['by SIGHUP', undefined, 'HUP'],
-  ])('leaves the terminal as it was when it ends %s', async (_way, typed, signal) => {
+  ])('restores the terminal when the program ends %s', async (_way, typed, signal) => {
     const { at, before } = await historical()
     at.type(`${start} & echo pid-$!.; fg\r`)
     await at.until('Say something')
@@ -116,7 +116,7 @@ describe('a program with the screen alone', () => {
     await restored(at, before)
   })
 
-  it('gives the terminal back while it is stopped, and draws itself again', async () => {
+  it('gives the terminal back while the program is stopped and redraws afterwards', async () => {
     const { at, before } = await historical()
     at.type(`${start}\r`)
     await at.until('Say something')
@@ -137,9 +137,9 @@ describe('a program with the screen alone', () => {
     await restored(at, before)
   })
 
-  // The terminal is told of its size first, and what was written for the one before is drawn in the new one.
+  // The terminal gets its size first, so output for the previous size is drawn in the new one.
   it.each([1, 2])(
-    'has each message in the scrollback once, in order, whatever sizes the terminal takes meanwhile (seed %i)',
+    'keeps each message in the scrollback once, in order, for any terminal sizes (seed %i)',
     async (seed) => {
       const pick = seeded(seed)
       const { at, before } = await historical({ env: { TERM_PROGRAM: 'vscode' } })
@@ -166,7 +166,7 @@ describe('a program with the screen alone', () => {
     expect(await at.end()).toBe(0)
   })
 
-  it('knows an answer to its query that comes late from what is typed', async () => {
+  it('distinguishes a late answer to its query from typed text', async () => {
     const at = await drawn(place(), [join(root, 'echo.mjs')], { answers: false })
     await at.until('Say something')
     at.type('he')
@@ -181,8 +181,8 @@ describe('a program with the screen alone', () => {
   })
 })
 
-describe.skipIf(lacks('tmux'))('under tmux', () => {
-  it('the screen keeps the history of the shell and every message, also when its window changes', async () => {
+describe.skipIf(lacks('tmux'))('tmux', () => {
+  it('keeps the shell history and every message under tmux, also when its window changes', async () => {
     const { spawnSync } = await import('node:child_process')
     const tmux = (...args: string[]) =>
       spawnSync('tmux', ['-L', `vtcode${process.pid}`, '-f', '/dev/null', ...args], {

@@ -18,7 +18,7 @@ afterAll(async () => {
 })
 const run = (input: object) => output(booted, { action: 'run', ...input })
 
-/** Bytes of both streams that come through the pipes of a shell to programs that read at once. */
+/** Counts the bytes of both streams that pass through shell pipes to immediate readers. */
 function throughShell(argv: string[]): { stdout_bytes: number; stderr_bytes: number } {
   const [out, err] = [join(folder, 'out'), join(folder, 'err')]
   const { status } = spawnSync(
@@ -35,7 +35,7 @@ const small = (stream: string, lines: number): string =>
   `for (let i = 0; i < ${lines}; i++) process.${stream}.write(String(i).padStart(79, '.') + '\\n')`
 const large = (stream: string, bytes: number): string => `process.${stream}.write('x'.repeat(${bytes}))`
 
-describe('a Node program that leaves by process.exit()', () => {
+describe('unified_exec: output of a Node program that calls process.exit()', () => {
   it.each([
     [
       'many small writes',
@@ -73,15 +73,15 @@ describe('a Node program that leaves by process.exit()', () => {
       { stdout_bytes: 288_000, stderr_bytes: 0, signal: 'SIGKILL' },
     ],
     [
-      'an error that nobody catches',
+      'an uncaught error',
       node(`${small('stdout', 3600)}; throw new Error('x')`),
       { stdout_bytes: 288_000, exit_code: 1 },
     ],
-  ])('has written all of %s', async (_, command, wanted) => {
+  ])('returns the whole output of a Node program after %s', async (_, command, wanted) => {
     for (let round = 0; round < 3; round++) expect(await run({ command })).toMatchObject(wanted)
   })
 
-  it('has written all of it below a shell and below npm’s kind of wrapper too, and its end can be read', async () => {
+  it('returns the whole output of a Node program below a shell and an npm-like wrapper, and the end of both', async () => {
     writeFileSync(join(booted.root, 'noisy.cjs'), `${small('stdout', 3600)}; process.exit(1)`)
     const ran = await run({ command: "sh -c 'node noisy.cjs || echo failed with $?'" })
     expect(ran).toMatchObject({ stdout_bytes: 288_000 + 'failed with 1\n'.length, truncated: true })
@@ -94,12 +94,12 @@ describe('a Node program that leaves by process.exit()', () => {
     expect(end).toContain(`${'3599'.padStart(79, '.')}\nfailed with 1\n`)
   })
 
-  it('loses of more than a megabyte at once what no pipe holds, never less than the pipe holds', async () => {
+  it('loses no more of a write over a megabyte than a pipe of the shell does', async () => {
     const { stdout_bytes } = await run({ command: node(`${large('stdout', 5_000_000)}; process.exit(0)`) })
     expect(stdout_bytes).toBeGreaterThanOrEqual(1_048_576)
   })
 
-  it.skipIf(lacks('bwrap'))('has written all of it in the sandbox', async () => {
+  it.skipIf(lacks('bwrap'))('returns the whole output of a Node program in the sandbox', async () => {
     await using confined = await bootExec({ config: { sandbox: { mode: 'required' } } })
     await confined.write('noisy.cjs', `${small('stdout', 3600)}; ${large('stderr', 288_000)}; process.exit(3)`)
     const ran = await output(confined, { action: 'run', command: ['node', 'noisy.cjs'], response_format: 'detailed' })
@@ -114,7 +114,7 @@ describe('a Node program that leaves by process.exit()', () => {
 
 const python = (script: string): string[] => ['python3', '-c', `import os, sys, signal\n${script}`]
 const printed = `for i in range(3600): print('x' * 79)`
-/** What is still in its buffer is gone with the program, whoever reads. */
+/** Unflushed buffers are lost with the program for every reader. */
 const badEndings: Record<string, string[]> = {
   'Python, exit with full buffers': python(`${printed}\nsys.exit(1 - 1)`),
   'Python, _exit with full buffers': python(`${printed}\nos._exit(0)`),
@@ -124,9 +124,10 @@ const badEndings: Record<string, string[]> = {
   'bash, SIGKILL': ['bash', '-c', 'for i in {1..3000}; do echo line $i; echo error $i >&2; done; kill -9 $$'],
 }
 
-describe('as much arrives as through a pipe of the shell', () => {
+describe('unified_exec: output compared with a pipe of the shell', () => {
   for (const [name, command] of Object.entries(badEndings)) {
-    it(name, async () => expect(await run({ command })).toMatchObject(throughShell(command)))
+    it(`returns what a pipe of the shell gets from ${name}`, async () =>
+      expect(await run({ command })).toMatchObject(throughShell(command)))
   }
 
   for (const [how, end] of Object.entries({
@@ -135,7 +136,7 @@ describe('as much arrives as through a pipe of the shell', () => {
     SIGKILL: 'kill(getpid(), 9)',
     SIGSEGV: 'raise(11)',
   })) {
-    it.skipIf(lacks('gcc'))(`C with full buffers, ${how}`, async () => {
+    it.skipIf(lacks('gcc'))(`returns what a pipe of the shell gets from C with full buffers, ${how}`, async () => {
       const program = join(folder, how)
       const source = `#include <signal.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>
         int main(void) { for (int i = 0; i < 20000; i++) { printf("line %d\\n", i); fprintf(stderr, "error %d\\n", i); } ${end}; }`
@@ -170,13 +171,13 @@ for i in range(1, 301):
       lines,
       '',
     ],
-  ])('%s', async (_, script, stdout, stderr) => {
+  ])('returns everything written through %s', async (_, script, stdout, stderr) => {
     expect(await run({ command: ['bash', '-c', script] })).toMatchObject({ stdout, stderr, exit_code: 0 })
   })
 })
 
-describe('in time', () => {
-  it('a daemon that keeps stdout prolongs nothing, and what was written before the end is there', async () => {
+describe('unified_exec: end of output', () => {
+  it('ends a command whose daemon keeps stdout and returns what it printed before', async () => {
     const long = nap()
     const script = `echo early; setsid sh -c 'echo daemon >&2; ${long}' & ${process.execPath} -e "${small('stdout', 3600).replaceAll('\\n', '\\\\n')}; process.exit(2)"`
     const ran = await output(booted, { action: 'run', command: ['bash', '-c', script] })
@@ -184,7 +185,7 @@ describe('in time', () => {
     for (const pid of processesWith(long.replace(' ', '\0'))) process.kill(pid, 'SIGKILL')
   })
 
-  it('a program that prints for ever is ended at its limit, with the ends of what it printed', async () => {
+  it('ends a program that prints for ever at its limit and returns both ends of its output', async () => {
     const ran = await run({ command: 'yes', timeout_secs: 1, max_output_tokens: 500 })
     expect(ran).toMatchObject({ timed_out: true, truncated: true })
     expect(ran.stdout.startsWith('y\ny\n')).toBe(true)

@@ -18,8 +18,8 @@ const python = (code: string, input: object = {}) => output(booted, { action: 'c
 const javascript = (code: string, input: object = {}) =>
   output(booted, { action: 'code', language: 'javascript', code, ...input })
 
-describe.skipIf(lacks('python3'))('a Python snippet', () => {
-  it('answers what it prints and what is left in result', async () => {
+describe.skipIf(lacks('python3'))('unified_exec/code: Python', () => {
+  it('returns what a Python snippet prints and its variable result', async () => {
     expect(await python('print("hi")\nresult = {"n": [1, 2.5, None, "é"]}')).toMatchObject({
       stdout: 'hi\n',
       exit_code: 0,
@@ -41,7 +41,7 @@ describe.skipIf(lacks('python3'))('a Python snippet', () => {
     }
   })
 
-  it('fails like the program it is', async () => {
+  it('reports the failure of a Python snippet like that of a program', async () => {
     const failed = await python('def f():\n    raise ValueError("no")\nf()')
     expect(failed).toMatchObject({ exit_code: 1 })
     expect(failed.stderr).toMatch(/Traceback[\s\S]*snippet\.py", line 3[\s\S]*ValueError: no/)
@@ -53,7 +53,7 @@ describe.skipIf(lacks('python3'))('a Python snippet', () => {
     ).toMatchObject({ stdout: `__main__ in ${booted.root}\n` })
   })
 
-  it('calls tools; only what it keeps reaches the model', async () => {
+  it('calls tools from Python and shows the model only what the snippet keeps', async () => {
     const code = `import vtcode
 matches = vtcode.call("unified_search", {"action": "grep", "pattern": "TODO"})["matches"]
 texts = [vtcode.call("unified_file", {"action": "read", "path": match["file"]})["content"] for match in matches]
@@ -68,7 +68,7 @@ result = sum(len(text) for text in texts)`
     expect(JSON.stringify(answer)).not.toContain('alpha')
   })
 
-  it('starts no program through us, under whatever name', async () => {
+  it('starts no program through a tool call of a snippet, under any name', async () => {
     const code = `import vtcode
 seen = []
 for tool, input in [("unified_exec_run", {"command": "touch made"}), ("functions.unified_exec", {"action": "run", "command": "touch made"}), ("run_shell", {"program": "touch", "args": ["made"]}), ("run_terminal_cmd", {"command": ["touch", "made"]}), ("run_pty_cmd", {"command": "touch made"}), ("execute_code", {"code": "open('made', 'w')"}), ("unified_exec_code", {"code": "open('made', 'w')"})]:
@@ -81,7 +81,7 @@ result = seen`
     expect(existsSync(`${booted.root}/made`)).toBe(false)
   })
 
-  it('gets the failures of a tool as exceptions, and leaves the rest to the policy', async () => {
+  it('raises the failures of a tool as exceptions in Python and applies the policy to each call', async () => {
     const code = `import vtcode
 seen = []
 for tool, input in [("unified_file", {"action": "read", "path": "none"}), ("unified_exec", {"command": "true"}), ("mcp__vtcode__Unified-Exec", {"command": "true"}), ("nope", {})]:
@@ -105,7 +105,7 @@ result = seen`
     ])
   })
 
-  it('can do nothing that the model could not do directly', async () => {
+  it('allows a snippet nothing that the model could not do directly', async () => {
     await using asking = await bootKernel({
       mode: 'ask',
       files: { 'a.txt': 'x' },
@@ -123,7 +123,7 @@ except vtcode.CallError as error:
     expect(await asking.read('a.txt')).toBe('x')
   })
 
-  it('makes at most a hundred calls', async () => {
+  it('makes at most a hundred calls in one snippet', async () => {
     const code = `import vtcode
 count = 0
 try:
@@ -137,7 +137,7 @@ except vtcode.CallError as error:
     expect(answer.calls.length).toBe(100)
   })
 
-  it('that lies on its private line hurts nobody but itself', async () => {
+  it('survives a snippet that writes garbage on its private channel', async () => {
     const code = `import os
 for line in [b"nonsense\\n", b"[1]\\n", b"null\\n", b'{"id":1}\\n', b'{"tool":7}\\n', b'{"id":2,"tool":"unified_file","input":"x"}\\n']:
     os.write(3, line)
@@ -148,8 +148,8 @@ print("done")`
   })
 })
 
-describe('a JavaScript snippet', () => {
-  it('is a module of our own Node with the same line', async () => {
+describe('unified_exec/code: JavaScript', () => {
+  it('runs a JavaScript snippet as a module in this Node with calls of tools', async () => {
     const code = `const { matches } = await vtcode.call('unified_search', { action: 'grep', pattern: 'TODO' })
 const all = await Promise.all(matches.map(({ file }) => vtcode.call('unified_file', { action: 'read', path: file })))
 let code
@@ -164,7 +164,7 @@ export const result = { sizes: all.map(({ content }) => content.length), code }`
     })
   })
 
-  it('may be called by other words, takes input and fails like a program', async () => {
+  it('accepts other names of JavaScript, passes input and reports failures like a program', async () => {
     expect(await output(booted, { code: 'export const result = 1', language: 'JS' })).toMatchObject({
       result: 1,
       language: 'javascript',
@@ -180,7 +180,7 @@ export const result = { sizes: all.map(({ content }) => content.length), code }`
   })
 })
 
-it('a snippet is ended at its limit, with what it called and what it started', async () => {
+it('ends a snippet at its limit, with the calls and programs that it started', async () => {
   const left = nap()
   const began = Date.now()
   const code = `import { spawn } from 'node:child_process'\nspawn('sleep', ['${left.slice(6)}'])\nawait new Promise(() => setInterval(() => {}, 1000))`
@@ -189,13 +189,13 @@ it('a snippet is ended at its limit, with what it called and what it started', a
   expect(processesWith(left.replace(' ', '\0'))).toEqual([])
 })
 
-it('nothing of a snippet is left in the temporary folder', async () => {
+it('leaves nothing of a snippet in the temporary folder', async () => {
   await javascript('export const result = import.meta.url')
   expect(readdirSync(tmpdir()).filter((name) => name.startsWith('vtcode-code-'))).toEqual([])
 })
 
 it.skipIf(lacks('python3'))(
-  'the folder of a snippet whose program was killed is removed by the next one, and never that of a program that lives',
+  'removes the folder of a killed snippet at the next one and keeps that of a live program',
   async () => {
     const place = join(booted.home, 'tmp')
     mkdirSync(place)
@@ -228,7 +228,7 @@ it.skipIf(lacks('python3'))(
         await new Promise((resolve) => setTimeout(resolve, 20))
       }
     }
-    // Names alike that are nobody's, and a folder of another machine or container with the id of a dead process.
+    // Folders with similar names, and one of another machine or container with the id of a dead process.
     const [killed, left] = await begun()
     const strange = ['vtcode-code-notes', left.replace(/-[0-9a-f]{8}-/, '-00000000-')]
     for (const name of strange) mkdirSync(join(place, name))
@@ -245,7 +245,7 @@ it.skipIf(lacks('python3'))(
   },
 )
 
-it('a missing interpreter is named, with the other one', async () => {
+it('names a missing interpreter and the other language', async () => {
   const path = process.env.PATH
   process.env.PATH = '/nonexistent'
   try {
@@ -259,7 +259,7 @@ it('a missing interpreter is named, with the other one', async () => {
   expect(await error(booted, { code: 'x'.repeat(300_000) })).toMatchObject({ code: 'VT_INPUT_TOO_LARGE' })
 })
 
-it.skipIf(lacks('bwrap', 'python3'))('a snippet runs in the same sandbox, its line intact', async () => {
+it.skipIf(lacks('bwrap', 'python3'))('runs a snippet in the sandbox with its calls of tools', async () => {
   await using boxed = await bootKernel({ files: { 'a.txt': 'x' }, config: { sandbox: { mode: 'required' } } })
   const code = `import vtcode, os
 result = [vtcode.call("unified_file", {"action": "read", "path": "a.txt"})["content"], os.access("/usr", os.W_OK)]

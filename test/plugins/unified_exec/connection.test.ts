@@ -6,7 +6,7 @@ import { bin } from '../../support/program.js'
 import { bootExec, eventually, nap, output, processesWith, readOn } from '../../support/exec.js'
 
 const left = (long: string): number => processesWith(long.replace(' ', '\0')).length
-/** Far more than the second that it takes: a busy machine is no failure. */
+/** Far more than the usual second, so that a busy machine causes no failure. */
 const patience = 60_000
 
 interface Server {
@@ -39,10 +39,10 @@ const run = ({ send }: Server, input: object): void =>
 
 for (const [how, end] of [
   ['its connection is dropped', (server: ChildProcess) => server.stdin!.end()],
-  ['it is told to end', (server: ChildProcess) => server.kill('SIGTERM')],
+  ['it is asked to end', (server: ChildProcess) => server.kill('SIGTERM')],
   ['it is interrupted', (server: ChildProcess) => server.kill('SIGINT')],
 ] as const) {
-  it(`a server leaves no command behind when ${how}`, async () => {
+  it(`leaves no command of the MCP server running when ${how}`, async () => {
     await using workspace = await tempWorkspace()
     const long = nap()
     const server = await served(workspace)
@@ -57,7 +57,7 @@ for (const [how, end] of [
   })
 }
 
-it('a call that the client cancels is ended with everything it started; the connection lives', async () => {
+it('ends a call that the client cancels with everything it started and keeps the connection', async () => {
   await using workspace = await tempWorkspace()
   const long = nap()
   const server = await served(workspace)
@@ -73,7 +73,7 @@ it('a call that the client cancels is ended with everything it started; the conn
   await gone
 })
 
-it('the program that is interrupted in a terminal leaves it as it was, and no command', async () => {
+it('restores the terminal and ends every command when the program is interrupted', async () => {
   await using workspace = await tempWorkspace()
   await using booted = await bootExec({ config: { exec: { env: { HOME: workspace.home } } } })
   const long = nap()

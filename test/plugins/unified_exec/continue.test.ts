@@ -4,8 +4,8 @@ import { drivesSession } from '../../support/session.js'
 
 const driven = drivesSession()
 
-describe('continue', () => {
-  it('writes when there is something to write, else polls', async () => {
+describe('unified_exec/continue', () => {
+  it('writes when there is input, else polls', async () => {
     await driven.run({ command: 'cat; sleep 0.3; echo late' })
     const go = driven.on('continue')
     expect(await go({ input: 'hello\n', yield_time_ms: 30_000 })).toMatchObject({ stdout: 'hello\n', running: true })
@@ -21,7 +21,7 @@ describe('continue', () => {
     })
   })
 
-  it('asks the user before it sends something, and does not before it only waits', async () => {
+  it('asks the user before it sends input and not before it only waits', async () => {
     await using asking = await bootExec({ mode: 'ask', config: { policy: { allow: ['unified_exec/run'] } } })
     await output(asking, { command: 'echo up; cat', session_id: 's', yield_time_ms: 250 })
     const go = (input: object) => call(asking, { action: 'continue', session_id: 's', yield_time_ms: 0, ...input })

@@ -12,8 +12,8 @@ afterEach(() => booted[Symbol.asyncDispose]())
 const run = (input: object) => output(booted, { action: 'run', session_id: 's', ...input })
 const inspect = (input: object = {}) => output(booted, { action: 'inspect', session_id: 's', ...input })
 
-describe('inspect', () => {
-  it('shows the ends of a log without consuming it', async () => {
+describe('unified_exec/inspect', () => {
+  it('shows both ends of a log without consuming it', async () => {
     await run({ command: 'seq 1 10; echo oops >&2', background: true, yield_time_ms: 30_000 })
     expect(await inspect({ stream: 'stdout', head_lines: 2, tail_lines: 1 })).toMatchObject({
       output: '1\n2\n[… 7 lines omitted …]\n10\n',
@@ -38,14 +38,14 @@ describe('inspect', () => {
     )
   })
 
-  it('keeps a last line without its end as it is', async () => {
+  it('keeps a last line without a line end unchanged', async () => {
     await run({ command: ['printf', 'a\\nb'] })
     expect(await inspect()).toMatchObject({ output: 'a\nb', total_lines: 2, truncated: false })
     await run({ command: ['true'], session_id: 'empty' })
     expect(await inspect({ session_id: 'empty' })).toMatchObject({ output: '', total_lines: 0 })
   })
 
-  it('searches with ripgrep, in memory and on disk, in terminals without their escape sequences', async () => {
+  it('searches with ripgrep in memory and on disk, and in terminals without their escape sequences', async () => {
     await run({ command: 'seq 1 200000', max_output_tokens: 10 })
     expect(await inspect({ query: '^19999\\d$' })).toMatchObject({
       matched_count: 10,
@@ -70,7 +70,7 @@ describe('inspect', () => {
     })
   })
 
-  it('reads a spool file, also after its session is forgotten, and says when it is gone', async () => {
+  it('reads a spool file, also after its session is forgotten, and reports a removed one', async () => {
     const { spool_path } = await run({ command: 'seq 1 3000', max_output_tokens: 10 })
     await output(booted, { action: 'close', session_id: 's' })
     expect(await output(booted, { action: 'inspect', spool_path, head_lines: 1, tail_lines: 1 })).toMatchObject({
@@ -83,7 +83,7 @@ describe('inspect', () => {
     expect(await error(booted, { action: 'inspect', spool_path })).toMatchObject({ code: 'VT_EXEC_SPOOL' })
   })
 
-  it('refuses what does not go together', async () => {
+  it('refuses fields that exclude each other', async () => {
     const refused = (input: object) => error(booted, { action: 'inspect', ...input })
     expect(await refused({})).toMatchObject({ code: 'VT_INPUT_MISSING' })
     expect(await refused({ session_id: 's', spool_path: '.vtcode/spool/x' })).toMatchObject({

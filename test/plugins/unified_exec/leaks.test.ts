@@ -7,7 +7,7 @@ import { eventually, rounds } from '../../support/exec.js'
 const batches = rounds(25, 1250)
 const cancelled = rounds(12, 500)
 
-it(`${batches * 8} runs and ${cancelled} cancelled ones leave no descriptor, no zombie and no memory behind`, async () => {
+it(`leaves no descriptor, zombie or memory after ${batches * 8} runs and ${cancelled} cancelled ones`, async () => {
   const program = fileURLToPath(new URL('../../support/leaks.mjs', import.meta.url))
   const { stdout } = await promisify(execFile)(process.execPath, [
     '--expose-gc',
@@ -21,7 +21,7 @@ it(`${batches * 8} runs and ${cancelled} cancelled ones leave no descriptor, no 
   expect(after.rss - before.rss, stdout).toBeLessThan(20_000_000)
 }, 3_600_000)
 
-it('the program ends with everything it started when it is interrupted', async () => {
+it('ends everything that the program started when it is interrupted', async () => {
   const script = `import { bootKernel } from 'vtcode/test'
     const booted = await bootKernel({ config: { sandbox: { mode: 'off' } } })
     await booted.call('unified_exec', { command: 'sleep 6077', background: true })

@@ -9,8 +9,8 @@ beforeEach(async () => {
 afterEach(() => booted[Symbol.asyncDispose]())
 const sessions = async () => (await output(booted, { action: 'list' })).sessions
 
-describe('list', () => {
-  it('shows what runs and what has ended, oldest first, with live values', async () => {
+describe('unified_exec/list', () => {
+  it('shows running and ended sessions, oldest first, with live values', async () => {
     await output(booted, { command: 'exit 3', session_id: 'first' })
     await output(booted, { command: ['sleep', '30'], session_id: 'second', background: true })
     await output(booted, {
@@ -36,7 +36,7 @@ describe('list', () => {
     expect(Date.parse(third.started_at)).toBeLessThanOrEqual(Date.parse(third.last_activity_at))
   })
 
-  it('shows at most 32 live sessions: one more is refused, and ids are taken once', async () => {
+  it('shows at most 32 live sessions, refuses one more and accepts each id once', async () => {
     const start = (session_id?: string) =>
       call(booted, { command: 'sleep 60', background: true, ...(session_id && { session_id }) })
     const started = await Promise.all(Array.from({ length: 64 }, () => start()))
@@ -59,14 +59,14 @@ describe('list', () => {
     })
   })
 
-  it('of very many commands at once has 32 that run; the others are refused by a code, and nothing of those is lost', async () => {
+  it('runs 32 of very many commands at once and refuses the others by a code, without a loss', async () => {
     const commands = Array.from({ length: rounds(150, 1000) }, (_, index) => ({
       command: `echo begin ${index}; sleep 1; seq 200; echo end ${index}; exit ${index % 7}`,
     }))
     const before = process.memoryUsage.rss()
     const answers = await Promise.all(commands.map((input) => call(booted, { ...input, response_format: 'detailed' })))
     const ran = answers.flatMap((answer, index) => (answer.ok ? [{ index, output: answer.output }] : []))
-    // A place is free again when its command has ended, so more than 32 may come to run, one after the other.
+    // An ended command frees its slot, so more than 32 may run one after the other.
     expect(ran.length).toBeGreaterThanOrEqual(32)
     const lines = Array.from({ length: 200 }, (_, index) => `${index + 1}\n`).join('')
     for (const { index, output } of ran)
@@ -86,7 +86,7 @@ describe('list', () => {
         })
     expect(process.memoryUsage.rss() - before).toBeLessThan(150_000_000)
     expect(processesWith('seq 200; echo end')).toEqual([])
-    // Every refused one can be had afterwards.
+    // Refused commands can run afterwards.
     expect(await output(booted, { command: 'echo still here' })).toMatchObject({ stdout: 'still here\n' })
     expect((await sessions()).filter(({ running }: { running: boolean }) => running)).toEqual([])
   })
@@ -116,13 +116,13 @@ describe('list', () => {
     expect((await sessions()).filter(({ running }: { running: boolean }) => running)).toEqual([])
   })
 
-  it('keeps at most 64 ended ones', async () => {
+  it('keeps at most 64 ended sessions', async () => {
     for (let count = 0; count < 70; count++) await output(booted, { command: ['true'], session_id: `e${count}` })
     const ids = (await sessions()).map(({ session_id }: { session_id: string }) => session_id)
     expect(ids).toEqual(Array.from({ length: 64 }, (_, index) => `e${index + 6}`))
   })
 
-  it('keeps what an ended command left in the background on purpose', async () => {
+  it('keeps the session of an ended command whose background process still runs', async () => {
     const left = nap()
     await output(booted, { command: `${left} >/dev/null 2>&1 & true`, background: true, session_id: 'server' })
     for (let count = 0; count < 66; count++) await output(booted, { command: ['true'] })
@@ -130,7 +130,7 @@ describe('list', () => {
     expect(processesWith(left.replace(' ', '\0')).length).toBe(1)
   })
 
-  it('is empty for another session, and everything ends with the session and with the kernel', async () => {
+  it('shows nothing to another session and ends commands with their session and with the kernel', async () => {
     const [mine, other] = [nap(), nap()]
     await output(booted, { command: mine, background: true })
     await booted.call('unified_exec', { command: other, background: true, tty: true }, { session: 'other' })

@@ -9,7 +9,7 @@ const none = lacks('bwrap', 'git')
 const git = (cwd: string, ...args: string[]): void => void spawnSync('git', args, { cwd })
 
 describe.skipIf(none)(
-  `what steers programs and a command in the sandbox makes anew${none ? ' (SKIPPED: needs bwrap and git)' : ''}`,
+  `auto-executed config made by a sandboxed command${none ? ' (SKIPPED: needs bwrap and git)' : ''}`,
   () => {
     let booted: Booted
     beforeEach(async () => {
@@ -18,7 +18,7 @@ describe.skipIf(none)(
     })
     afterEach(() => booted[Symbol.asyncDispose]())
     const there = (path: string): boolean => existsSync(join(booted.root, path))
-    // What a script does shows in no word of the command.
+    // The command line shows nothing of what the script writes.
     const run = async ({ command, ...input }: { command: string; background?: boolean }) => {
       writeFileSync(join(booted.root, 'do.sh'), command)
       const result = await call(booted, { action: 'run', command: 'sh do.sh', ...input })
@@ -35,7 +35,7 @@ describe.skipIf(none)(
     it.each([
       ['leads to itself', 'ln -s .git'],
       ['leads through a name that is too long', 'ln -s "$(printf %0300d 1)"'],
-    ])('is put aside beside a `.git` that %s, and the next command runs', async (_, link) => {
+    ])('moves auto-executed config away next to a `.git` that %s and runs the next command', async (_, link) => {
       const result = await run({ command: `mkdir sub; ${link} sub/.git; echo evil > .envrc; echo {} > .mcp.json` })
       expect(told(result)).toEqual(['VT_EXEC_PUT_ASIDE'])
       expect(
@@ -65,7 +65,7 @@ describe.skipIf(none)(
       ['a/b/c/d/e/f/.envrc', 'mkdir -p a/b/c/d/e/f; echo evil > a/b/c/d/e/f/.envrc'],
       ['.git/info/attributes', 'rm -f .git/info/attributes; echo "* diff=x" > .git/info/attributes'],
       ['.git/objects/info/alternates', 'mkdir -p .git/objects/info; echo /elsewhere > .git/objects/info/alternates'],
-    ])('is put aside and named: %s', async (path, command) => {
+    ])('moves auto-executed config away and names it: %s', async (path, command) => {
       if (path === '.git/info/attributes') spawnSync('rm', ['-rf', '.git/info'], { cwd: booted.root })
       const result = await run({
         command: path === '.git/info/attributes' ? `mkdir -p .git/info; ${command}` : command,
@@ -77,7 +77,7 @@ describe.skipIf(none)(
       expect(lstatSync(join(booted.root, '.vtcode/aside', place!, path), { throwIfNoEntry: false })).toBeDefined()
     })
 
-    it('is put aside where hooks were removed before', async () => {
+    it('moves new git hooks away where the hooks folder was missing before', async () => {
       spawnSync('rm', ['-rf', '.git/hooks'], { cwd: booted.root })
       await run({
         command:
@@ -111,13 +111,13 @@ describe.skipIf(none)(
         'git init -q --bare store && git -C store config core.fsmonitor "touch ran"; mkdir sub && echo "gitdir: ../store" > sub/.git',
         'store',
       ],
-    ])('is put aside as a repository %s', async (_, command, path) => {
+    ])('moves away a repository %s', async (_, command, path) => {
       const result = await run({ command })
       expect(result.notices?.find(({ code }) => code === 'VT_EXEC_PUT_ASIDE')?.message).toContain(`${path} (now`)
       expect(there(path)).toBe(false)
     })
 
-    it('stays as a repository, worktree or clone that git made, and is told', async () => {
+    it('keeps a repository, worktree or clone that git made and reports it', async () => {
       mkdirSync(join(booted.root, 'from'))
       git(booted.root, 'init', '-q', 'from')
       writeFileSync(join(booted.root, 'from/.envrc'), 'x')
@@ -150,7 +150,7 @@ describe.skipIf(none)(
       expect((await run({ command: 'git -C tree status --short; git -C copy log --oneline' })).notices).toBeUndefined()
     })
 
-    it('is put aside at each look at a command that runs on, and at its end', async () => {
+    it('moves auto-executed config away at each poll of a running command and at its end', async () => {
       const { output } = (await run({
         command: 'touch .envrc; sleep 1; touch .mcp.json',
         background: true,
@@ -166,7 +166,7 @@ describe.skipIf(none)(
       expect(await eventually(() => aside().length === 2 && !there('.mcp.json'))).toBe(true)
     })
 
-    it('costs little where repositories are many: git writes in the first ones and in that of the working directory, and the others are told', async () => {
+    it('limits the sandbox mounts for many repositories: git writes in the first ones and in that of the workdir', async () => {
       const names = Array.from({ length: 40 }, (_, index) => `packages/p${10 + index}`)
       for (const name of names) git(booted.root, 'init', '-q', name)
       const mounts = 'wc -l </proc/self/mountinfo'
@@ -191,7 +191,7 @@ describe.skipIf(none)(
       })
     })
 
-    it('keeps nobody from work among 200 packages', async () => {
+    it('runs commands and deletes folders in a workspace of 200 packages', async () => {
       for (let index = 0; index < 200; index++) {
         mkdirSync(join(booted.root, `packages/group${index % 9}/p${index}/src`), { recursive: true })
         for (const [name, text] of [
@@ -222,7 +222,7 @@ describe.skipIf(none)(
       ).toMatchObject({ ok: true })
     })
 
-    it('is left alone where it was there before, and where a command makes what steers nothing', async () => {
+    it('keeps auto-executed config that existed before and new files that run nothing', async () => {
       writeFileSync(join(booted.root, '.envrc'), 'mine')
       const result = await run({ command: 'echo a > plain; mkdir -p .github .vtcode/plans; git add plain' })
       expect([result.notices, there('.envrc'), there('plain')]).toEqual([undefined, true, true])

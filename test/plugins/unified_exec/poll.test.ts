@@ -8,8 +8,8 @@ const poll = driven.on('poll')
 /** A line of a program that waits until a file is there. */
 const until = (file: string): string => `until [ -e ${file} ]; do sleep 0.02; done`
 
-describe('poll', () => {
-  it('delivers every byte once, in order, until the end', async () => {
+describe('unified_exec/poll', () => {
+  it('returns every byte once, in order, until the end', async () => {
     let all = (await run({ command: 'for i in $(seq 1 30); do echo line $i; sleep 0.03; done' })).stdout
     for (let running = true; running;) {
       const answer = await poll({ yield_time_ms: 200 })
@@ -20,7 +20,7 @@ describe('poll', () => {
     expect(await poll()).toMatchObject({ stdout: '', running: false, exit_code: 0 })
   })
 
-  it('returns as soon as output is followed by silence, and at once when nothing is waited for', async () => {
+  it('returns once output is followed by silence, and at once when no wait is requested', async () => {
     await run({ command: `${until('go')}; echo now; sleep 600` })
     const began = Date.now()
     const polled = poll({ yield_time_ms: 30_000 })
@@ -36,7 +36,7 @@ describe('poll', () => {
     expect(Date.now() - idle).toBeLessThan(20_000)
   })
 
-  it('may be repeated from the cursor of an earlier answer', async () => {
+  it('returns output again from the cursor of an earlier answer', async () => {
     const first = await readOn(
       driven.booted,
       await run({ command: `echo a; ${until('go')}; echo b; sleep 600` }),
@@ -51,7 +51,7 @@ describe('poll', () => {
     expect((await poll({ cursor: 3, yield_time_ms: 0 })).stdout).toMatch(/^b\n/)
   })
 
-  it('does not deliver half of a character or of an escape sequence', async () => {
+  it('returns no half of a character or of an escape sequence', async () => {
     const command = `printf 'a\\342\\202'; ${until('one')}; printf '\\254b\\033[3'; ${until('two')}; printf '1mc\\n'`
     expect((await readOn(driven.booted, await run({ command }), 'a')).text).toBe('a')
     await driven.booted.write('one', '')
@@ -60,7 +60,7 @@ describe('poll', () => {
     expect((await poll({ yield_time_ms: 30_000 })).stdout).toBe('c\n')
   })
 
-  it('knows the sessions of its own session only', async () => {
+  it('finds the commands of its own session only', async () => {
     await run({ command: 'sleep 5', session_id: 'mine' })
     const foreign = await driven.booted.call(
       'unified_exec',
@@ -77,14 +77,14 @@ describe('poll', () => {
     })
   })
 
-  it('finds a session ended that nobody called for too long', async () => {
+  it('ends a command that was not polled within idle_secs', async () => {
     await using idle = await bootExec({ config: { exec: { idle_secs: 3 } } })
     await output(idle, { command: ['sleep', '60'], session_id: 's', yield_time_ms: 250 })
     for (let turn = 0; turn < 4; turn++) {
       await new Promise((resolve) => setTimeout(resolve, 1000))
       expect(await output(idle, { action: 'poll', session_id: 's', yield_time_ms: 0 })).toMatchObject({ running: true })
     }
-    // The list is no call on it.
+    // The action list does not count as use of the session.
     expect(await eventually(async () => !(await output(idle, { action: 'list' })).sessions[0].running)).toBe(true)
     expect(await output(idle, { action: 'poll', session_id: 's', yield_time_ms: 0 })).toMatchObject({
       running: false,
@@ -92,7 +92,7 @@ describe('poll', () => {
     })
   })
 
-  it('answers for a background command what it printed in between', async () => {
+  it('returns what a background command printed since the last call', async () => {
     await call(driven.booted, { command: `${until('go')}; echo done; exit 5`, background: true, session_id: 's' })
     await driven.booted.write('go', '')
     expect(await readOn(driven.booted, await poll({ yield_time_ms: 30_000 }))).toMatchObject({

@@ -11,8 +11,8 @@ beforeEach(async () => {
 afterEach(() => booted[Symbol.asyncDispose]())
 const run = (input: object) => output(booted, { action: 'run', ...input })
 
-describe('a command', () => {
-  it('that is a string goes to a shell, an array never', async () => {
+describe('unified_exec/run: command', () => {
+  it('passes a string command to a shell and an array to no shell', async () => {
     expect(await run({ command: 'echo $((1+1)) | tr 2 3' })).toMatchObject({ stdout: '3\n', exit_code: 0 })
     expect(await run({ command: ['echo', '$((1+1)) | tr 2 3'] })).toMatchObject({ stdout: '$((1+1)) | tr 2 3\n' })
     expect(await run({ command: 'echo', args: ['a b', '*'] })).toMatchObject({
@@ -22,7 +22,7 @@ describe('a command', () => {
     expect(await run({ command: 'false', args: [] })).toMatchObject({ exit_code: 1, command: ['false'] })
   })
 
-  it('tells how it ended', async () => {
+  it('reports how a command ended', async () => {
     expect(await run({ command: 'exit 7' })).toMatchObject({ exit_code: 7, signal: null, timed_out: false })
     expect(await run({ command: 'kill -KILL $$' })).toMatchObject({ exit_code: null, signal: 'SIGKILL' })
     expect(await run({ command: 'nosuchprogram' })).toMatchObject({ exit_code: 127 })
@@ -30,7 +30,7 @@ describe('a command', () => {
     expect(await run({ command: './plain' })).toMatchObject({ exit_code: 126 })
   })
 
-  it('is rendered for a model with its streams and one line of status', async () => {
+  it('renders a command for a model with its streams and one status line', async () => {
     const text = async (input: object) => ((await call(booted, { action: 'run', ...input })) as { text: string }).text
     expect(await text({ command: 'printf a; printf b >&2' })).toMatch(/^a\n\[stderr\]\nb\nexit 0 in \d+\.\d s$/)
     expect(await text({ command: 'kill -TERM $$' })).toMatch(/^killed by SIGTERM after \d+\.\d s$/)
@@ -39,7 +39,7 @@ describe('a command', () => {
     expect(await text({ command: 'nosuch' })).toMatch(/: program not found in PATH$/)
   })
 
-  it('that cannot be started is a typed error', async () => {
+  it('reports a command that cannot start as a typed error', async () => {
     expect(await error(booted, { command: ['/nope/x'] })).toMatchObject({ code: 'VT_EXEC_NOT_FOUND' })
     expect(await error(booted, { command: ['./plain'] })).toMatchObject({ code: 'VT_EXEC_NOT_FOUND' })
     writeFileSync(join(booted.root, 'orphan'), '#!/no/such/interpreter\n', { mode: 0o755 })
@@ -64,7 +64,7 @@ describe('a command', () => {
     expect(await run({ command: 'echo still here' })).toMatchObject({ exit_code: 0 })
   })
 
-  it('runs in a directory of the workspace and nowhere else', async () => {
+  it('runs a command in a directory of the workspace and nowhere else', async () => {
     mkdirSync(join(booted.root, 'sub'))
     symlinkSync('/etc', join(booted.root, 'out'))
     expect((await run({ command: 'pwd', workdir: 'sub' })).stdout).toBe(`${booted.root}/sub\n`)
@@ -77,7 +77,7 @@ describe('a command', () => {
     })
   })
 
-  it('reads the given input and then the end of it, or nothing at all', async () => {
+  it('passes the given input and its end, or empty input', async () => {
     expect(await run({ command: 'cat', input: 'äöü\nno newline' })).toMatchObject({ stdout: 'äöü\nno newline' })
     expect(await run({ command: 'cat; echo end', timeout_secs: 5 })).toMatchObject({
       stdout: 'end\n',
@@ -87,7 +87,7 @@ describe('a command', () => {
   })
 })
 
-describe('the environment', () => {
+describe('unified_exec/run: environment', () => {
   const secrets = {
     VTTEST_API_KEY: 'k',
     GITHUB_TOKEN: 't',
@@ -100,7 +100,7 @@ describe('the environment', () => {
     HARMLESS_NAME: 'h',
     PYTHONPATH: 'p',
   }
-  it('is an allow-list, whatever the parent has', async () => {
+  it('passes an allow-list of environment variables, whatever the parent has', async () => {
     Object.assign(process.env, secrets)
     try {
       const names = (await run({ command: ['env'] })).stdout
@@ -119,7 +119,7 @@ describe('the environment', () => {
     }
   })
 
-  it('takes variables of the call, but none that change what runs', async () => {
+  it('accepts variables of the call except those that change what runs', async () => {
     expect((await run({ command: 'echo $FOO', env: { FOO: 'a b' } })).stdout).toBe('a b\n')
     for (const name of [
       'LD_PRELOAD',
@@ -139,12 +139,12 @@ describe('the environment', () => {
     expect(await error(booted, { command: 'true', env: { A: 'x\0' } })).toMatchObject({ code: 'VT_INPUT_INVALID' })
   })
 
-  it('takes variables of the settings', async () => {
+  it('accepts variables of the settings', async () => {
     await using own = await bootExec({ config: { exec: { env: { FROM_SETTINGS: 'yes', HOME: '/nowhere' } } } })
     expect((await output(own, { command: 'echo $FROM_SETTINGS $HOME' })).stdout).toBe('yes /nowhere\n')
   })
 
-  it('takes variables of the settings from where they are, and tells the secret ones to nobody', async () => {
+  it('reads variables of the settings from their sources and redacts the secret ones', async () => {
     const file = join(booted.root, 'value')
     writeFileSync(file, 'from-a-file\n', { mode: 0o600 })
     const env = { A: { env: 'VTTEST_SOURCE' }, B: { file }, C: { command: ['echo', 'from-a-program'] }, D: 'text' }
@@ -159,7 +159,7 @@ describe('the environment', () => {
     })
   })
 
-  it('does not make bash read its start files because a pipe looks like a network', async () => {
+  it('keeps bash from reading its start files when input is a pipe', async () => {
     writeFileSync(join(booted.root, '.bashrc'), 'echo sourced')
     await using own = await bootExec({ config: { exec: { env: { HOME: booted.root } } } })
     expect((await output(own, { command: 'cat', input: 'x' })).stdout).toBe('x')
@@ -179,8 +179,8 @@ describe('the environment', () => {
   })
 })
 
-describe('time', () => {
-  it('ends the whole group, however stubborn, within a second of the limit', async () => {
+describe('unified_exec/run: time', () => {
+  it('ends the whole process group within a second of the limit, even when it ignores signals', async () => {
     const naps = [nap(), nap(), nap()]
     const command = `trap "" TERM; ${naps[0]} & (trap "" TERM; ${naps[1]}) & ${naps[2]}; sleep 60`
     const began = Date.now()
@@ -189,7 +189,7 @@ describe('time', () => {
     for (const each of naps) expect(processesWith(each.replace(' ', '\0'))).toEqual([])
   })
 
-  it('is not prolonged by a process that left the group with a pipe in its hand; the answer names it', async () => {
+  it('ends on time although a process that left the group holds a pipe, and names that process', async () => {
     const left = nap()
     const began = Date.now()
     const result = await call(booted, { command: `setsid ${left} & sleep 60`, timeout_secs: 1 })
@@ -200,7 +200,7 @@ describe('time', () => {
     process.kill(survivors[0]!, 'SIGKILL')
   })
 
-  it('runs on for a program that closed its output, until the limit', async () => {
+  it('waits until the limit for a program that closed its output', async () => {
     const quiet = nap()
     expect(await run({ command: `exec >&- 2>&-; ${quiet}`, timeout_secs: 1 })).toMatchObject({ timed_out: true })
     expect(processesWith(quiet.replace(' ', '\0'))).toEqual([])
@@ -212,7 +212,7 @@ describe('time', () => {
     ).toMatchObject({ timed_out: true })
   })
 
-  it('ends what a command left behind 250 ms after it, unless it was started in the background', async () => {
+  it('ends leftover processes 250 ms after their command, unless it was started in the background', async () => {
     const [left, kept] = [nap(), nap()]
     const began = Date.now()
     const result = await call(booted, { command: `${left} & echo $?` })
@@ -235,7 +235,7 @@ describe('time', () => {
     expect(processesWith(kept.replace(' ', '\0'))).toEqual([])
   })
 
-  it('is over at once when the caller aborts', async () => {
+  it('ends at once when the caller aborts', async () => {
     const long = nap()
     const abort = new AbortController()
     const began = Date.now()
@@ -249,8 +249,8 @@ describe('time', () => {
   })
 })
 
-describe('output', () => {
-  it('is complete when a command ends right after writing it', async () => {
+describe('unified_exec/run: output', () => {
+  it('returns the whole output of a command that ends right after writing it', async () => {
     const program = `process.stdout.write('x'.repeat(1_000_000) + 'end\\n')`
     const answer = await run({ command: [process.execPath, '-e', program], max_output_tokens: 1000 })
     expect(answer.stdout_bytes).toBe(1_000_004)
@@ -258,7 +258,7 @@ describe('output', () => {
     expect((await booted.read(answer.spool_path))?.length).toBe(1_000_004)
   })
 
-  it('never breaks a character, loses escape sequences and keeps the last state of a line', async () => {
+  it('keeps characters whole, strips escape sequences and keeps the last state of a line', async () => {
     const code =
       'import sys,time\nfor b in "é€😀".encode(): sys.stdout.buffer.write(bytes([b])); sys.stdout.flush(); time.sleep(0.005)'
     expect((await run({ command: ['python3', '-c', code] })).stdout).toBe('é€😀')
@@ -273,7 +273,7 @@ describe('output', () => {
     expect((await run({ command: ['printf', '\\033[31mred'], tty: true })).output).toBe('\x1b[31mred')
   })
 
-  it('that is too long shows its two ends at line borders and says where the rest is', async () => {
+  it('shows both ends of long output at line borders and names the file with the rest', async () => {
     const answer = await run({ command: 'seq 1 5000; seq 1 5000 >&2', max_output_tokens: 250 })
     const [, head, lines, bytes, path, tail] =
       /^([\s\S]*)\[… (\d+) lines \((\d+) bytes\) omitted; full output: (\S+) …\]\n([\s\S]*)$/.exec(answer.stdout)!
@@ -288,7 +288,7 @@ describe('output', () => {
   })
 
   const size = rounds(72, 1000) * 1_000_000
-  it(`of ${size} bytes on each stream stays within memory, is counted exactly and kept to its limit on disk`, async () => {
+  it(`counts ${size} bytes on each stream exactly, within the limits of memory and disk`, async () => {
     global.gc?.()
     const before = process.memoryUsage().rss
     const command = `head -c ${size} /dev/zero | tr "\\0" a; echo; head -c ${size} /dev/zero | tr "\\0" b >&2; echo last`
@@ -306,16 +306,16 @@ describe('output', () => {
     expect((await booted.read(answer.spool_path))?.length).toBe(67_108_864)
   }, 600_000)
 
-  it('that never ends is counted until the limit', async () => {
+  it('counts endless output until the limit', async () => {
     const answer = await run({ command: 'yes', timeout_secs: 1 })
     expect(answer).toMatchObject({ timed_out: true, truncated: true })
     expect(answer.stdout_bytes).toBeGreaterThan(1_000_000)
   })
 
-  it('is told while it comes, each command what it prints, letter by letter', async () => {
+  it('streams the output of each command as progress, character by character', async () => {
     const told = async (name: string): Promise<string> => {
       let text = ''
-      // Each piece is read by itself, and the last ones are printed when the first ones were told.
+      // Each piece is read separately, and the last ones are printed after the first ones were reported.
       const command = `printf '\\303'; sleep 0.02; printf '\\244\\n'; for i in 1 2 3; do echo ${name} $i; sleep 0.02; done; until [ -e ${name}.seen ]; do sleep 0.01; done; echo ${name} 4`
       const onProgress = (more: { text?: string }): void => {
         text += more.text ?? ''

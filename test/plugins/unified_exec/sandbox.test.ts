@@ -8,10 +8,10 @@ import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { call, error, eventually, lacks, nap, output, processesWith, readOn } from '../../support/exec.js'
 
 const none = lacks('bwrap')
-/** As root only a control group bounds the number of processes. */
+/** Only a control group limits the number of processes of root. */
 const uncounted =
   process.getuid?.() === 0 && !existsSync('/sys/fs/cgroup/pids') && !existsSync('/sys/fs/cgroup/cgroup.controllers')
-/** A command whose text no policy reads, so that nothing but the sandbox holds it. */
+/** Makes a command whose text no policy reads, so that only the sandbox limits it. */
 async function unread(booted: Booted, command: string): Promise<object> {
   await booted.write('unread.sh', command)
   return { action: 'run', command: ['bash', 'unread.sh'] }
@@ -19,7 +19,7 @@ async function unread(booted: Booted, command: string): Promise<object> {
 const boxed = ({ config, ...how }: Boot = {}): Promise<Booted> =>
   bootKernel({ ...how, config: { sandbox: { mode: 'required' }, ...config } })
 
-describe.skipIf(none)(`in the sandbox${none ? ' (SKIPPED: needs bwrap)' : ''}`, () => {
+describe.skipIf(none)(`unified_exec sandbox${none ? ' (SKIPPED: needs bwrap)' : ''}`, () => {
   let booted: Booted
   beforeEach(async () => {
     booted = await boxed()
@@ -28,7 +28,7 @@ describe.skipIf(none)(`in the sandbox${none ? ' (SKIPPED: needs bwrap)' : ''}`, 
   const run = (input: object) => output(booted, { action: 'run', ...input })
   const runUnread = async (command: string) => output(booted, await unread(booted, command))
 
-  it('a command works in the workspace as it does outside', async () => {
+  it('runs a command in the workspace with the same result as outside of the sandbox', async () => {
     expect(await run({ command: 'echo hi > new.txt; cat new.txt; exit 3', response_format: 'detailed' })).toMatchObject(
       { stdout: 'hi\n', exit_code: 3, sandbox: 'bwrap' },
     )
@@ -41,7 +41,7 @@ describe.skipIf(none)(`in the sandbox${none ? ' (SKIPPED: needs bwrap)' : ''}`, 
     expect(await run({ command: 'cat', input: 'in' })).toMatchObject({ stdout: 'in' })
   })
 
-  it('nothing outside the workspace is written, whatever is tried', async () => {
+  it('writes nothing outside the workspace, by any path', async () => {
     const tries = [
       `touch ${booted.home}/x`,
       'touch /usr/x',
@@ -57,7 +57,7 @@ describe.skipIf(none)(`in the sandbox${none ? ' (SKIPPED: needs bwrap)' : ''}`, 
     expect(existsSync(join(booted.home, 'x')) || existsSync('/usr/x')).toBe(false)
   })
 
-  it('git hooks, git settings and our own folder are not written', async () => {
+  it('refuses writes to git hooks, git settings and .vtcode', async () => {
     mkdirSync(join(booted.root, '.git/hooks'), { recursive: true })
     mkdirSync(join(booted.root, '.vtcode'), { recursive: true })
     writeFileSync(join(booted.root, '.git/config'), '')
@@ -74,7 +74,7 @@ describe.skipIf(none)(`in the sandbox${none ? ' (SKIPPED: needs bwrap)' : ''}`, 
     expect((await runUnread('echo x > .git/other')).exit_code).toBe(0)
   })
 
-  it('a worktree of git is worked in, and the file that says what steers it is not written', async () => {
+  it('works in a git worktree and refuses writes to its .git file', async () => {
     await booted.write('.git', 'gitdir: /elsewhere\n')
     expect(await run({ command: 'echo hi > new.txt && cat new.txt' })).toMatchObject({ stdout: 'hi\n', exit_code: 0 })
     for (const command of ['echo x > .git', 'rm -f .git; mkdir .git', 'mv .git aside'])
@@ -83,7 +83,7 @@ describe.skipIf(none)(`in the sandbox${none ? ' (SKIPPED: needs bwrap)' : ''}`, 
   })
 
   it.each([['.git'], ['.git/hooks'], ['held']])(
-    'no command starts where %s is a link, which could be put up anew',
+    'refuses to start a command where %s is a link that the command could replace',
     async (name) => {
       await using held = await boxed({
         config: { sandbox: { mode: 'required', deny_write: ['held'] } },
@@ -101,7 +101,7 @@ describe.skipIf(none)(`in the sandbox${none ? ' (SKIPPED: needs bwrap)' : ''}`, 
     },
   )
 
-  it('git does its work: its own folder is one that cannot be moved', async () => {
+  it('runs commit, checkout, merge and stash of git with a .git folder that cannot be moved', async () => {
     const steps = ['git init -q', 'git config user.name a', 'git config user.email a@b.c']
     for (const step of steps) spawnSync('sh', ['-c', step], { cwd: booted.root })
     const work =
@@ -109,7 +109,7 @@ describe.skipIf(none)(`in the sandbox${none ? ' (SKIPPED: needs bwrap)' : ''}`, 
     expect(await run({ command: work })).toMatchObject({ stdout: '2\n', exit_code: 0 })
   })
 
-  it('a commit bears the name that the user gave git, and no login or program of that configuration comes with it', async () => {
+  it('passes the user name of the git settings to a commit, without their logins and programs', async () => {
     const named = '[user]\n name = A \\"B\\" $(id) \\\\ C\n email = a@example.org\n'
     const given = `${named}[credential]\n helper = store\n[http]\n extraHeader = hidden-token\n[commit]\n gpgSign = false\n`
     const before = process.env.HOME
@@ -131,7 +131,7 @@ describe.skipIf(none)(`in the sandbox${none ? ' (SKIPPED: needs bwrap)' : ''}`, 
     }
   })
 
-  it('the network is off unless the settings turn it on', async () => {
+  it('blocks the network unless the settings allow it', async () => {
     const server = createServer((socket) => socket.end('hello')).listen(0, '127.0.0.1')
     await new Promise((resolve) => server.once('listening', resolve))
     const command = `exec 3<>/dev/tcp/127.0.0.1/${(server.address() as AddressInfo).port} && cat <&3`
@@ -147,7 +147,7 @@ describe.skipIf(none)(`in the sandbox${none ? ' (SKIPPED: needs bwrap)' : ''}`, 
     }
   })
 
-  it('folders of secrets and what the settings name are empty', async () => {
+  it('shows folders of secrets and denied paths of the settings as empty', async () => {
     const secret = join(booted.home, 'secret')
     mkdirSync(secret)
     writeFileSync(join(secret, 'key'), 'sk')
@@ -155,7 +155,7 @@ describe.skipIf(none)(`in the sandbox${none ? ' (SKIPPED: needs bwrap)' : ''}`, 
     expect((await output(masked, { command: `ls ${secret}` })).stdout).toBe('')
   })
 
-  it('what the settings deny below the workspace is hidden, under another name of its folder too', async () => {
+  it('hides paths that the settings deny below the workspace, under another folder name too', async () => {
     await using denied = await boxed({
       config: { sandbox: { mode: 'required', deny_read: ['inner/keys', 'single'] } },
       files: { 'inner/keys/a': 'sk-1', single: 'sk-2', open: 'text' },
@@ -168,7 +168,7 @@ describe.skipIf(none)(`in the sandbox${none ? ' (SKIPPED: needs bwrap)' : ''}`, 
     expect(await denied.read('inner/keys/a')).toBe('sk-1')
   })
 
-  it('of the home, of /run and of /var nothing is there: no login, no socket that a program of the machine listens on', async () => {
+  it('hides the home, /run and /var with their logins and sockets', async () => {
     for (const login of [
       '.codex/auth.json',
       '.claude/.credentials.json',
@@ -212,7 +212,7 @@ describe.skipIf(none)(`in the sandbox${none ? ' (SKIPPED: needs bwrap)' : ''}`, 
     }
   })
 
-  it.skipIf(uncounted)('processes have a bound, and so has their number as the system counts it', async () => {
+  it.skipIf(uncounted)('limits the memory of processes and their number as the system counts it', async () => {
     // The system counts threads like processes, and a thread costs a fraction of a process.
     const script = `import _thread, os, resource, threading, time
 print(resource.getrlimit(resource.RLIMIT_NPROC)[1])
@@ -239,7 +239,7 @@ os.kill(0, 9)`
     expect(Number(count)).toBeGreaterThan(100)
   })
 
-  it('a socket of the machine that lies in the workspace is not reached either', async () => {
+  it('blocks a socket of the machine that lies in the workspace', async () => {
     const path = join(booted.root, 'engine.sock')
     const server = createServer((socket) => socket.end('reached')).listen(path)
     await new Promise((resolve) => server.once('listening', resolve))
@@ -257,7 +257,7 @@ os.kill(0, 9)`
     }
   })
 
-  it('nothing that steers the kernel is opened for writing, and what is in memory only has an end', async () => {
+  it('opens no kernel setting for writing and limits the size of files in memory', async () => {
     const tries = [
       '/proc/sys/kernel/core_pattern',
       '/proc/sys/vm/drop_caches',
@@ -282,14 +282,14 @@ os.kill(0, 9)`
     )
   })
 
-  it('our own folder is there before the first command, which cannot make it', async () => {
+  it('creates .vtcode before the first command, which cannot replace it', async () => {
     expect(
       (await runUnread('mkdir .vtcode; echo {} > .vtcode/tool-policy.json || mv .vtcode aside')).exit_code,
     ).not.toBe(0)
     expect(await booted.read('.vtcode/tool-policy.json')).toBe(undefined)
   })
 
-  it('with the home as workspace its keys are neither read nor written, and what its shell starts stays as it is', async () => {
+  it('protects the keys and shell start files of a home that is the workspace', async () => {
     const before = process.env.HOME
     await booted.write('.ssh/id', 'sk-key')
     await booted.write('.bashrc', 'old')
@@ -310,7 +310,7 @@ os.kill(0, 9)`
     ]).toEqual(['sk-key', undefined, 'old', 'done\n'])
   })
 
-  it('a worktree is committed in while its repository lies beside the workspace, and no other repository is seen through a .git file', async () => {
+  it('commits in a worktree of a repository outside the workspace and hides one that a planted .git file names', async () => {
     const git = (script: string) => spawnSync('sh', ['-c', script], { cwd: booted.root, encoding: 'utf8' })
     const other = join(booted.root, '../other')
     expect(
@@ -319,7 +319,7 @@ os.kill(0, 9)`
       ),
     ).toMatchObject({ status: 0 })
     await using own = await boxed()
-    // The folder of the workspace stays the same one.
+    // The workspace folder is emptied, not replaced.
     expect(
       git(`rm -rf ${own.root}/* ${own.root}/.[!.]*; cd ${other} && git worktree add -q ${own.root}`).stderr,
     ).not.toContain('fatal')
@@ -338,7 +338,7 @@ os.kill(0, 9)`
     expect((await output(planted, { command: `git -C sub log; ls ${other}/.git/config` })).stdout).toBe('')
   })
 
-  it('a command that a signal ended says which, and one that ends with such a code says the code', async () => {
+  it('reports the signal that ended a command, and an exit code of the same number as a code', async () => {
     for (const tty of [false, true]) {
       expect(await run({ command: ['sh', '-c', 'kill -9 $$'], tty })).toMatchObject({
         exit_code: null,
@@ -352,7 +352,7 @@ os.kill(0, 9)`
     }
   })
 
-  it('what a command leaves running and what holds its output is ended, and that is said', async () => {
+  it('ends leftover processes and holders of the output and reports them', async () => {
     const result = await call(booted, {
       action: 'run',
       command: 'sleep 60 & (while kill -0 $$ 2>/dev/null; do :; done; echo late) & echo up',
@@ -365,7 +365,7 @@ os.kill(0, 9)`
     expect(await call(booted, { action: 'run', command: 'true & echo up' })).not.toHaveProperty('notices')
   })
 
-  it('plan mode reads only', async () => {
+  it('runs a reading command in plan mode', async () => {
     await using plan = await boxed({ mode: 'plan', files: { a: 'text' } })
     expect(await output(plan, { command: 'cat a', response_format: 'detailed' })).toMatchObject({
       stdout: 'text',
@@ -373,7 +373,7 @@ os.kill(0, 9)`
     })
   })
 
-  it('nothing outlives a command, a limit, a close: not setsid, not a daemon', async () => {
+  it('ends everything at the end of a command, at a limit and on close, including setsid and daemons', async () => {
     const [one, two, three, four] = [nap(), nap(), nap(), nap()]
     const daemon = (command: string): string =>
       `setsid ${command} >/dev/null 2>&1 & (setsid sh -c '${command} & disown' >/dev/null 2>&1 &)`
@@ -388,7 +388,7 @@ os.kill(0, 9)`
       expect(await eventually(() => processesWith(each.replace(' ', '\0')).length === 0), each).toBe(true)
   })
 
-  it('signals reach the command and not the sandbox around it', async () => {
+  it('passes signals to the command and not to the sandbox around it', async () => {
     await readOn(
       booted,
       await run({
@@ -426,8 +426,8 @@ os.kill(0, 9)`
   })
 })
 
-describe('without a sandbox', () => {
-  it('a command that has to be in one is not run', async () => {
+describe('unified_exec without a sandbox', () => {
+  it('refuses a command that requires the sandbox where bwrap is missing', async () => {
     await using booted = await boxed()
     const path = process.env.PATH
     process.env.PATH = '/nonexistent'
@@ -442,7 +442,7 @@ describe('without a sandbox', () => {
     expect(await booted.read('made')).toBe(undefined)
   })
 
-  it.skipIf(none)('and without terminals, one is refused by name', () => {
+  it.skipIf(none)('refuses a terminal session with the reason on a machine without terminals', () => {
     const script = `import { bootKernel } from 'vtcode/test'
       const booted = await bootKernel({ config: { sandbox: { mode: 'off' } } })
       console.log(JSON.stringify([await booted.call('unified_exec', { command: ['true'], tty: true }), await booted.call('unified_exec', { command: ['true'] })]))

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { bootExec, call, eventually, output } from '../../support/exec.js'
 
-// Put together here, so that no scanner takes this file for a leak.
+// Built from parts, so that no scanner reports this file as a leak.
 const canary = `sk-${'CANARY'}${'0123456789abcdef'.repeat(2)}`
 const token = `ghp_${'Ab0'.repeat(12)}`
 const key = [
@@ -12,7 +12,7 @@ const key = [
   '-----END OPENSSH PRIVATE KEY-----',
 ].join('\n')
 
-it('a secret that comes in pieces is told whole or not at all, wherever it is cut', async () => {
+it('redacts a secret that arrives in pieces whole, wherever it is cut', async () => {
   process.env['SLOW_PASSWORD'] = 'correct-horse-battery'
   await using booted = await bootExec()
   const cuts: [name: string, secret: string, at: number][] = [
@@ -54,7 +54,7 @@ print(" end")`,
   )
 })
 
-it('what only looks like the beginning of a secret is not lost, and what a terminal asks is shown', async () => {
+it('keeps text that only begins like a secret and shows the prompt of a terminal at once', async () => {
   await using booted = await bootExec()
   const asked: any = await call(booted, {
     action: 'run',
@@ -74,7 +74,7 @@ it('what only looks like the beginning of a secret is not lost, and what a termi
   expect(ended.output.stdout + (rest?.output.stdout ?? '')).toBe('class=sk-')
 })
 
-it('a secret that a command prints stands in no result, no record and no spool file', async () => {
+it('redacts a secret that a command prints in the result, the record and the spool file', async () => {
   await using booted = await bootExec()
   await booted.write(
     'print.py',
@@ -103,7 +103,7 @@ it('a secret that a command prints stands in no result, no record and no spool f
   expect((await booted.read((long as any).output.spool_path))?.length).toBe((long as any).output.stdout_bytes)
 })
 
-describe('the secrets in a spool file', () => {
+describe('unified_exec: secrets in a spool file', () => {
   const spooled = (root: string): string[] =>
     !existsSync(join(root, '.vtcode/spool'))
       ? []
@@ -111,7 +111,7 @@ describe('the secrets in a spool file', () => {
           .filter((name) => name.endsWith('.txt'))
           .map((name) => join(root, '.vtcode/spool', name))
 
-  it('are taken out whatever engine of searches is there, also where one lies across a border of what is read', async () => {
+  it('redacts secrets in a spool file with a broken search engine and across block borders', async () => {
     await using booted = await bootExec()
     const engine = join(booted.home, 'rg')
     writeFileSync(engine, '#!/bin/sh\nexit 2\n')
@@ -138,7 +138,7 @@ describe('the secrets in a spool file', () => {
     }
   })
 
-  it('are taken out whole where a part of one came before an answer and the rest after it', async () => {
+  it('redacts a secret whole when one part came before an answer and the rest after it', async () => {
     await using booted = await bootExec()
     await booted.write(
       'slow.py',
@@ -157,7 +157,7 @@ describe('the secrets in a spool file', () => {
     expect((await booted.read(spool_path))?.slice(-60)).toMatch(/line\n\[redacted:api_key\]\*+\n$/)
   })
 
-  it('are in no file that could not be cleaned: it is emptied', async () => {
+  it('empties a spool file whose secrets could not be redacted', async () => {
     await using booted = await bootExec()
     await booted.write(
       'slow.py',
@@ -167,10 +167,10 @@ describe('the secrets in a spool file', () => {
     await booted.write('go', '')
     const unread = async () => (await output(booted, { action: 'list' })).sessions[0].unread_bytes
     expect(await eventually(async () => (await unread()) === canary.length + 1_000_002)).toBe(true)
-    // All of it is in a file that no answer has named, so that nobody has cleaned it.
+    // No answer has named the file yet, so it is not redacted.
     expect(readFileSync(spooled(booted.root)[0]!, 'utf8')).toContain(canary)
     renameSync(spooled(booted.root)[0]!, join(booted.root, 'moved'))
-    // What it printed cannot be read any more: it is closed all the same.
+    // The output cannot be read any more; the session closes all the same.
     await call(booted, { action: 'close', session_id })
     await booted.kernel.close()
     expect(readFileSync(join(booted.root, 'moved'), 'utf8')).not.toContain(canary)

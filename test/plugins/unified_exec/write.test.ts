@@ -14,7 +14,7 @@ const start = (command: string | string[], input: object = {}) =>
 const terminal = (command: string | string[], input: object = {}) =>
   start(command, { tty: true, yield_time_ms: 300, ...input })
 const write = (input: object) => output(booted, { action: 'write', session_id: 's', yield_time_ms: 30_000, ...input })
-/** Waits until the program has ended, or has said a text since. */
+/** Waits until the program has ended or has printed a text. */
 const until = async (answer: Promise<any>, sign?: string) => readOn(booted, await answer, sign)
 const screen = async (): Promise<string> =>
   (await output(booted, { action: 'inspect', session_id: 's', screen: true })).output
@@ -27,21 +27,21 @@ const shows = async (text: string | RegExp) =>
   ).toBe(true)
 const git = (args: string) => `git -c user.name=a -c user.email=a@b -c init.defaultBranch=main ${args}`
 
-describe('writing to pipes', () => {
-  it('sends text as it is and ends input when told', async () => {
+describe('unified_exec/write: pipe', () => {
+  it('sends text unchanged and ends the input when asked', async () => {
     await start('cat')
     expect(await write({ input: 'no newline' })).toMatchObject({ stdout: 'no newline', running: true })
     expect(await until(write({ input: '\n', eof: true }))).toMatchObject({ text: '\n', running: false, exit_code: 0 })
   })
 
-  it('takes a megabyte at once and gives it back', async () => {
+  it('sends a megabyte at once and returns it', async () => {
     await start('cat')
     await until(write({ input: 'x'.repeat(1_048_576), eof: true }))
     const answer = await output(booted, { action: 'poll', session_id: 's', cursor: 0 })
     expect(answer.stdout_bytes).toBe(1_048_576)
   })
 
-  it('knows the two keys that mean something there', async () => {
+  it('accepts ctrl-c and ctrl-d on a pipe and refuses other keys', async () => {
     await until(start('trap "echo got it" INT; echo up; cat; echo rest'), 'up\n')
     expect(await error(booted, { action: 'write', session_id: 's', keys: ['up'] })).toMatchObject({
       code: 'VT_INPUT_INVALID',
@@ -51,7 +51,7 @@ describe('writing to pipes', () => {
     expect(await until(write({ session_id: 'c', keys: ['Ctrl_D'] }))).toMatchObject({ running: false, exit_code: 0 })
   })
 
-  it('to an ended program or a closed input is refused', async () => {
+  it('refuses a write to an ended program or a closed input', async () => {
     await start('exit 3', { yield_time_ms: 30_000 })
     expect(await error(booted, { action: 'write', session_id: 's', input: 'x' })).toMatchObject({
       code: 'VT_EXEC_CLOSED',
@@ -68,8 +68,8 @@ describe('writing to pipes', () => {
   })
 })
 
-describe('a terminal', () => {
-  it('loses nothing of the tail of a program that ends at once', async () => {
+describe('unified_exec/write: terminal', () => {
+  it('keeps the last output of a program that ends at once', async () => {
     for (let round = 0; round < rounds(40, 500); round++) {
       const { output: text, exit_code } = await output(booted, {
         command: 'seq 1 2000; exit 3',
@@ -82,7 +82,7 @@ describe('a terminal', () => {
       expect((await output(booted, { command: ['echo', 'x'], tty: true })).output).toBe('x\r\n')
   }, 600_000)
 
-  it('tells by which signal a program ended', async () => {
+  it('reports the signal that ended a program in a terminal', async () => {
     expect(await output(booted, { command: 'kill -TERM $$', tty: true })).toMatchObject({
       exit_code: null,
       signal: 'SIGTERM',
@@ -91,7 +91,7 @@ describe('a terminal', () => {
     expect(await until(write({ keys: ['ctrl-c'] }))).toMatchObject({ running: false, signal: 'SIGINT' })
   })
 
-  it('is resized, a thousand times if need be', async () => {
+  it('resizes a terminal a thousand times', async () => {
     await terminal(['bash', '-c', 'trap "stty size" WINCH; while :; do sleep 0.1; done'])
     for (let turn = 0; turn < rounds(150, 1000); turn++) {
       const result = await call(booted, {
@@ -114,12 +114,12 @@ describe('a terminal', () => {
     await output(booted, { action: 'close', session_id: 's' })
   })
 
-  it('answers a program that asks it where its cursor is', async () => {
+  it('answers a program that asks the terminal for its cursor position', async () => {
     const ask = 'stty -echo raw; printf "ab\\033[6n"; IFS= read -r -d R reply; stty sane; printf "<%q>" "$reply"'
     expect((await terminal(['bash', '-c', ask], { yield_time_ms: 30_000 })).output).toContain('[1;3')
   })
 
-  it('gets what is pasted in brackets when its program asked for them, and the text cannot close them', async () => {
+  it('pastes text in brackets when the program requests them, and the text cannot close them', async () => {
     const bytes = (count: number): string =>
       `stty raw -echo; printf "ready\\r\\n"; dd bs=1 count=${count} 2>/dev/null | od -An -c`
     await until(terminal(`printf "\\033[?2004h"; ${bytes(21)}`), 'ready')
@@ -135,13 +135,13 @@ describe('a terminal', () => {
     })
   })
 
-  it('is not hung up by a program that does not read', async () => {
+  it('survives writes to a program in a terminal that reads nothing', async () => {
     await terminal('stty raw -echo; sleep 30')
     for (let turn = 0; turn < 4; turn++) await write({ input: 'x'.repeat(500_000), yield_time_ms: 0 })
     expect(await output(booted, { command: 'echo alive' })).toMatchObject({ stdout: 'alive\n' })
   })
 
-  it('after its program ended takes nothing more', async () => {
+  it('refuses a write to a terminal whose program has ended', async () => {
     await terminal('true', { yield_time_ms: 30_000 })
     expect(await error(booted, { action: 'write', session_id: 's', input: 'x' })).toMatchObject({
       code: 'VT_EXEC_CLOSED',
@@ -150,15 +150,15 @@ describe('a terminal', () => {
   })
 })
 
-describe('real programs', () => {
-  it.skipIf(lacks('python3'))('a Python REPL', async () => {
+describe('unified_exec/write: real programs', () => {
+  it.skipIf(lacks('python3'))('drives a Python REPL', async () => {
     await until(terminal(['python3', '-q']), '>>>')
     expect((await until(write({ input: 'x = 6 * 7\n' }), '>>>')).text).toContain('>>>')
     expect((await until(write({ input: 'print("answer", x)\n' }), 'answer 42')).text).toContain('answer 42')
     expect(await until(write({ keys: ['ctrl-d'] }))).toMatchObject({ running: false, exit_code: 0 })
   })
 
-  it.skipIf(lacks('less'))('less', async () => {
+  it.skipIf(lacks('less'))('drives less', async () => {
     await booted.write('long.txt', Array.from({ length: 300 }, (_, index) => `line ${index + 1}\n`).join(''))
     await terminal(['less', 'long.txt'])
     await shows('line 29')
@@ -169,7 +169,7 @@ describe('real programs', () => {
     expect(await until(write({ input: 'q' }))).toMatchObject({ running: false, exit_code: 0 })
   })
 
-  it.skipIf(lacks('vi'))('vi', async () => {
+  it.skipIf(lacks('vi'))('drives vi', async () => {
     await terminal(['vi', '-u', 'NONE', 'note.txt'])
     await shows('note.txt')
     await write({ input: 'ihello', keys: ['enter'], yield_time_ms: 300 })
@@ -179,13 +179,13 @@ describe('real programs', () => {
     expect(await booted.read('note.txt')).toBe('hello\nworld\n')
   })
 
-  it.skipIf(lacks('top'))('top', async () => {
+  it.skipIf(lacks('top'))('drives top', async () => {
     await terminal(['top'])
     await shows(/PID\s+USER/)
     expect(await until(write({ input: 'q' }))).toMatchObject({ running: false, exit_code: 0 })
   })
 
-  it.skipIf(lacks('git', 'vi'))('git rebase -i with an editor', async () => {
+  it.skipIf(lacks('git', 'vi'))('drives git rebase -i with an editor', async () => {
     const commits = [1, 2, 3].map((number) => `echo ${number} > f${number}; git add .; ${git(`commit -qm c${number}`)}`)
     await output(booted, { command: [git('init -q'), ...commits].join('; ') })
     await terminal(`git config user.name a; git config user.email a@b; EDITOR="vi -u NONE" git rebase -i HEAD~2`)
@@ -199,7 +199,7 @@ describe('real programs', () => {
     expect((await output(booted, { command: 'git log --format=%s' })).stdout).toBe('c1\n')
   })
 
-  it('a password prompt, which echoes nothing', async () => {
+  it('drives a password prompt and keeps the password out of the log', async () => {
     writeFileSync(
       join(booted.root, 'login.sh'),
       'stty -echo; printf "Password: "; read p; stty echo; echo; [ "$p" = s3cret ] && echo welcome',
@@ -211,17 +211,17 @@ describe('real programs', () => {
     expect((await output(booted, { action: 'inspect', session_id: 's' })).output).not.toContain('s3cret')
   })
 
-  it.skipIf(lacks('ssh-keygen'))('ssh-keygen', async () => {
-    // It forgets what is typed before it asks.
+  it.skipIf(lacks('ssh-keygen'))('drives ssh-keygen', async () => {
+    // ssh-keygen drops input that arrives before its question.
     await until(terminal(['ssh-keygen', '-t', 'ed25519', '-f', 'key']), 'passphrase')
     expect((await until(write({ keys: ['enter'] }), 'again')).text).toContain('again')
     expect(await until(write({ keys: ['enter'] }))).toMatchObject({ running: false, exit_code: 0 })
     expect(await booted.read('key.pub')).toMatch(/^ssh-ed25519 /)
   })
 
-  it.skipIf(lacks('npm'))('npm init', async () => {
+  it.skipIf(lacks('npm'))('drives npm init', async () => {
     await terminal(['npm', 'init'])
-    // What is typed before it asks is an answer too; once it has ended, nothing is taken.
+    // npm init accepts input before its question; after its end a write is refused.
     for (let taken = true; taken;)
       taken = (await call(booted, { action: 'write', session_id: 's', keys: ['enter'], yield_time_ms: 1500 })).ok
     expect(JSON.parse((await booted.read('package.json'))!)).toMatchObject({ version: '1.0.0' })

@@ -5,8 +5,8 @@ import { entries } from '../../support/entries.js'
 
 const { at, act, code } = entries()
 
-describe('copy', () => {
-  it('takes a file with its mode, a directory only when asked, with everything in it', async () => {
+describe('unified_file/copy', () => {
+  it('copies a file with its mode, and a directory with its contents only when asked', async () => {
     writeFileSync(at('run'), '#!', { mode: 0o755 })
     await act('copy', 'run', { destination: 'n/run' })
     expect(statSync(at('n/run')).mode & 0o777).toBe(0o755)
@@ -16,7 +16,7 @@ describe('copy', () => {
     expect(readFileSync(at('twin/.hidden'), 'utf8')).toBe('h')
   })
 
-  it('of a directory with something that cannot be copied leaves nothing behind', async () => {
+  it('leaves nothing of a directory copy that fails in part', async () => {
     execFileSync('mkfifo', [at('dir/sub/fifo')])
     expect(await code('copy', 'dir', { destination: 'twin', recursive: true })).toBe('VT_PATH_SPECIAL')
     symlinkSync('../../secret', at('dir/sub/out'))

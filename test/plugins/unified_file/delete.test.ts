@@ -5,8 +5,8 @@ import { entries } from '../../support/entries.js'
 
 const { at, act, code } = entries()
 
-describe('delete', () => {
-  it('takes files, empty directories and links, and full directories when asked', async () => {
+describe('unified_file/delete', () => {
+  it('deletes files, empty directories and links, and full directories when asked', async () => {
     symlinkSync('a.txt', at('link'))
     mkdirSync(at('empty'))
     symlinkSync('../../..', at('dir/sub/up'))
@@ -21,7 +21,7 @@ describe('delete', () => {
     expect(readFileSync(at('../secret'), 'utf8')).toBe('secret')
   })
 
-  it('of what is not there is an error, unless forced', async () => {
+  it('fails on a missing path unless forced', async () => {
     const next = { tool: 'unified_search', input: { action: 'list', path: 'dir' } }
     expect(await act('delete', 'dir/none')).toMatchObject({
       error: { code: 'VT_PATH_NOT_FOUND', next, details: { not_applied: true } },
@@ -31,7 +31,7 @@ describe('delete', () => {
     expect(await code('delete', './dir/..', { recursive: true })).toBe('VT_INPUT_INVALID')
   })
 
-  it('of a file that changed since it was read is a conflict', async () => {
+  it('refuses to delete a file that changed since it was read', async () => {
     await act('read', 'a.txt')
     writeFileSync(at('a.txt'), 'other')
     expect(await code('delete', 'a.txt')).toBe('VT_FILE_STALE')
@@ -39,7 +39,7 @@ describe('delete', () => {
     expect(readFileSync(at('a.txt'), 'utf8')).toBe('other')
   })
 
-  it('takes a link however deep it lies and wherever it points inside, and a file of any size', async () => {
+  it('deletes a link at any depth with any target inside, and a file of any size', async () => {
     mkdirSync(at('1/2/3/4/5/6/7'), { recursive: true })
     symlinkSync('../../../../../../../a.txt', at('1/2/3/4/5/6/7/link'))
     expect(await act('delete', '1/2/3/4/5/6/7/link')).toMatchObject({ output: { kind: 'symlink' } })
@@ -54,7 +54,7 @@ describe('delete', () => {
     }
   })
 
-  it('of a large file that changed since a part of it was read is a conflict', async () => {
+  it('refuses to delete a large file that changed since a part of it was read', async () => {
     writeFileSync(at('large'), '')
     truncateSync(at('large'), 100 * 1024 * 1024)
     await act('read', 'large', { offset_bytes: 0 })
@@ -62,7 +62,7 @@ describe('delete', () => {
     expect(await code('delete', 'large')).toBe('VT_FILE_STALE')
   })
 
-  it.runIf(process.getuid?.() === 0)('never goes into another file system', async () => {
+  it.runIf(process.getuid?.() === 0)('stays inside one file system', async () => {
     mkdirSync(at('dir/mounted'))
     mkdirSync(at('../other'))
     writeFileSync(at('../other/keep'), 'keep')

@@ -14,7 +14,7 @@ beforeEach(async () => {
 })
 afterEach(() => booted[Symbol.asyncDispose]())
 
-/** Writes a file behind the back of the program, which has not read it since: a new session has read nothing. */
+/** Writes a file outside of the program. The new session has read nothing. */
 const put = (path: string, content: string | Uint8Array) => {
   writeFileSync(join(booted.root, path), content)
   session = `session-${count++}`
@@ -28,8 +28,8 @@ const error = async (input: object): Promise<any> => {
   return result.ok ? result : result.error
 }
 
-describe('an edit', () => {
-  it('takes the new text literally', async () => {
+describe('unified_file/edit', () => {
+  it('inserts the new text literally', async () => {
     for (const text of ['$&', '$1', '$$', '$`', "$'", 'C:\\Users\\unicorn', '\\n', '\\u0041']) {
       put('f', '<here>')
       await edit({ old_str: 'here', new_str: text })
@@ -37,7 +37,7 @@ describe('an edit', () => {
     }
   })
 
-  it('must find its text once; overlapping occurrences count', async () => {
+  it('refuses a text that occurs more than once and counts overlapping occurrences', async () => {
     put('f', 'aaa\nb\naaa\n')
     expect(await error({ old_str: 'aa', new_str: 'x' })).toMatchObject({
       code: 'VT_EDIT_NOT_UNIQUE',
@@ -49,13 +49,13 @@ describe('an edit', () => {
     expect(bytes('f').toString()).toBe('xa\nb\nxa\n')
   })
 
-  it('that changes nothing is refused', async () => {
+  it('refuses an edit that changes nothing', async () => {
     put('f', 'a\r\nb')
     expect(await error({ old_str: 'a', new_str: 'a' })).toMatchObject({ code: 'VT_EDIT_NO_CHANGE' })
     expect(await error({ old_str: 'a\nb', new_str: 'a\r\nb' })).toMatchObject({ code: 'VT_EDIT_NO_CHANGE' })
   })
 
-  it('changes the named bytes and no others, whatever the file holds', async () => {
+  it('changes the named bytes and no others in any file', async () => {
     const piece = fc.oneof(
       fc.constantFrom('\n', '\r\n', '\r', '\uFEFF', 'é', '😀', '', 'x\n\n').map((text) => Buffer.from(text)),
       fc.uint8Array({ maxLength: 6 }).map((raw) => Buffer.from(raw.filter((byte) => byte !== 0))),
@@ -79,7 +79,7 @@ describe('an edit', () => {
     )
   })
 
-  it('of several pieces is what a model of the text says, and the diff leads from the old to the new', async () => {
+  it('matches a model of the text for several pieces, and the diff turns the old text into the new one', async () => {
     const word = fc.constantFrom('alpha\n', 'beta\n', 'gamma\n', 'delta', '\n', 'beta')
     const change = fc.record({
       old_str: fc.constantFrom('alpha', 'beta\n', 'gamma\ndelta', '\n\n', 'a'),
@@ -113,7 +113,7 @@ describe('an edit', () => {
     )
   })
 
-  it('finds lines whatever their ends, and writes the ends of the file', async () => {
+  it('finds lines with any line ends and writes the line ends of the file', async () => {
     put('f', 'one\r\ntwo\r\nthree\nfour\n')
     await edit({ old_str: 'one\ntwo', new_str: '1\n2' })
     await edit({ old_str: 'three', new_str: '3\n3' })
@@ -127,7 +127,7 @@ describe('an edit', () => {
     expect(bytes('f').toString()).toBe('a\r\nb\r\n')
   })
 
-  it('keeps UTF-16, its mark and its order of bytes', async () => {
+  it('keeps UTF-16, its byte order mark and its byte order', async () => {
     const le = Buffer.from('\uFEFFone é\r\ntwo\r\n', 'utf16le')
     for (const file of [le, Buffer.from(le).swap16()]) {
       put('f', file)
@@ -139,7 +139,7 @@ describe('an edit', () => {
     expect(await error({ old_str: 'two', new_str: '2' })).toMatchObject({ code: 'VT_FILE_BINARY' })
   })
 
-  it('keeps the mode, and a link stays a link', async () => {
+  it('keeps the mode of a file and writes through a link without replacing it', async () => {
     put('f', '#!/bin/sh\necho a\n')
     chmodSync(join(booted.root, 'f'), 0o751)
     symlinkSync('f', join(booted.root, 'l'))
@@ -151,63 +151,60 @@ describe('an edit', () => {
     expect(bytes('f').toString()).toBe('#!/bin/sh\necho b\n')
   })
 
-  it('says what of the old file it could not keep', async () => {
+  it('reports a hard link that it could not keep', async () => {
     put('f', 'a')
     linkSync(join(booted.root, 'f'), join(booted.root, 'twin'))
     expect((await edit({ old_str: 'a', new_str: 'b' })).notices).toMatchObject([{ code: 'VT_FILE_HARDLINK' }])
     expect(bytes('twin').toString()).toBe('a')
   })
 
-  it.runIf(process.getuid?.() === 0)(
-    'keeps the owner and the attributes where it may, and says so where not',
-    async () => {
-      put('f', 'a')
-      chownSync(join(booted.root, 'f'), 65534, 65534)
-      expect((await edit({ old_str: 'a', new_str: 'b' })).notices).toBeUndefined()
-      expect(statSync(join(booted.root, 'f')).uid).toBe(65534)
-      chmodSync(join(booted.root, 'f'), 0o666)
-      execFileSync('python3', [
-        '-c',
-        'import os, sys; os.setxattr(sys.argv[1], "security.note", b"x")',
-        join(booted.root, 'f'),
-      ])
-      const args = [
-        '--workspace',
-        booted.root,
-        '--mode',
-        'auto',
-        'unified_file',
-        'edit',
-        '--path',
-        'f',
-        '--old_str',
-        'b',
-        '--new_str',
-        'c',
-      ]
-      const powerless = [
-        '--bounding-set',
-        '-all',
-        '--inh-caps',
-        '-all',
-        process.execPath,
-        'dist/core/bin.js',
-        'call',
-        ...args,
-      ]
-      const { stdout } = spawnSync('setpriv', powerless, {
-        encoding: 'utf8',
-        env: { ...process.env, HOME: booted.home },
-      })
-      expect(JSON.parse(stdout)).toMatchObject({
-        ok: true,
-        notices: [{ code: 'VT_FILE_OWNER' }, { code: 'VT_FILE_ATTRIBUTES' }],
-      })
-      expect(bytes('f').toString()).toBe('c')
-    },
-  )
+  it.runIf(process.getuid?.() === 0)('keeps the owner and attributes where permitted and reports a loss', async () => {
+    put('f', 'a')
+    chownSync(join(booted.root, 'f'), 65534, 65534)
+    expect((await edit({ old_str: 'a', new_str: 'b' })).notices).toBeUndefined()
+    expect(statSync(join(booted.root, 'f')).uid).toBe(65534)
+    chmodSync(join(booted.root, 'f'), 0o666)
+    execFileSync('python3', [
+      '-c',
+      'import os, sys; os.setxattr(sys.argv[1], "security.note", b"x")',
+      join(booted.root, 'f'),
+    ])
+    const args = [
+      '--workspace',
+      booted.root,
+      '--mode',
+      'auto',
+      'unified_file',
+      'edit',
+      '--path',
+      'f',
+      '--old_str',
+      'b',
+      '--new_str',
+      'c',
+    ]
+    const powerless = [
+      '--bounding-set',
+      '-all',
+      '--inh-caps',
+      '-all',
+      process.execPath,
+      'dist/core/bin.js',
+      'call',
+      ...args,
+    ]
+    const { stdout } = spawnSync('setpriv', powerless, {
+      encoding: 'utf8',
+      env: { ...process.env, HOME: booted.home },
+    })
+    expect(JSON.parse(stdout)).toMatchObject({
+      ok: true,
+      notices: [{ code: 'VT_FILE_OWNER' }, { code: 'VT_FILE_ATTRIBUTES' }],
+    })
+    expect(bytes('f').toString()).toBe('c')
+  })
 
-  it('of a missing file, a directory or an empty text is refused with the way on', async () => {
+  it('refuses a missing file, a directory or an empty text and gives the next call', async () => {
     expect(await error({ old_str: 'a', new_str: 'b' })).toMatchObject({ code: 'VT_PATH_NOT_FOUND' })
     expect(await error({ path: '.', old_str: 'a', new_str: 'b' })).toMatchObject({ code: 'VT_PATH_IS_DIRECTORY' })
     put('f', 'a')
@@ -217,14 +214,14 @@ describe('an edit', () => {
     })
   })
 
-  it('of more than 200 lines says what suits it better', async () => {
+  it('advises another action for an edit of more than 200 lines', async () => {
     const old_str = Array.from({ length: 201 }, (_, line) => `${line}\n`).join('')
     put('f', `head\n${old_str}`)
     expect((await edit({ old_str, new_str: 'x' })).notices).toMatchObject([{ code: 'VT_EDIT_LARGE' }])
   })
 })
 
-describe('a miss', () => {
+describe('unified_file/edit: text not found', () => {
   const cases: [title: string, file: string, old: string, near: object][] = [
     [
       'line numbers of a listing',
@@ -244,16 +241,19 @@ describe('a miss', () => {
       { line_number: 1, end_line: 5, differs_in: 'text', similarity: 0.8 },
     ],
   ]
-  it.each(cases)('in %s names the place and how it differs', async (_, file, old_str, near) => {
-    put('f', file)
-    const refused = await error({ old_str, new_str: 'new' })
-    expect(refused).toMatchObject({ code: 'VT_EDIT_NOT_FOUND' })
-    expect(refused.details.near[0]).toMatchObject(near)
-    expect(refused.next.input.offset_lines).toBe(1)
-    expect(bytes('f').toString()).toBe(file)
-  })
+  it.each(cases)(
+    'names the nearest place of a text that differs in %s, and the difference',
+    async (_, file, old_str, near) => {
+      put('f', file)
+      const refused = await error({ old_str, new_str: 'new' })
+      expect(refused).toMatchObject({ code: 'VT_EDIT_NOT_FOUND' })
+      expect(refused.details.near[0]).toMatchObject(near)
+      expect(refused.next.input.offset_lines).toBe(1)
+      expect(bytes('f').toString()).toBe(file)
+    },
+  )
 
-  it('that comes near nothing says so, and shows a short file whole', async () => {
+  it('reports that no line is near and offers a read of a short file', async () => {
     put('f', 'one\ntwo\n')
     const refused = await error({ old_str: 'zebra crossing', new_str: 'x' })
     expect(refused).toMatchObject({
@@ -264,7 +264,7 @@ describe('a miss', () => {
     })
   })
 
-  it('of one of several edits names it and writes nothing', async () => {
+  it('names the failing one of several edits and writes nothing', async () => {
     put('f', 'a\nb\n')
     expect(
       await error({
@@ -278,10 +278,10 @@ describe('a miss', () => {
   })
 })
 
-describe('many edits at once', () => {
+describe('unified_file/edit: parallel edits', () => {
   const lines = (n: number) => Array.from({ length: n }, (_, line) => `line ${line}.\n`).join('')
 
-  it('of many lines of one file are all there afterwards', async () => {
+  it('applies many parallel edits of different lines of one file', async () => {
     const count = rounds(30, 100)
     put('f', lines(count))
     const results = await Promise.all(
@@ -291,7 +291,7 @@ describe('many edits at once', () => {
     expect(bytes('f').toString()).toBe(lines(count).toUpperCase())
   })
 
-  it('from two processes wait for each other: all are there; a session that has seen the file is told that it changed', async () => {
+  it('applies all edits of two processes one after the other and reports the change to a session that read before', async () => {
     const script = `
       const { createKernel } = await import(process.argv[1])
       const kernel = await createKernel({ workspace: process.argv[2], mode: 'auto', env: {}, home: process.argv[3] })
@@ -336,7 +336,7 @@ describe('many edits at once', () => {
     }
   })
 
-  it('of a file of which a part was read are refused once it changed, whatever its size', async () => {
+  it('refuses an edit of a partly read file once it changed, at any size', async () => {
     const call = (input: object) => booted.call('unified_file', { path: 'f', ...input }, { session })
     const change = { action: 'edit', old_str: 'needle', new_str: 'pin' }
     const big = `needle\n${'x'.repeat(99)}\n`.padEnd(17 * 1024 * 1024, 'x')
@@ -356,7 +356,7 @@ describe('many edits at once', () => {
     }
   })
 
-  it('beside an editor that writes the same file end as a conflict or on fresh text', async () => {
+  it('ends an edit during the writes of an editor as a conflict or on the current text', async () => {
     put('f', 'v0\nmine: 0\n')
     let stop = false
     const editor = (async () => {
@@ -368,7 +368,7 @@ describe('many edits at once', () => {
     })()
     for (let i = 0; i < 40; i++) {
       const result = await edit({ old_str: `mine: ${i}\n`, new_str: `mine: ${i + 1}\n` })
-      // The editor itself may have put back what it read before.
+      // The editor may have restored an older text.
       if (!result.ok) expect(['VT_FILE_STALE', 'VT_EDIT_NOT_FOUND']).toContain(result.error.code)
     }
     stop = true

@@ -4,8 +4,8 @@ import { entries } from '../../support/entries.js'
 
 const { at, act, code } = entries()
 
-describe('move', () => {
-  it('renames files, links and directories, with the parents they need', async () => {
+describe('unified_file/move', () => {
+  it('renames files, links and directories and creates missing parents', async () => {
     symlinkSync('a.txt', at('link'))
     expect(await act('move', 'a.txt', { destination: 'n/e/w.txt' })).toMatchObject({
       output: { from: 'a.txt', to: 'n/e/w.txt', overwritten: false, kind: 'file' },
@@ -18,7 +18,7 @@ describe('move', () => {
     expect(existsSync(at('a.txt'))).toBe(false)
   })
 
-  it('takes no name in use, unless it is a file and told to', async () => {
+  it('refuses an existing destination unless it is a file and overwrite is requested', async () => {
     expect(await code('move', 'a.txt', { destination: 'b.txt' })).toBe('VT_PATH_EXISTS')
     const refused = await act('move', 'a.txt', { destination: 'dir', overwrite: true })
     expect(refused).toMatchObject({ error: { code: 'VT_PATH_EXISTS', hint: expect.stringContaining("'dir/a.txt'") } })
@@ -32,21 +32,21 @@ describe('move', () => {
     expect(readFileSync(at('b.txt'), 'utf8')).toBe('a\n')
   })
 
-  it('takes a file of any size, and replaces none that is too large to be kept', async () => {
+  it('moves a file of any size and replaces none that is too large for a backup', async () => {
     writeFileSync(at('large'), '')
     truncateSync(at('large'), 100 * 1024 * 1024)
     expect(await code('move', 'large', { destination: 'n/large' })).toBe('ok')
     expect(await code('move', 'a.txt', { destination: 'n/large', overwrite: true })).toBe('VT_INPUT_TOO_LARGE')
   })
 
-  it('into itself is a conflict, by whatever way', async () => {
+  it('refuses to move a path into itself, by any spelling', async () => {
     symlinkSync('dir', at('way'))
     expect(await code('move', 'dir', { destination: 'way/sub/deep' })).toBe('VT_INPUT_CONFLICT')
     expect(await code('move', 'dir/sub/x', { destination: 'way/sub/x', overwrite: true })).toBe('VT_INPUT_CONFLICT')
     expect(readFileSync(at('dir/sub/x'), 'utf8')).toBe('x')
   })
 
-  it('does not touch what leads outside', async () => {
+  it('refuses paths that lead outside the workspace', async () => {
     symlinkSync('../secret', at('out'))
     symlinkSync('..', at('up'))
     for (const [path, destination] of [

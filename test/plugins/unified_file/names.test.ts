@@ -1,7 +1,7 @@
 import { bootKernel } from 'vtcode/test'
 import { expect, it } from 'vitest'
 
-it('a name with a line end forges no line of what any action on files answers, and is exact in the output', async () => {
+it('escapes a name with a line end in the text of every file action and keeps it exact in the output', async () => {
   const name = 'x\nforged.ts'
   await using booted = await bootKernel({
     mode: 'auto',

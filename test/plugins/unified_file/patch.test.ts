@@ -5,13 +5,13 @@ import { describe, expect, it } from 'vitest'
 
 const two = '*** Begin Patch\n*** Update File: a.txt\n-a\n+A\n*** Add File: n/b.txt\n+b\n*** End Patch'
 
-describe('patch', () => {
-  it('is the engine of apply_patch, under the names models give it', async () => {
+describe('unified_file/patch', () => {
+  it('applies patches like apply_patch, under the field names that models use', async () => {
     await using booted = await bootKernel({ files: { 'a.txt': 'a\n' } })
     const diff = expect.stringMatching(/^--- a\/a\.txt\n/)
     const preview = { ok: true, text: expect.stringMatching(/^M a\.txt \(\+1 -1\)\nA n\/b\.txt\n--- a\/a\.txt\n/) }
     expect(await booted.call('unified_file', { action: 'patch', patch: two, dry_run: true })).toMatchObject(preview)
-    // Who wrote the patch has read it: what was applied is told in a line a file, the diff is in the output.
+    // The text has one line a file, because the caller knows the patch; the output holds the diff.
     expect(await booted.call('unified_file', { input: two })).toMatchObject({
       ok: true,
       output: { changes: [{ op: 'update' }, { op: 'add' }], diff },
@@ -20,7 +20,7 @@ describe('patch', () => {
     expect(readFileSync(join(booted.root, 'n/b.txt'), 'utf8')).toBe('b\n')
   })
 
-  it('held to one file refuses a patch that names another', async () => {
+  it('refuses a patch of another file when path limits it to one', async () => {
     await using booted = await bootKernel({ files: { 'a.txt': 'a\n' } })
     expect(await booted.call('unified_file', { action: 'patch', path: './a.txt', patch: two })).toMatchObject({
       ok: false,

@@ -14,7 +14,7 @@ afterEach(() => booted[Symbol.asyncDispose]())
 const put = (path: string, content: string | Uint8Array) => writeFileSync(join(booted.root, path), content)
 const read = (input: object): Promise<any> =>
   booted.call('unified_file', { action: 'read', path: 'a.pdf', response_format: 'detailed', ...input })
-/** What a model reads. */
+/** Returns what a model reads of a PDF. */
 const textOf = async (input: object): Promise<string> =>
   ((await booted.call('unified_file', { path: 'a.pdf', action: 'read', ...input })) as { text: string }).text
 const error = async (input: object) => (await read(input)).error
@@ -22,8 +22,8 @@ const error = async (input: object) => (await read(input)).error
 const numbered = (count: number): string[] =>
   Array.from({ length: count }, (_, index) => `This is the text of page ${index + 1}.\nIt has a (second) line.`)
 
-describe('a PDF', () => {
-  it('is read as the text of its pages, with their number', async () => {
+describe('unified_file/read: PDF', () => {
+  it('reads a PDF as the text of its pages with their number', async () => {
     put('a.pdf', pdf(numbered(3)))
     const { output, content } = await read({})
     expect(output).toMatchObject({
@@ -42,7 +42,7 @@ describe('a PDF', () => {
     expect([await textOf({}), content]).toEqual([output.content, undefined])
   })
 
-  it('is read by pages, at most twenty at a time, and says how to go on', async () => {
+  it('reads a PDF by pages, at most twenty at a time, and names the next call', async () => {
     put('a.pdf', pdf(numbered(30)))
     expect((await read({ pages: '7' })).output).toMatchObject({
       start_page: 7,
@@ -68,7 +68,7 @@ describe('a PDF', () => {
     expect((await booted.call('unified_file', output.next.input)).ok).toBe(true)
   })
 
-  it('with much text stops at a page, and a page without end is cut', async () => {
+  it('stops a long PDF at the end of a page and cuts an endless page', async () => {
     const long = Array.from(
       { length: 300 },
       (_, index) => `Line ${index} of a page that is rather long, as such pages are.`,
@@ -85,7 +85,7 @@ describe('a PDF', () => {
     expect((await read({})).output.content).toMatch(/x\n\[the page continues for \d+ characters\]\n$/)
   })
 
-  it('that is scanned answers its pictures: a JPEG as it lies in the file, points as PNG', async () => {
+  it('returns the pictures of a scanned PDF: JPEG data unchanged, raw pixels as PNG', async () => {
     put('a.pdf', pdf([jpegPicture, 'A page of text between two that are scanned.', pointsPicture]))
     const { output, content } = await read({})
     expect(content).toMatchObject([
@@ -101,7 +101,7 @@ describe('a PDF', () => {
     expect(output.content).toContain(`[page 1 of 3]\n[image/jpeg, ${jpeg.length} bytes]\n[page 2 of 3]\nA page of text`)
   })
 
-  it('shows its bytes where a range of them is asked for', async () => {
+  it('shows the bytes of a PDF for a byte range', async () => {
     put('a.pdf', pdf(numbered(1)))
     expect((await read({ offset_bytes: 0, page_size_bytes: 8 })).output).toMatchObject({
       content: '%PDF-1.4',
@@ -110,7 +110,7 @@ describe('a PDF', () => {
     expect(await error({ pages: '1', offset_bytes: 0 })).toMatchObject({ code: 'VT_INPUT_CONFLICT' })
   })
 
-  it('is refused with a reason where it is none, broken, encrypted or too large', async () => {
+  it('refuses a file that is no PDF, broken, encrypted or too large, with the reason', async () => {
     expect(await error({ pages: '1', path: 'none.pdf' })).toMatchObject({ code: 'VT_PATH_NOT_FOUND' })
     put('a.pdf', 'just text\n')
     expect(await error({ pages: '1' })).toMatchObject({
@@ -153,7 +153,7 @@ describe('a PDF', () => {
       expect(await error({ pages })).toMatchObject({ code: expect.stringMatching(/^VT_INPUT_/) })
   })
 
-  it('that is a bomb is refused before it takes the memory, and the next one is read', async () => {
+  it('refuses a PDF bomb before it fills the memory and reads the next PDF', async () => {
     const bomb = deflateSync(Buffer.alloc(300_000_000, ' '), { level: 1 })
     put('bomb.pdf', pdf([{ content: bomb, dictionary: '/Filter /FlateDecode' }]))
     let most = 0
@@ -178,8 +178,8 @@ describe('a PDF', () => {
   })
 })
 
-describe('an image', () => {
-  it('is known by its bytes, not by its name; one that is none is no image', async () => {
+describe('unified_file/read: image', () => {
+  it('recognises an image by its bytes, not by its name', async () => {
     put('a.png', 'just text\n')
     expect(await read({ path: 'a.png' })).toMatchObject({ output: { content: 'just text\n' } })
     put('a.png', Buffer.from('\x89PNX\r\n\x1a\n\0\0', 'latin1'))

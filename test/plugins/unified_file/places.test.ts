@@ -18,7 +18,7 @@ import type { Config } from 'vtcode'
 import { bootKernel, tempWorkspace, type Booted } from 'vtcode/test'
 import { lacks } from '../../support/exec.js'
 
-// What was judged is what is used: a link is turned between the question and the answer, or all the time.
+// The checked path is the used path, although a link changes between question and answer or all the time.
 
 let booted: Booted
 beforeEach(async () => {
@@ -40,7 +40,7 @@ afterEach(() => booted[Symbol.asyncDispose]())
 
 const at = (path: string) => join(booted.root, path)
 const content = (path: string) => readFileSync(at(path), 'utf8')
-/** Turns the link of a folder and the link of a file. */
+/** Points the link of a folder and the link of a file to `to`. */
 const turn = (folder: string) => {
   for (const [name, target] of [
     ['d', folder],
@@ -50,7 +50,7 @@ const turn = (folder: string) => {
     renameSync(at(`${name}.new`), at(name))
   }
 }
-/** A call whose link is turned while it is being asked about. */
+/** Makes a call whose links change during its approval question. */
 const turned = (tool: string, input: object, to = '.git') =>
   booted.call(tool, input, { approve: () => (turn(to), true) })
 const stale = { ok: false, error: { code: 'VT_FILE_STALE' } }
@@ -86,8 +86,8 @@ const writes: [string, string, object][] = [
   ],
 ]
 
-describe('a link that is turned after the call was judged', () => {
-  it.each(writes)('ends %s, and neither place is changed', async (_, tool, input) => {
+describe('unified_file: link that changes after the check', () => {
+  it.each(writes)('ends %s and changes neither target', async (_, tool, input) => {
     for (const to of ['.git', 'other']) {
       turn('plain')
       expect(await turned(tool, input, to)).toMatchObject(stale)
@@ -105,7 +105,7 @@ describe('a link that is turned after the call was judged', () => {
       expect([existsSync(at('b')), existsSync(at('b.txt'))]).toEqual([false, false])
     }
   })
-  it('ends the deletion of the link itself', async () => {
+  it('ends the deletion of a link that changes after the check', async () => {
     expect(await turned('unified_file', { action: 'delete', path: 'f' })).toMatchObject(stale)
     expect([readlinkSync(at('f')), content('.git/config'), content('plain/config')]).toEqual([
       '.git/config',
@@ -113,7 +113,7 @@ describe('a link that is turned after the call was judged', () => {
       'plain',
     ])
   })
-  it('ends a read, of a file and below a folder', async () => {
+  it('ends a read, list or search whose link changes after the check', async () => {
     await using reading = await bootKernel({
       mode: 'ask',
       files: { 'plain/x': 'plain', 'secret/x': 'SECRET' },
@@ -132,7 +132,7 @@ describe('a link that is turned after the call was judged', () => {
       expect(await reading.call(tool, input, { approve: () => (flip('secret'), true) })).toMatchObject(stale)
     }
   })
-  it('leads a folder that became a link nowhere', async () => {
+  it('writes nothing through a folder that becomes a link after the check', async () => {
     const result = await booted.call(
       'unified_file',
       { action: 'write', path: 'plain/sub/y', content: 'x' },
@@ -149,11 +149,11 @@ describe('a link that is turned after the call was judged', () => {
   })
 })
 
-describe('a link that is not turned', () => {
-  it.each(writes)('still serves %s', async (_, tool, input) => {
+describe('unified_file: stable link', () => {
+  it.each(writes)('serves %s through a link', async (_, tool, input) => {
     expect(await booted.call(tool, input, { approve: () => true })).toMatchObject({ ok: true })
   })
-  it('is judged by the name of its own place, too: a link in git is not deleted by another way to it', async () => {
+  it('checks the path of a link itself too: refuses to delete or move a link in .git by another path', async () => {
     turn('.git')
     rmSync(at('.git/config'))
     symlinkSync('../plain/config', at('.git/config'))
@@ -170,7 +170,7 @@ describe('a link that is not turned', () => {
   })
 })
 
-it('a tool that opens what its call did not name gets to nothing of git or of this program by a link', async () => {
+it('keeps a tool that opens undeclared paths out of .git and .vtcode through links', async () => {
   await using plugin = await tempWorkspace({
     'planter.yaml':
       'name: planter\neffects: [write]\ndescription: A test.\nmodule: ./planter.js\ninput: { properties: { n: { type: number } } }\n',
@@ -207,35 +207,38 @@ it('a tool that opens what its call did not name gets to nothing of git or of th
   ]).toEqual([['config', 'sub'], 'sealed', false])
 })
 
-describe('a patch', () => {
-  it('changes no file whose header policies read as another one', async () => {
+describe('apply_patch: header of a patch', () => {
+  it('refuses a header that policies would read as another file name', async () => {
     const result = await booted.call('apply_patch', patch('*** Add File: a\u2028b\n+x'), { approve: () => true })
     expect(result).toMatchObject({ ok: false, error: { code: 'VT_PATCH_SYNTAX' } })
     expect(existsSync(at('a\u2028b'))).toBe(false)
   })
 })
 
-describe('the root of a workspace', () => {
-  it.each(['another folder', 'a link', 'nothing'])('is not followed when %s has its name', async (what) => {
-    const away = `${booted.root}-away`
-    renameSync(booted.root, away)
-    try {
-      if (what === 'another folder') mkdirSync(booted.root)
-      if (what === 'a link') symlinkSync(away, booted.root)
-      expect(
-        await booted.call('unified_file', { action: 'write', path: 'new', content: 'x' }, { approve: () => true }),
-      ).toMatchObject(stale)
-      expect([existsSync(join(away, 'new')), existsSync(at('new'))]).toEqual([false, false])
-    } finally {
-      rmSync(booted.root, { recursive: true, force: true })
-      renameSync(away, booted.root)
-    }
-    expect(await booted.call('unified_file', { action: 'read', path: 'a.txt' })).toMatchObject({ ok: true })
-  })
+describe('unified_file: root of the workspace', () => {
+  it.each(['another folder', 'a link', 'nothing'])(
+    'refuses a write when %s has replaced the root of the workspace',
+    async (what) => {
+      const away = `${booted.root}-away`
+      renameSync(booted.root, away)
+      try {
+        if (what === 'another folder') mkdirSync(booted.root)
+        if (what === 'a link') symlinkSync(away, booted.root)
+        expect(
+          await booted.call('unified_file', { action: 'write', path: 'new', content: 'x' }, { approve: () => true }),
+        ).toMatchObject(stale)
+        expect([existsSync(join(away, 'new')), existsSync(at('new'))]).toEqual([false, false])
+      } finally {
+        rmSync(booted.root, { recursive: true, force: true })
+        renameSync(away, booted.root)
+      }
+      expect(await booted.call('unified_file', { action: 'read', path: 'a.txt' })).toMatchObject({ ok: true })
+    },
+  )
 })
 
-describe('a journal that came with a repository', () => {
-  it('replaces nothing, stops no write, and is named once', async () => {
+describe('unified_file: journal from a repository', () => {
+  it('replays no journal without a seal, allows further writes and names it once', async () => {
     const hash = (text: string) => createHash('sha256').update(text).digest('hex')
     const home = '.vtcode/journal/2147483646-0badc0de'
     await booted.write(
@@ -265,7 +268,7 @@ describe('a journal that came with a repository', () => {
 })
 
 /**
- * Turns all the time what a path leads to, between a folder that is written and `.git`: a link of a folder, one of a file, a link to a link,
+ * Switches the target of a path all the time between a written folder and `.git`: a link of a folder, of a file, to a link,
  * and a folder that is a link every other time.
  */
 const flipper = `
@@ -329,9 +332,9 @@ const flippers: Record<string, (racing: Booted) => Promise<() => Promise<unknown
   }),
 }
 
-describe(`links that are turned all the time${noSandbox ? ' (SKIPPED in part: needs bwrap)' : ''}`, () => {
+describe(`unified_file: links that change all the time${noSandbox ? ' (SKIPPED in part: needs bwrap)' : ''}`, () => {
   it.each(Object.entries(flippers))(
-    'lead no call into git, and show nothing of it: turned by %s',
+    'keeps every call out of .git and shows none of it while a link is changed by %s',
     async (_, flip) => {
       const gitFiles = Object.fromEntries(
         Object.entries(inGit).map(([name, text]) => [`.git/${name}`, `${text} sealed`]),

@@ -38,8 +38,8 @@ const all = async (input: object): Promise<string> => {
   return joined
 }
 
-describe('lines', () => {
-  it('come with their exact ends', async () => {
+describe('unified_file/read: lines', () => {
+  it('returns lines with their exact ends', async () => {
     put('mixed', 'a\r\nb\n\rc\r\n\nlast')
     expect(await output({ path: 'mixed' })).toMatchObject({
       content: 'a\r\nb\n\rc\r\n\nlast',
@@ -55,7 +55,7 @@ describe('lines', () => {
     expect((await output({ path: 'mixed', offset_lines: 5 })).content).toBe('last')
   })
 
-  it('are counted as ends, plus one for what follows the last', async () => {
+  it('counts lines as line ends, plus one for text after the last', async () => {
     const cases: [string, number][] = [
       ['', 0],
       ['\n', 1],
@@ -72,7 +72,7 @@ describe('lines', () => {
     expect(await output({ path: 'f', offset_lines: 1 })).toMatchObject({ content: '\r' })
   })
 
-  it('end where end_line says, and go on from there', async () => {
+  it('stops at end_line and continues from there', async () => {
     put('f', '1\n2\n3\n4\n5\n')
     const page = await output({ path: 'f', offset_lines: 2, end_line: 3 })
     expect(page).toMatchObject({ content: '2\n3\n', has_more: true, truncated: false })
@@ -80,7 +80,7 @@ describe('lines', () => {
     expect((await output({ path: 'f', end_line: 99 })).content).toBe('1\n2\n3\n4\n5\n')
   })
 
-  it('are given 400 at a time from an offset, all without one', async () => {
+  it('returns 400 lines at a time from an offset, and all without one', async () => {
     put('f', 'x\n'.repeat(1000))
     expect(await output({ path: 'f' })).toMatchObject({ end_line: 1000, has_more: false })
     expect(await output({ path: 'f', offset_lines: 101 })).toMatchObject({
@@ -90,7 +90,7 @@ describe('lines', () => {
     })
   })
 
-  it('of a Latin-1 file lose none, though they look like parts of characters', async () => {
+  it('counts the lines of a Latin-1 file whole, also where bytes look like parts of characters', async () => {
     const bytes = Buffer.from('caf\u00e9 \u00bf\u00a9Qu\u00e9? \u00b5\u00c3\u00a9', 'latin1')
     put('f', bytes)
     for (const page_size_bytes of [1, 2, 3, 4, 5, 7]) {
@@ -104,7 +104,7 @@ describe('lines', () => {
     }
   })
 
-  it('behind the end are refused with the last page', async () => {
+  it('refuses an offset after the last line and names the last page', async () => {
     put('f', '1\n2\n3\n')
     expect(await error({ path: 'f', offset_lines: 4, page_size_lines: 2 })).toMatchObject({
       code: 'VT_FILE_OFFSET',
@@ -115,7 +115,7 @@ describe('lines', () => {
     expect(await output({ path: 'f', offset_lines: 1 })).toMatchObject({ content: '', total_lines: 0, has_more: false })
   })
 
-  it('stop before max_bytes, and a line that is longer is cut at a code point', async () => {
+  it('stops before max_bytes and cuts a longer line at a code point', async () => {
     put('f', 'ab\ncd\nééé\n')
     expect(await output({ path: 'f', offset_lines: 1, max_bytes: 7 })).toMatchObject({
       content: 'ab\ncd\n',
@@ -130,7 +130,7 @@ describe('lines', () => {
     expect(await all({ path: 'f', offset_lines: 1, max_bytes: 3 })).toBe('ab\ncd\nééé\n')
   })
 
-  it('of a file over 1 MiB come in whole lines up to 1 MiB', async () => {
+  it('returns a file over 1 MiB in whole lines up to 1 MiB', async () => {
     const text = Array.from({ length: 60_000 }, (_, i) => `line ${i} of a long file\n`).join('')
     put('f', text)
     const page = await output({ path: 'f' })
@@ -140,7 +140,7 @@ describe('lines', () => {
     expect(page.hash).toBe(createHash('sha256').update(text).digest('hex').slice(0, 16))
   })
 
-  it('of any file, in pages of any size, are the file', async () => {
+  it('returns exactly the file in line pages of any size', async () => {
     const line = fc.oneof(fc.constantFrom('', '\r', '\n\n', 'é'), fc.string({ maxLength: 8 }))
     const file = fc.oneof(
       fc.array(line, { maxLength: 12 }).map((lines) => lines.join('\n')),
@@ -157,7 +157,7 @@ describe('lines', () => {
     )
   })
 
-  it('of a file that changed are not those of before', async () => {
+  it('refuses the next page of lines of a file that changed', async () => {
     put('f', 'old line\n'.repeat(200_000))
     const past = new Date(Date.now() - 60_000)
     utimesSync(join(booted.root, 'f'), past, past)
@@ -170,8 +170,8 @@ describe('lines', () => {
   })
 })
 
-describe('bytes', () => {
-  it('are text where they are, and base64 where they are not', async () => {
+describe('unified_file/read: bytes', () => {
+  it('returns bytes as text where they are text, else as base64', async () => {
     put('f', 'aé€😀z')
     expect(await output({ path: 'f', offset_bytes: 0, page_size_bytes: 2 })).toMatchObject({
       content: 'a',
@@ -197,7 +197,7 @@ describe('bytes', () => {
     })
   })
 
-  it('join to the whole, whatever the page', async () => {
+  it('returns exactly the file in byte pages of any size', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.uint8Array({ minLength: 1, maxLength: 60 }),
@@ -219,7 +219,7 @@ describe('bytes', () => {
     )
   })
 
-  it('behind the end are refused with the last page', async () => {
+  it('refuses an offset after the last byte and names the last page', async () => {
     put('f', '0123456789')
     expect(await error({ path: 'f', offset_bytes: 10, page_size_bytes: 4 })).toMatchObject({
       code: 'VT_FILE_OFFSET',
@@ -228,7 +228,7 @@ describe('bytes', () => {
     })
   })
 
-  it('at the start of a file are given by max_bytes alone', async () => {
+  it('returns the first bytes of a file with max_bytes alone', async () => {
     put('f', 'aéz')
     expect(await output({ path: 'f', max_bytes: 2 })).toMatchObject({
       content: 'a',
@@ -242,7 +242,7 @@ describe('bytes', () => {
     })
   })
 
-  it('and lines exclude each other', async () => {
+  it('refuses a byte range with a line range', async () => {
     put('f', 'x')
     expect(await error({ path: 'f', offset_bytes: 0, offset_lines: 1 })).toMatchObject({
       code: 'VT_INPUT_CONFLICT',
@@ -254,8 +254,8 @@ describe('bytes', () => {
   })
 })
 
-describe('encodings', () => {
-  it('UTF-8 with a mark is read without it', async () => {
+describe('unified_file/read: encodings', () => {
+  it('strips the byte order mark of UTF-8', async () => {
     put('f', '\uFEFFa\nb\n')
     expect(await output({ path: 'f', response_format: 'detailed' })).toMatchObject({
       content: 'a\nb\n',
@@ -266,7 +266,7 @@ describe('encodings', () => {
     expect((await output({ path: 'f', offset_lines: 1, page_size_lines: 1 })).content).toBe('a\n')
   })
 
-  it('UTF-16 is decoded', async () => {
+  it('decodes UTF-16', async () => {
     const le = Buffer.from('\uFEFFaé\r\n😀\r\n', 'utf16le')
     put('le', le)
     put('be', Buffer.from(le).swap16())
@@ -288,12 +288,12 @@ describe('encodings', () => {
     }
   })
 
-  it('bytes that are no text are shown as such', async () => {
+  it('escapes bytes that are not text', async () => {
     put('f', Buffer.from('caf\xe9\nok\n', 'latin1'))
     expect(await output({ path: 'f' })).toMatchObject({ content: 'caf\uFFFD\nok\n', lossy: true })
   })
 
-  it('a binary file is refused with a read of its bytes', async () => {
+  it('refuses a binary file and names a read of its bytes', async () => {
     put('f', Buffer.from([1, 2, 0, 3]))
     const refused = await error({ path: 'f' })
     expect(refused).toMatchObject({
@@ -303,7 +303,7 @@ describe('encodings', () => {
     expect((await booted.call(refused.next.tool, refused.next.input)).ok).toBe(true)
   })
 
-  it('an image is content of its own, but text that begins like one is text', async () => {
+  it('returns an image as image content and text that begins like one as text', async () => {
     for (const [bytes, mime_type] of [
       [png(5, 4), 'image/png'],
       [jpeg(5, 4), 'image/jpeg'],
@@ -320,14 +320,14 @@ describe('encodings', () => {
     }
     put('g', 'GIF89a is a format.\n')
     expect(await output({ path: 'g' })).toMatchObject({ content: 'GIF89a is a format.\n' })
-    // What has the name of an image and is text, such as a pointer of Git LFS, is worth reading; a drawing in XML is text.
+    // A text with the name of an image, such as a pointer of Git LFS, is read as text; so is an SVG drawing.
     put('lfs.png', 'version https://git-lfs.github.com/spec/v1\n')
     expect(await output({ path: 'lfs.png' })).toMatchObject({ content_kind: 'text' })
     put('a.svg', '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>\n')
     expect(await output({ path: 'a.svg' })).toMatchObject({ content_kind: 'text' })
   })
 
-  it('an image that is none, broken or too large is refused with the way on', async () => {
+  it('refuses an invalid, broken or too large image and names the next call', async () => {
     const bad: [string, Buffer, string][] = [
       ['none.png', Buffer.from([0, 1, 2, 3, 0, 0]), 'no PNG, JPEG, GIF or WebP'],
       ['none.JPEG', Buffer.from('BM\0\0\0\0'), 'no PNG, JPEG, GIF or WebP'],
@@ -336,7 +336,7 @@ describe('encodings', () => {
       ['cut.webp', webp(5, 4).subarray(0, 20), 'broken image/webp'],
       ['frameless.jpg', Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 2, 0xff, 0xd9]), 'broken image/jpeg'],
       ['endless.jpg', Buffer.from([0xff, 0xd8, 0xff, ...Array<number>(5000).fill(0xff)]), 'broken image/jpeg'],
-      // A few bytes that a decoder would make gigabytes of.
+      // A decoder would expand these few bytes to gigabytes.
       ['bomb.png', png(1, 1, 0, { width: 65_000, height: 65_000 }), '65000 × 65000 points'],
       ['wide.gif', gif(8_001, 1), '8001 × 1 points'],
       ['heavy.png', Buffer.concat([png(1), Buffer.alloc(4_000_000)]), 'at most 3932160 are shown'],
@@ -350,8 +350,8 @@ describe('encodings', () => {
   })
 })
 
-describe('what cannot be read', () => {
-  it('is answered with the call that shows what is there', async () => {
+describe('unified_file/read: unreadable paths', () => {
+  it('suggests the call that shows the existing files', async () => {
     mkdirSync(join(booted.root, 'sub/deep'), { recursive: true })
     expect(await error({ path: 'sub' })).toMatchObject({
       code: 'VT_PATH_IS_DIRECTORY',
@@ -367,7 +367,7 @@ describe('what cannot be read', () => {
     })
   })
 
-  it('for lack of permission is a typed error', () => {
+  it('reports missing permission as a typed error', () => {
     put('f', 'x')
     chmodSync(join(booted.root, 'f'), 0)
     const vtcode = [
@@ -387,7 +387,7 @@ describe('what cannot be read', () => {
     expect(JSON.parse(stdout)).toMatchObject({ ok: false, error: { code: 'VT_PATH_PERMISSION', retryable: false } })
   })
 
-  it('a link inside leads to its target, which is named', async () => {
+  it('follows a link inside the workspace and names its target', async () => {
     put('f', 'x')
     symlinkSync('f', join(booted.root, 'l'))
     expect(await output({ path: 'l' })).toMatchObject({ path: 'l', resolved_path: 'f', content: 'x' })
@@ -396,7 +396,7 @@ describe('what cannot be read', () => {
   })
 })
 
-describe('hostile paths', () => {
+describe('unified_file/read: hostile paths', () => {
   let tree: HostileTree
   let kernel: Kernel
   beforeAll(async () => {
@@ -408,7 +408,7 @@ describe('hostile paths', () => {
     tree.remove()
   })
 
-  it('are refused by the code of their row, and the next call is answered', async () => {
+  it('refuses each hostile path by its code and serves the next call', async () => {
     for (const { row, path, code } of pathCases(tree)) {
       const began = Date.now()
       const result = await kernel.call('unified_file', { action: 'read', path })
@@ -420,7 +420,7 @@ describe('hostile paths', () => {
     }
   })
 
-  it('six readings of a FIFO keep nobody waiting', async () => {
+  it('serves other calls during six reads of a FIFO', async () => {
     const blocked = Array.from({ length: 6 }, () => kernel.call('unified_file', { action: 'read', path: 'fifo' }))
     const began = Date.now()
     expect((await kernel.call('unified_file', { action: 'read', path: 'a.txt' })).ok).toBe(true)

@@ -10,8 +10,8 @@ const shown = async (content: string, input: object = {}) => {
   return { text: result.text, output: result.output }
 }
 
-describe('a read without a range', () => {
-  it('is whole as a value and shows a model the first 48 KiB of whole lines, and how to go on', async () => {
+describe('unified_file/read: text for the model', () => {
+  it('returns the whole file as a value and shows a model the first 48 KiB of whole lines with the next offset', async () => {
     const whole = lines(2_000)
     const { text = '', output } = await shown(whole)
     expect(output).toMatchObject({ content: whole, truncated: false, has_more: false, end_line: 2_000 })
@@ -22,7 +22,7 @@ describe('a read without a range', () => {
     expect(Buffer.byteLength(text)).toBeGreaterThan(47 * 1024)
   })
 
-  it('of a line over 2,000 characters shows both ends, its length and the byte that reads it', async () => {
+  it('shows both ends of a line over 2,000 characters, its length and the byte offset that reads it', async () => {
     const long = `begin${'x'.repeat(5_000)}end`
     const { text = '', output } = await shown(`é first\n${long}\nlast\n`)
     expect(output.content).toContain(long)
@@ -32,7 +32,7 @@ describe('a read without a range', () => {
     expect((await shown(`é first\n${long}\n`, { offset_bytes: 9, page_size_bytes: 5 })).text).toMatch(/^begin/)
   })
 
-  it('shows all of what is short, and whoever names a range gets all of it', async () => {
+  it('shows a short file whole, and a requested range whole', async () => {
     const whole = lines(2_000)
     expect((await shown('one\ntwo')).text).toBe('one\ntwo')
     expect((await shown(whole, { offset_lines: 1, page_size_lines: 2_000 })).text).toBe(whole)
@@ -40,7 +40,7 @@ describe('a read without a range', () => {
     expect((await shown(long, { offset_lines: 1 })).text).toBe(long)
   })
 
-  it('with every field is a value of as much as its text would show, and with a range all of it', async () => {
+  it('limits the detailed value like the text, and returns a requested range whole', async () => {
     const whole = lines(2_000)
     const { text = '', output } = await shown(whole, { response_format: 'detailed' })
     expect(output).toMatchObject({ content: whole, eol: 'lf' })
@@ -57,8 +57,8 @@ describe('a read without a range', () => {
   })
 })
 
-describe('answers worth their bytes', () => {
-  it('an outline of 200 lines costs at most 300 bytes', async () => {
+describe('size of answers', () => {
+  it('outlines a file of 200 lines in at most 300 bytes', async () => {
     const body = Array.from(
       { length: 12 },
       (_, i) => `  method${i}(a: number) {\n${'    this.count += a\n'.repeat(10)}    return a\n  }\n`,
@@ -72,14 +72,14 @@ describe('answers worth their bytes', () => {
     expect(Buffer.byteLength((result.ok && result.text) || 'x'.repeat(1_000))).toBeLessThanOrEqual(300)
   })
 
-  it('a structural search shows no empty capture', async () => {
+  it('shows no empty capture in a structural search', async () => {
     await using vt = await bootKernel({ files: { 'a.ts': 'run()\nrun(1)\n' } })
     const result = await vt.call('unified_search', { action: 'structural', pattern: 'run($$$ARGS)', lang: 'ts' })
     expect(result.ok && result.text).toMatch(/\$ARGS = 1\n/)
     expect(result.ok && result.text).not.toMatch(/= *$/m)
   })
 
-  it('a question names what the caller gave, and where it happens, and no other field that is as always', async () => {
+  it('shows the given input and the workdir in an approval question, and no field with its default', async () => {
     await using vt = await bootKernel({ mode: 'ask' })
     const asked: string[] = []
     await vt.call(
@@ -99,7 +99,7 @@ describe('answers worth their bytes', () => {
     ])
   })
 
-  it('an unknown tool is answered with the three names that are likest', async () => {
+  it('suggests the three nearest names for an unknown tool', async () => {
     await using vt = await bootKernel()
     const { error } = (await vt.call('read_text_file', {})) as unknown as { error: { code: string; message: string } }
     expect(error.code).toBe('VT_TOOL_UNKNOWN')

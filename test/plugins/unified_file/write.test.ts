@@ -15,8 +15,8 @@ afterEach(() => booted[Symbol.asyncDispose]())
 const write = (input: object) => booted.call('unified_file', { action: 'write', ...input })
 const content = (path: string) => readFileSync(join(booted.root, path), 'utf8')
 
-describe('write', () => {
-  it('makes a file with the very bytes, and the folders for it', async () => {
+describe('unified_file/write', () => {
+  it('creates a file with the exact bytes, and its parent folders', async () => {
     expect(await write({ path: 'n/e/w.txt', content: '\uFEFFé\r\n\n' })).toMatchObject({
       ok: true,
       output: { created: true, bytes_written: 8, total_lines: 2, mode: 'fail_if_exists' },
@@ -29,7 +29,7 @@ describe('write', () => {
     })
   })
 
-  it('starts no program of the workspace, wherever PATH leads: npx puts node_modules/.bin there', async () => {
+  it('starts no program of the workspace, even when npx puts node_modules/.bin on PATH', async () => {
     const bin = join(booted.root, 'node_modules/.bin')
     await booted.write('node_modules/.bin/cp', `#!/bin/sh\ntouch '${join(booted.root, 'marker')}'\n`)
     chmodSync(join(bin, 'cp'), 0o755)
@@ -59,7 +59,7 @@ describe('write', () => {
     expect(existsSync(join(booted.root, 'marker'))).toBe(false)
   })
 
-  it('leaves an existing file alone until told otherwise', async () => {
+  it('refuses to replace an existing file without a mode', async () => {
     expect(await write({ path: 'a.txt', content: 'x' })).toMatchObject({
       ok: false,
       error: { code: 'VT_PATH_EXISTS', hint: expect.stringContaining('mode: "overwrite"') },
@@ -89,14 +89,14 @@ describe('write', () => {
     })
   })
 
-  it('says when CRLF is lost', async () => {
+  it('reports the loss of CRLF', async () => {
     writeFileSync(join(booted.root, 'c'), 'a\r\nb\r\n')
     expect((await write({ path: 'c', content: 'a\nb\n', overwrite: true })).notices).toMatchObject([
       { code: 'VT_FILE_EOL_CHANGED' },
     ])
   })
 
-  it('is refused for what is no place for a file, and too much at once', async () => {
+  it('refuses an invalid path and too much content at once', async () => {
     const code = async (input: object) => {
       const result = await write(input)
       return result.ok ? 'ok' : result.error.code
@@ -116,7 +116,7 @@ describe('write', () => {
     ).toEqual(['a.txt', 'dangling', 'dir'])
   })
 
-  it('over a file that changed since this session read it is a conflict that shows the change', async () => {
+  it('refuses to overwrite a file that changed since it was read and shows the change', async () => {
     await booted.call('unified_file', { action: 'read', path: 'a.txt' })
     writeFileSync(join(booted.root, 'a.txt'), 'one\nTWO\n')
     const refused = await write({ path: 'a.txt', content: 'mine', mode: 'overwrite' })
@@ -139,7 +139,7 @@ describe('write', () => {
     expect(await write({ path: 'a.txt', content: 'again', mode: 'overwrite' })).toMatchObject({ ok: true })
   })
 
-  it('leaves nothing but the file and what the program keeps, which git ignores', async () => {
+  it('leaves only the file and the state of the program, which git ignores', async () => {
     await write({ path: 'b.txt', content: 'x' })
     expect(readdirSync(booted.root).sort()).toEqual(['.vtcode', 'a.txt', 'b.txt', 'dir'])
     for (const folder of ['history', 'tmp']) expect(content(`.vtcode/${folder}/.gitignore`)).toBe('*\n')
@@ -147,7 +147,7 @@ describe('write', () => {
   })
 })
 
-describe('a change that is refused', () => {
+describe('unified_file: refused change', () => {
   const paths = [
     undefined,
     '',
@@ -174,7 +174,7 @@ describe('a change that is refused', () => {
     copy: {},
   }
 
-  it('says so, and the sentence to report it with, wherever it was stopped', async () => {
+  it('reports that nothing changed, with a sentence for the user, at whatever check the change was refused', async () => {
     await booted.call('unified_file', { action: 'write', path: 'sub/x', content: 'x' })
     const inputs: unknown[] = Object.entries(fields).flatMap(([action, rest]) =>
       paths.flatMap((path) => [

@@ -2,7 +2,7 @@ import { basename } from 'node:path'
 import { bootKernel } from 'vtcode/test'
 import { expect, it } from 'vitest'
 
-it('tells versions, engines and counts, and no secrets or machine paths', async () => {
+it('shows versions, engines and counts in the action agent, without secrets and machine paths', async () => {
   process.env['CANARY_TOKEN'] = 'sk-CANARY-1234567890'
   await using ws = await bootKernel({ mode: 'ask', files: { 'notes.txt': 'sk-CANARY-in-a-file' } })
   const result = await ws.call('unified_search', { action: 'agent', mode: 'analyze' })
@@ -23,7 +23,7 @@ it('tells versions, engines and counts, and no secrets or machine paths', async 
   expect(JSON.stringify(result)).not.toMatch(/CANARY/)
   expect(JSON.stringify(result)).not.toContain(ws.root)
 })
-it('shows only what is asked for', async () => {
+it('shows only the requested parts in the action agent', async () => {
   await using ws = await bootKernel()
   const keys = async (mode?: string) =>
     Object.keys(((await ws.call('unified_search', { action: 'agent', ...(mode && { mode }) })) as any).output)
@@ -31,7 +31,7 @@ it('shows only what is asked for', async () => {
   expect(await keys('tools')).toContain('tools')
   expect(await keys('debug')).toContain('diagnostics')
 })
-it('is inferred from a mode of its own, and lists from a mode of theirs', async () => {
+it('infers the action agent from its own modes and the action list from those of list', async () => {
   await using ws = await bootKernel()
   expect(await ws.call('unified_search', { mode: 'diagnostics' })).toMatchObject({
     ok: true,

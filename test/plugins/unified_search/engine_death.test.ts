@@ -8,12 +8,12 @@ afterEach(() => {
   delete process.env['VTCODE_RIPGREP_BIN']
 })
 
-describe('ripgrep that dies', () => {
+describe('unified_search: crash of ripgrep', () => {
   it.each([
     ['by a signal before its first word', 'kill -9 $$'],
     ['by a signal after a part of its answer', `printf '{"type":"be'; kill -SEGV $$`],
     ['by a fault of its own', 'exit 134'],
-  ])('%s is no empty answer: the other engine answers, and it is said', async (_, body) => {
+  ])('answers by the JavaScript engine with a notice when ripgrep ends %s', async (_, body) => {
     await using ws = await bootKernel({ files: { 'a.txt': 'alpha\n', 'b/c.txt': 'alpha\nalpha\n' } })
     const program = join(ws.home, 'rg')
     writeFileSync(program, `#!/bin/bash\n${body}\n`)
@@ -37,7 +37,7 @@ describe('ripgrep that dies', () => {
   })
 })
 
-it('an ignore file without an end is no engine’s: the other one answers, and it is said', async () => {
+it('answers by the JavaScript engine with a notice for an endless ignore file', async () => {
   await using ws = await bootKernel({ files: { 'a.txt': 'alpha\n', 'b/c.txt': 'alpha\n' } })
   symlinkSync('/dev/zero', join(ws.root, 'b/.gitignore'))
   expect(await ws.call('unified_search', { action: 'grep', pattern: 'alpha' })).toMatchObject({
@@ -47,45 +47,42 @@ it('an ignore file without an end is no engine’s: the other one answers, and i
   })
 })
 
-// Each search first waits a while for its engine, so all wait at once.
+// Each search waits for its engine first, so all run in parallel.
 it.concurrent.for([
   ['a pipe', '.gitignore', 'mkfifo .gitignore'],
   ['a pipe deep below', 'b/deep/.ignore', 'mkdir b/deep; mkfifo b/deep/.ignore'],
   ['a pipe in the folder of a repository', '.git/info/exclude', 'mkdir -p .git/info; mkfifo .git/info/exclude'],
-])(
-  'an ignore file that is %s is waited for by nobody: the other engine answers, and it is named',
-  async ([, path, script]) => {
-    await using ws = await bootKernel({
-      files: {
-        'a.txt': 'alpha\n',
-        'b/c.txt': 'alpha\n',
-        'b/c.js': 'function alpha(x) {\n  return other(x)\n}\nalpha(1)\n',
-      },
-    })
-    execFileSync('sh', ['-c', script!], { cwd: ws.root })
-    const named = expect.objectContaining({
-      code: 'VT_SEARCH_PARTIAL',
-      message: expect.stringContaining(`'${path}' is a `),
-    })
-    const [grep, structural, list, similarity] = await Promise.all([
-      ws.call('unified_search', { action: 'grep', pattern: 'alpha' }),
-      ws.call('unified_search', { action: 'structural', pattern: 'alpha($A)', lang: 'javascript' }),
-      ws.call('unified_search', { action: 'list', mode: 'recursive' }),
-      ws.call('grep_search', { action: 'similarity', reference_file: 'b/c.js' }),
-    ])
-    expect(grep).toMatchObject({
-      ok: true,
-      output: { total_matches: 4, backend: 'javascript' },
-      notices: [expect.objectContaining({ code: 'VT_SEARCH_FALLBACK' }), named],
-    })
-    expect(structural).toMatchObject({ ok: true, output: { total_matches: 1 }, notices: [named] })
-    expect(list).toMatchObject({ ok: true, notices: [named] })
-    expect(similarity).toMatchObject({ ok: false, error: { code: 'VT_SEARCH_ENGINE_MISSING' } })
-  },
-)
+])('answers by the JavaScript engine and names an ignore file that is %s', async ([, path, script]) => {
+  await using ws = await bootKernel({
+    files: {
+      'a.txt': 'alpha\n',
+      'b/c.txt': 'alpha\n',
+      'b/c.js': 'function alpha(x) {\n  return other(x)\n}\nalpha(1)\n',
+    },
+  })
+  execFileSync('sh', ['-c', script!], { cwd: ws.root })
+  const named = expect.objectContaining({
+    code: 'VT_SEARCH_PARTIAL',
+    message: expect.stringContaining(`'${path}' is a `),
+  })
+  const [grep, structural, list, similarity] = await Promise.all([
+    ws.call('unified_search', { action: 'grep', pattern: 'alpha' }),
+    ws.call('unified_search', { action: 'structural', pattern: 'alpha($A)', lang: 'javascript' }),
+    ws.call('unified_search', { action: 'list', mode: 'recursive' }),
+    ws.call('grep_search', { action: 'similarity', reference_file: 'b/c.js' }),
+  ])
+  expect(grep).toMatchObject({
+    ok: true,
+    output: { total_matches: 4, backend: 'javascript' },
+    notices: [expect.objectContaining({ code: 'VT_SEARCH_FALLBACK' }), named],
+  })
+  expect(structural).toMatchObject({ ok: true, output: { total_matches: 1 }, notices: [named] })
+  expect(list).toMatchObject({ ok: true, notices: [named] })
+  expect(similarity).toMatchObject({ ok: false, error: { code: 'VT_SEARCH_ENGINE_MISSING' } })
+})
 
-describe('a structural search', () => {
-  it('leaves a file of more than 8 MiB out unless it is named, and says so', async () => {
+describe('unified_search/structural: large files', () => {
+  it('skips a file of more than 8 MiB with a notice unless it is named', async () => {
     await using ws = await bootKernel({ files: { 'small.js': 'f(1)\n', 'large.js': `${'f(1);\n'.repeat(1_500_000)}` } })
     const result = await ws.call('unified_search', { action: 'structural', pattern: 'f(1)', lang: 'javascript' })
     expect(result).toMatchObject({
@@ -94,7 +91,7 @@ describe('a structural search', () => {
       notices: [expect.objectContaining({ message: expect.stringContaining('large.js') })],
     })
   })
-  it('of a named file of 20 MB in one line ends before it takes the memory of the machine', async () => {
+  it('ends a structural search of a named 20 MB line before it fills the memory', async () => {
     await using ws = await bootKernel({ files: { 'line.js': 'f(1);'.repeat(4_000_000) } })
     const result = await ws.call('unified_search', {
       action: 'structural',
@@ -109,8 +106,8 @@ describe('a structural search', () => {
   })
 })
 
-describe('an outline', () => {
-  it('leaves a file of more than 8 MiB out unless it is named, says so, and draws the others', async () => {
+describe('unified_search/outline: large files', () => {
+  it('skips a file of more than 8 MiB with a notice unless it is named and outlines the others', async () => {
     await using ws = await bootKernel({
       files: {
         'small.js': 'export function f() {}\n',
@@ -122,7 +119,7 @@ describe('an outline', () => {
     expect(result).toMatchObject({ ok: true, output: { files: [{ path: 'small.js' }] } })
     expect(JSON.stringify(result.ok && result.notices)).toMatch(/large\.js.*large\.sh|large\.sh.*large\.js/)
   })
-  it('of a named file of 20 MB in one line ends when its parser takes more than 1 GiB, and not by the clock', async () => {
+  it('ends an outline of a named 20 MB line when its parser takes more than 1 GiB, not by the clock', async () => {
     await using ws = await bootKernel({ files: { 'line.js': 'f(1);'.repeat(4_000_000) }, waits: { engine: 600_000 } })
     expect(await ws.call('unified_search', { action: 'outline', path: 'line.js' })).toMatchObject({
       ok: false,
@@ -131,8 +128,8 @@ describe('an outline', () => {
   })
 })
 
-describe('a name with a newline', () => {
-  it('forges no line of a listing, and stays as it is in the structured answer', async () => {
+describe('unified_search: name with a newline', () => {
+  it('escapes a newline of a name in the text and keeps the name unchanged in the structured answer', async () => {
     const name = 'a\nsecrets.key: 3 matches\u001b[2K\u202e.txt'
     await using ws = await bootKernel({ files: { [name]: 'alpha\n' } })
     for (const input of [
@@ -151,7 +148,7 @@ describe('a name with a newline', () => {
   })
 })
 
-describe('an engine that is killed in any search', () => {
+describe('unified_search: killed engine', () => {
   const code = 'export function alpha(x) {\n  return other(x)\n}\nalpha(1)\n'
   const searches: [string, 'VTCODE_AST_GREP_BIN' | 'VTCODE_RIPGREP_BIN', object][] = [
     ['structural', 'VTCODE_AST_GREP_BIN', { action: 'structural', pattern: 'alpha($A)', lang: 'javascript' }],
@@ -182,7 +179,7 @@ describe('an engine that is killed in any search', () => {
         ['SIGABRT', 'kill -ABRT $$'],
       ].map(([how, body]) => [name, how, variable, input, body] as const),
     ),
-  )('%s: by %s, is an error or a whole answer, never an empty one', async (_, __, variable, input, body) => {
+  )('returns an error or a whole answer, never an empty one: %s, ended by %s', async (_, __, variable, input, body) => {
     await using ws = await bootKernel({ files: { 'b/c.js': code, 'd.js': code, 'large.js': code.repeat(8000) } })
     const program = join(ws.home, 'engine')
     writeFileSync(program, `#!/bin/bash\n[ "$1" = --version ] && { echo "ast-grep 0.40.0"; exit 0; }\n${body}\n`)

@@ -7,7 +7,7 @@ const errors = async ({ kernel }: Booted, input: object, session?: string): Prom
   return result.output
 }
 
-it('shows failed calls, newest first, identical ones in a row as one', async () => {
+it('shows failed calls newest first and groups identical ones in a row', async () => {
   await using ws = await bootKernel({ files: { 'a.txt': 'x' } })
   for (const path of ['gone.txt', 'gone.txt', 'a.txt', 'lost.txt'])
     await ws.call('unified_file', { action: 'read', path })
@@ -22,7 +22,7 @@ it('shows failed calls, newest first, identical ones in a row as one', async () 
   })
   expect(found.errors.reduce((sum: number, error: any) => sum + error.count, 0)).toBe(3)
 })
-it('keeps sessions apart, and the earlier ones as an archive', async () => {
+it('separates sessions and shows earlier ones as an archive', async () => {
   await using ws = await bootKernel()
   await ws.kernel.call('unified_file', { action: 'read', path: 'one.txt' }, { session: 'first' })
   await ws.kernel.endSession('first')

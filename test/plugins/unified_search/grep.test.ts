@@ -14,7 +14,7 @@ const found = async (booted: Booted, input: object): Promise<any> => {
   return { ...result.output, notices: (result.notices ?? []).map((notice) => notice.code), text: result.text }
 }
 
-describe('paging', () => {
+describe('unified_search/grep: paging', () => {
   let ws: Booted
   beforeAll(async () => {
     const files: Files = {}
@@ -24,7 +24,7 @@ describe('paging', () => {
   })
   afterAll(() => ws[Symbol.asyncDispose]())
 
-  it('gives every match once, in path order, when next is followed to the end', async () => {
+  it('returns every match once, in path order, along next to the end', async () => {
     const seen: string[] = []
     let input: object | undefined = { pattern: 'needle', max_results: 97 }
     while (input) {
@@ -46,13 +46,13 @@ describe('paging', () => {
     expect(page.text).toMatch(/1 of 900 matches in 300 files; continue with skip=1$/)
   })
 
-  it('answers the same bytes every time', async () => {
+  it('returns the same bytes every time', async () => {
     const [first, second] = await Promise.all([found(ws, { pattern: 'needle' }), found(ws, { pattern: 'needle' })])
     expect(first).toEqual(second)
   })
 })
 
-describe('patterns', () => {
+describe('unified_search/grep: patterns', () => {
   let ws: Booted
   beforeAll(async () => {
     ws = await boot({
@@ -65,7 +65,7 @@ describe('patterns', () => {
   })
   afterAll(() => ws[Symbol.asyncDispose]())
 
-  it('with AND finds the matches of all patterns in files that hold every one', async () => {
+  it('finds the matches of all AND patterns in files that hold every one', async () => {
     const { matches } = await found(ws, { patterns: ['alpha', 'gamma'] })
     expect(matches.map(({ file, line_number }: any) => [file, line_number])).toEqual([
       ['a.txt', 1],
@@ -73,7 +73,7 @@ describe('patterns', () => {
       ['a.txt', 3],
     ])
   })
-  it('with OR finds lines that match any, each once', async () => {
+  it('finds lines that match any OR pattern, each once', async () => {
     const { matches } = await found(ws, { patterns: ['alpha', 'beta'], logic: 'or' })
     expect(matches.map(({ file, line_number }: any) => [file, line_number])).toEqual([
       ['a.txt', 1],
@@ -82,27 +82,27 @@ describe('patterns', () => {
       ['c.txt', 1],
     ])
   })
-  it('span lines when they hold a newline', async () => {
+  it('matches across lines when a pattern holds a newline', async () => {
     const { matches } = await found(ws, { pattern: String.raw`start \{\n\s+inner` })
     expect(matches).toMatchObject([{ file: 'd.txt', line_number: 1, end_line_number: 2, text: 'start {\n  inner' }])
   })
-  it('are sensitive to case when they have an upper-case letter, or as the caller says', async () => {
+  it('matches case when a pattern has an upper-case letter, or as the caller chooses', async () => {
     expect((await found(ws, { pattern: 'foo' })).matches[0].column).toBe(1)
     expect((await found(ws, { pattern: 'FOO' })).matches[0].column).toBe(9)
     expect((await found(ws, { pattern: 'FOO', case_sensitive: false })).matches[0].column).toBe(1)
   })
-  it('that look around bring no remark of the engine that cannot', async () => {
+  it('adds no notice of the first engine for a pattern with lookaround', async () => {
     await using ws = await bootKernel({ files: { 'a.txt': 'needle\n' } })
     const result = await ws.call('unified_search', { action: 'grep', pattern: 'need(?=le)' })
     expect(result).toMatchObject({ ok: true, output: { total_matches: 1 } })
     expect(result).not.toHaveProperty('notices')
   })
-  it('may look around and refer back', async () => {
+  it('supports lookaround and back references', async () => {
     expect((await found(ws, { pattern: String.raw`(?<=Foo )f(o)\1` })).matches).toMatchObject([
       { file: 'e.txt', column: 5 },
     ])
   })
-  it('that the engine refuses are quoted with its reason, and the literal search is offered', async () => {
+  it('quotes a pattern that the engine refuses with the reason and offers the literal search', async () => {
     const result = await grep(ws, { pattern: 'a(b', path: 'a.txt' })
     expect(result).toMatchObject({
       ok: false,
@@ -115,25 +115,25 @@ describe('patterns', () => {
     const next = (result as any).error.next
     expect(await ws.call(next.tool, next.input)).toMatchObject({ ok: true, output: { matches: [] } })
   })
-  it('that are empty lead to read and list', async () => {
+  it('refuses an empty pattern and suggests read and list', async () => {
     expect(await grep(ws, { pattern: '' })).toMatchObject({
       ok: false,
       error: { code: 'VT_INPUT_INVALID', hint: expect.stringMatching(/unified_file.*list/) },
     })
   })
-  it('and a pattern list exclude each other', async () => {
+  it('refuses a pattern with a list of patterns', async () => {
     expect(await grep(ws, { pattern: 'a', patterns: ['b', 'c'] })).toMatchObject({
       ok: false,
       error: { code: 'VT_INPUT_CONFLICT' },
     })
   })
-  it('of catastrophic form answer at once', async () => {
+  it('answers a catastrophic pattern at once', async () => {
     await ws.write('evil.txt', `${'a'.repeat(40)}!\n`)
     const start = performance.now()
     expect((await found(ws, { pattern: '(a+)+$', path: 'evil.txt' })).matches).toEqual([])
     expect(performance.now() - start).toBeLessThan(20_000)
   })
-  it('of catastrophic form on the backtracking engine end with its limit', async () => {
+  it('ends a catastrophic pattern on the backtracking engine at its limit', async () => {
     await ws.write('evil.txt', `${'a'.repeat(60)}!\n`)
     const result = await grep(ws, { pattern: String.raw`(?=a)(a+)+\1$`, path: 'evil.txt' })
     expect(result).toMatchObject({
@@ -143,14 +143,14 @@ describe('patterns', () => {
   })
 })
 
-describe('lines', () => {
-  it('are shown with context, joined where it overlaps', async () => {
+describe('unified_search/grep: lines', () => {
+  it('shows context lines and joins overlapping ones', async () => {
     await using ws = await boot({ 'a.txt': '1\n2\nhit\n4\nhit\n6\n7\n8\n9\nhit\n' })
     const { matches, text } = await found(ws, { pattern: 'hit', context_lines: 1 })
     expect(matches[1]).toMatchObject({ line_number: 5, before: ['4'], after: ['6'] })
     expect(text).toBe('a.txt\n2-2\n3:hit\n4-4\n5:hit\n6-6\n--\n9-9\n10:hit\n\n3 matches in 1 file')
   })
-  it('that are long are cut around the match and say so', async () => {
+  it('cuts long lines around the match with a mark', async () => {
     await using ws = await boot({ 'a.txt': `${'é'.repeat(5000)}needle${'x'.repeat(5000)}\n` })
     const { matches } = await found(ws, { pattern: 'needle' })
     expect(matches[0]).toMatchObject({
@@ -165,7 +165,7 @@ describe('lines', () => {
     ['a match of 100,000 characters', `foo${'x'.repeat(100_000)}`, 'foo.*', `foo${'x'.repeat(100_000)}`, 1],
     ['a match of 5,000,000 characters', `foo${'x'.repeat(5_000_000)}`, 'foo.*', `foo${'x'.repeat(131_069)}`, 1],
     ['more matches than the engine is read for', '{"a":1},'.repeat(300_000), '"', '"', 100],
-  ])('with %s are found, and the first matches of them are told', async (_, line, pattern, first, most) => {
+  ])('finds lines with %s and returns their first submatches', async (_, line, pattern, first, most) => {
     await using ws = await boot({ 'a.txt': `${line}\nlast ${line.slice(0, 8)}\n` })
     for (const path of ['a.txt', '.']) {
       const { matches, total_matches, notices } = await found(ws, { pattern, path, response_format: 'detailed' })
@@ -178,7 +178,7 @@ describe('lines', () => {
       ]).toEqual([1, most, first, 2])
     }
   })
-  it('that are long are found by a pattern that spans lines', async () => {
+  it('finds long lines by a pattern that spans lines', async () => {
     await using ws = await boot({ 'a.txt': `foo\n${'x'.repeat(100_000)}\n` })
     for (const path of ['a.txt', '.'])
       expect(await found(ws, { pattern: 'foo\\nx+', path })).toMatchObject({
@@ -187,13 +187,13 @@ describe('lines', () => {
         notices: [],
       })
   })
-  it('that are no UTF-8 are decoded and marked', async () => {
+  it('decodes and marks lines that are not UTF-8', async () => {
     await using ws = await boot({ 'a.txt': Buffer.from('caf\xe9 needle\n', 'latin1') })
     expect((await found(ws, { pattern: 'needle' })).matches).toMatchObject([
       { text: 'caf\ufffd needle', lossy: true, column: 6 },
     ])
   })
-  it('of UTF-16 and marked UTF-8 files are found', async () => {
+  it('finds lines in UTF-16 files and UTF-8 files with a byte order mark', async () => {
     await using ws = await boot({
       'u16.txt': Buffer.from('\ufeffone\nneedle\n', 'utf16le'),
       'u8.txt': '\ufeffneedle\n',
@@ -204,7 +204,7 @@ describe('lines', () => {
       { file: 'u8.txt', line_number: 1, column: 1, text: 'needle' },
     ])
   })
-  it('carry offsets and submatches in the detailed form', async () => {
+  it('returns offsets and submatches in the detailed form', async () => {
     await using ws = await boot({ 'a.txt': 'x\nab ab\n' })
     const { matches } = await found(ws, { pattern: 'ab', response_format: 'detailed' })
     expect(matches[0]).toMatchObject({
@@ -218,8 +218,8 @@ describe('lines', () => {
   })
 })
 
-describe('files', () => {
-  it('that ignore rules or a dot hide are left out, and globs do not bring them back', async () => {
+describe('unified_search/grep: files', () => {
+  it('skips ignored and hidden files, and globs cannot include them', async () => {
     await using ws = await boot({
       '.gitignore': 'out/\n',
       '.vtcodegitignore': '/gen\n',
@@ -243,7 +243,7 @@ describe('files', () => {
     expect(await files({ globs: 'node_modules/*.js' })).toEqual(['node_modules/a.js'])
     expect(await files({ file_extensions: ['.ts'] })).toEqual([])
   })
-  it('of git and of our own stay left out, whatever a rule of an ignore file keeps', async () => {
+  it('skips .git, .vtcode and node_modules, even when an ignore file keeps them', async () => {
     await using ws = await boot({
       '.gitignore': '!.*\n!node_modules\n',
       '.git/config': 'x\n',
@@ -258,19 +258,19 @@ describe('files', () => {
     expect(await files({ globs: '!*.ts' })).toEqual(['.kept'])
     expect(await files({ path: '.git' })).toEqual(['.git/config'])
   })
-  it('of the workspace itself never configure the engine', async () => {
+  it('ignores engine configuration files in the workspace', async () => {
     await using ws = await boot({ '.ripgreprc': '--files-without-match\n', 'a.txt': 'needle\n' })
     process.env['RIPGREP_CONFIG_PATH'] = join(ws.root, '.ripgreprc')
     expect((await found(ws, { pattern: 'needle' })).total_matches).toBe(1)
     delete process.env['RIPGREP_CONFIG_PATH']
   })
-  it('that are binary are skipped, and only counted when they are named', async () => {
+  it('skips binary files and only counts them when they are named', async () => {
     await using ws = await boot({ 'a.bin': Buffer.from('needle\0\nneedle\n'), 'b.txt': 'needle\n' })
     expect((await found(ws, { pattern: 'needle' })).matches).toMatchObject([{ file: 'b.txt' }])
     const named = await found(ws, { pattern: 'needle', path: 'a.bin' })
     expect(named).toMatchObject({ matches: [], total_matches: 2, notices: ['VT_FILE_BINARY'] })
   })
-  it('with names that are no UTF-8 are found and can be named', async () => {
+  it('finds files with names that are not UTF-8 and accepts these names', async () => {
     await using ws = await boot()
     writeFileSync(Buffer.concat([Buffer.from(`${ws.root}/bad`), Buffer.from([0xff]), Buffer.from('.txt')]), 'needle\n')
     expect((await found(ws, { pattern: 'needle' })).matches).toMatchObject([{ file: 'bad\\xff.txt' }])
@@ -278,7 +278,7 @@ describe('files', () => {
       { file: 'bad\\xff.txt' },
     ])
   })
-  it('over 256 MiB are skipped with a notice, and searched when they are named', async () => {
+  it('skips files over 256 MiB with a notice and searches them when they are named', async () => {
     await using ws = await boot({ 'a.txt': 'needle\n', 'big.txt': 'needle' })
     execFileSync(
       'sh',
@@ -293,10 +293,10 @@ describe('files', () => {
     ])
     expect(performance.now() - start).toBeLessThan(25000)
   })
-  it('of one enormous line are answered when they are named, within time and memory', async () => {
+  it('answers for one enormous named line within time and memory', async () => {
     await using ws = await boot()
     const path = join(ws.root, 'line.txt')
-    // More than the memory that the search may take, and than the largest file of a walk.
+    // Larger than the allowed memory and than the largest file of a walk.
     const before = rounds(335_544_320, 1_073_741_824)
     execFileSync('sh', ['-c', `head -c ${before} /dev/zero | tr '\\0' a > line.txt; printf needle >> line.txt`], {
       cwd: ws.root,
@@ -328,7 +328,7 @@ describe('files', () => {
     expect(process.memoryUsage.rss() - resident).toBeLessThan(200 * 1024 * 1024)
     truncateSync(path)
   })
-  it('that are links, loops, pipes or unreadable never hang or leak', async () => {
+  it('skips links that lead out, loops, pipes and unreadable files without a hang', async () => {
     await using ws = await boot({ 'a/b.txt': 'needle\n' })
     symlinkSync('..', join(ws.root, 'a/up'))
     symlinkSync('/', join(ws.root, 'a/root'))
@@ -349,7 +349,7 @@ describe('files', () => {
       error: { code: 'VT_PATH_SPECIAL' },
     })
   })
-  it('that come and go during the search do no harm', async () => {
+  it('survives files that appear and disappear during the search', async () => {
     await using ws = await boot({ 'stay.txt': 'needle\n' })
     mkdirSync(join(ws.root, 'churn'))
     let on = true
@@ -366,14 +366,14 @@ describe('files', () => {
     on = false
     await churn
   })
-  it('in great number are counted exactly, and only the first are looked at', async () => {
+  it('counts matches in great number exactly', async () => {
     await using ws = await boot({ 'many.txt': 'x\n'.repeat(300_000) })
     const result = await found(ws, { pattern: 'x', max_results: 1 })
     expect(result).toMatchObject({ total_matches: 300_000, truncated: true })
   })
 })
 
-it('refuses globs that mean too much', async () => {
+it('refuses globs that are too broad', async () => {
   await using ws = await boot({ 'a.txt': 'x\n' })
   expect(await grep(ws, { pattern: 'x', globs: '{a,b}'.repeat(40) })).toMatchObject({
     ok: false,
@@ -401,8 +401,8 @@ it('stops the engine soon after an abort', async () => {
   expect(performance.now() - start).toBeLessThan(15_000)
 })
 
-describe('a folder in which nothing was changed for a while', () => {
-  it('gives the lines that the engine read, which are those of the files', async () => {
+describe('unified_search/grep: unchanged folder', () => {
+  it('returns the lines that ripgrep printed, equal to those in the files', async () => {
     const long = 'x'.repeat(600)
     const bytes = (...parts: (string | number[])[]) => Buffer.concat(parts.map((part) => Buffer.from(part as string)))
     await using ws = await boot()
@@ -432,7 +432,7 @@ describe('a folder in which nothing was changed for a while', () => {
       { pattern: '"?\\}?,"?(start|submatches).*' },
       { pattern: 'NEEDLE', case_sensitive: false, context_lines: 1 },
     ]) {
-      // A folder that has just changed is doubted: its files are opened.
+      // Files of a recently changed folder are opened again.
       for (const folder of ['', 'd', 'd/e']) {
         rmSync(join(ws.root, folder, 'new'), { force: true })
         writeFileSync(join(ws.root, folder, 'new'), '')

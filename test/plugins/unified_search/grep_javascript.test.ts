@@ -1,7 +1,7 @@
 import { bootKernel, type Booted, type Files } from 'vtcode/test'
 import { afterEach, expect, it } from 'vitest'
 
-// Where ripgrep is missing, the same calls have to give the same answers.
+// Calls must return equal answers with and without ripgrep.
 const without = () => (process.env['VTCODE_RIPGREP_BIN'] = '/nonexistent/rg')
 afterEach(() => {
   delete process.env['VTCODE_RIPGREP_BIN']
@@ -37,7 +37,7 @@ const both = async (ws: Booted, input: object): Promise<[any, any]> => {
   return [strip(second), first]
 }
 
-it('answers as ripgrep does', async () => {
+it('answers grep in JavaScript as ripgrep does', async () => {
   await using ws = await bootKernel({ files })
   for (const input of [
     { pattern: 'alpha' },
@@ -59,7 +59,7 @@ it('answers as ripgrep does', async () => {
   }
 })
 
-it('lists the files with a content as ripgrep does', async () => {
+it('lists the files with a content in JavaScript as ripgrep does', async () => {
   await using ws = await bootKernel({ files })
   for (const input of [{}, { globs: ['**/*.txt', '!src'] }, { include_hidden: true }, { include_ignored: true }]) {
     const [ours, theirs] = await both(ws, { action: 'list', mode: 'find_content', content_pattern: 'alpha', ...input })
@@ -67,7 +67,7 @@ it('lists the files with a content as ripgrep does', async () => {
   }
 })
 
-it('refuses what only ripgrep can do, and patterns that nobody can', async () => {
+it('refuses options that only ripgrep supports and invalid patterns', async () => {
   await using ws = await bootKernel({ files })
   without()
   expect(await ws.call('unified_search', { action: 'grep', pattern: '(?<=a)b' })).toMatchObject({

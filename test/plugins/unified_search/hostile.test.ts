@@ -18,8 +18,8 @@ import { bootKernel } from 'vtcode/test'
 import { describe, expect, it } from 'vitest'
 import { rounds } from '../../support/exec.js'
 
-describe.runIf(process.platform === 'linux')('a directory that is swapped for a link out all the time', () => {
-  it('never shows anything of what lies outside', async () => {
+describe.runIf(process.platform === 'linux')('unified_search: directory swapped for a link', () => {
+  it('shows nothing from outside when a directory is swapped for a link all the time', async () => {
     await using ws = await bootKernel({
       files: { 'real/inner/a.ts': 'export const token = 1;\n', 'other.ts': 'export const token = 2;\n' },
     })
@@ -52,7 +52,7 @@ describe.runIf(process.platform === 'linux')('a directory that is swapped for a 
       for (let round = 0; Date.now() < end || round < calls.length; round++) {
         const result = await ws.call('unified_search', calls[round % calls.length])
         expect(JSON.stringify(result)).not.toContain('SECRET')
-        // Nothing is shown for what only the folder outside has. The totals of texts are those of ripgrep.
+        // A text that only the outside folder holds has no match. The totals of texts are those of ripgrep.
         const secret = secrets[round % secrets.length]!
         const found: any = await ws.call('unified_search', secret)
         expect(found.ok ? (found.output.items ?? found.output.matches) : [], JSON.stringify(secret)).toEqual([])
@@ -65,12 +65,12 @@ describe.runIf(process.platform === 'linux')('a directory that is swapped for a 
   })
 })
 
-// As root nothing is unreadable, so the calls run as somebody else.
+// Root can read everything, so the calls run as another user.
 const dropped = process.getuid?.() === 0 && process.platform === 'linux'
 if (!dropped) console.warn('SKIPPED: unreadable folders are tested as root, which gives up its rights for the calls')
 
-describe.runIf(dropped)('unreadable folders and files', () => {
-  it('leave a partial answer with a notice', async () => {
+describe.runIf(dropped)('unified_search: unreadable folders and files', () => {
+  it('returns a partial answer with a notice for unreadable folders and files', async () => {
     await using ws = await bootKernel({
       files: {
         'open/a.txt': 'needle\n',
@@ -84,7 +84,7 @@ describe.runIf(dropped)('unreadable folders and files', () => {
       },
     })
     for (const path of ['shut', 'open/c.txt', 'open/c.ts', 'open/c.lua']) chmodSync(join(ws.root, path), 0)
-    // Where the build lies may be closed to others too.
+    // The folder of the build may be closed to other users too.
     for (const path of [join(ws.root, '..'), ws.root, ws.home]) chmodSync(path, 0o777)
     chownSync(ws.home, 65534, 65534)
     const call = (input: object) => {
@@ -139,7 +139,7 @@ describe.runIf(dropped)('unreadable folders and files', () => {
   })
 })
 
-it('files that are renamed during a search are shown once or not at all', async () => {
+it('shows files that are renamed during a search once or not at all', async () => {
   await using ws = await bootKernel({
     files: Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`d/f${index}.ts`, 'export class Needle {}\n'])),
   })
@@ -170,33 +170,36 @@ it('files that are renamed during a search are shown once or not at all', async 
   }
 })
 
-describe.runIf(process.platform === 'linux')('a search that is cancelled', () => {
-  it.each(['VTCODE_RIPGREP_BIN', 'VTCODE_AST_GREP_BIN'])('ends the program behind it (%s)', async (variable) => {
-    await using ws = await bootKernel({ files: { 'a.py': 'x = 1\n' } })
-    const [program, note] = [join(ws.home, 'endless'), join(ws.home, 'pid')]
-    writeFileSync(program, `#!/bin/sh\necho $$ > ${note}.new && mv ${note}.new ${note}\nexec sleep 600\n`, {
-      mode: 0o755,
-    })
-    const before = process.env[variable]
-    process.env[variable] = program
-    try {
-      const abort = new AbortController()
-      const call = ws.call(
-        'unified_search',
-        { action: variable === 'VTCODE_RIPGREP_BIN' ? 'grep' : 'structural', pattern: 'x', path: 'a.py' },
-        { signal: abort.signal },
-      )
-      while (!existsSync(note)) await new Promise((resolve) => setTimeout(resolve, 20))
-      abort.abort()
-      expect(await call).toMatchObject({ ok: false, error: { code: 'VT_CALL_ABORTED' } })
-      const pid = Number(readFileSync(note, 'utf8'))
-      // The answer need not wait for its end; this test does.
-      while (isRunning(pid)) await new Promise((resolve) => setTimeout(resolve, 20))
-    } finally {
-      if (before === undefined) delete process.env[variable]
-      else process.env[variable] = before
-    }
-  })
+describe.runIf(process.platform === 'linux')('unified_search: cancelled search', () => {
+  it.each(['VTCODE_RIPGREP_BIN', 'VTCODE_AST_GREP_BIN'])(
+    'ends the engine of a cancelled search (%s)',
+    async (variable) => {
+      await using ws = await bootKernel({ files: { 'a.py': 'x = 1\n' } })
+      const [program, note] = [join(ws.home, 'endless'), join(ws.home, 'pid')]
+      writeFileSync(program, `#!/bin/sh\necho $$ > ${note}.new && mv ${note}.new ${note}\nexec sleep 600\n`, {
+        mode: 0o755,
+      })
+      const before = process.env[variable]
+      process.env[variable] = program
+      try {
+        const abort = new AbortController()
+        const call = ws.call(
+          'unified_search',
+          { action: variable === 'VTCODE_RIPGREP_BIN' ? 'grep' : 'structural', pattern: 'x', path: 'a.py' },
+          { signal: abort.signal },
+        )
+        while (!existsSync(note)) await new Promise((resolve) => setTimeout(resolve, 20))
+        abort.abort()
+        expect(await call).toMatchObject({ ok: false, error: { code: 'VT_CALL_ABORTED' } })
+        const pid = Number(readFileSync(note, 'utf8'))
+        // The answer may arrive before the engine has ended, so wait here.
+        while (isRunning(pid)) await new Promise((resolve) => setTimeout(resolve, 20))
+      } finally {
+        if (before === undefined) delete process.env[variable]
+        else process.env[variable] = before
+      }
+    },
+  )
 })
 
 function isRunning(pid: number): boolean {
@@ -207,7 +210,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-it('a file that is too large to be parsed is refused at once where it is named, and a long line is searched', async () => {
+it('refuses a named file that is too large to parse at once and searches a long line', async () => {
   await using ws = await bootKernel({
     files: { 'huge.ts': '', 'long.txt': `${'a'.repeat(67_200_000)}needle ${'aaa '.repeat(1000)}\nneedle\n` },
   })
@@ -238,7 +241,7 @@ it('a file that is too large to be parsed is refused at once where it is named, 
 })
 
 it.runIf(process.platform === 'linux')(
-  'a line with more matches than memory is answered where it is text, and else refused, also in a folder',
+  'answers a literal search of a line with more matches than memory and refuses a pattern search of it',
   async () => {
     await using ws = await bootKernel({ files: { 'line.txt': `${'a'.repeat(67_200_000)}\n`, 'other.txt': 'bare\n' } })
     const grep = (input: object) => ws.call('unified_search', { action: 'grep', ...input })
@@ -261,7 +264,7 @@ it.runIf(process.platform === 'linux')(
   },
 )
 
-it('one line with very many matches is refused long before other searches are, which the program would tell each with the whole line', async () => {
+it('refuses one line with very many matches early in a structural search', async () => {
   await using ws = await bootKernel({ waits: { single_file: 1_500 }, files: { 'min/one.js': 'f(1);'.repeat(100_000) } })
   const structural = (path: string) => ws.call('unified_search', { action: 'structural', pattern: 'f($A)', path })
   expect(await Promise.all([structural('min'), structural('min/one.js')])).toMatchObject([
@@ -270,7 +273,7 @@ it('one line with very many matches is refused long before other searches are, w
   ])
 })
 
-it('an engine that does not come to an end is a timeout where less can be asked for, and else a file too hard to parse', async () => {
+it('reports an endless engine as a timeout for a folder and as too large for a named file', async () => {
   await using ws = await bootKernel({
     waits: { engine: 2_000 },
     files: { 'some/a.py': 'f(1)\n', 'some/b.py': 'f(2)\n' },
@@ -296,8 +299,8 @@ it('an engine that does not come to an end is a timeout where less can be asked 
   }
 })
 
-describe('a structural search', () => {
-  it('asks no project file but the one that was read: not a pipe in its place, nor what somebody put above a temporary folder', async () => {
+describe('unified_search/structural: project file', () => {
+  it('reads no other project file: no pipe in its place and none above the temporary folder', async () => {
     await using booted = await bootKernel({
       files: { 'a.js': 'const a = f(1)\n', 'b.html': '<script>g(2)</script>\n' },
     })

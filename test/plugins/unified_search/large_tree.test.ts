@@ -8,7 +8,7 @@ import { beforeAll, expect, it } from 'vitest'
 import { rounds } from '../../support/exec.js'
 import { holdForFile } from '../../support/held.js'
 
-// What the plain tool says of a tree is what we say: the same files, the same counts, in path order. The tree is made as those of the
+// Compares searches of a tree with the plain tool: files, counts and path order. The tree is made like those of the
 // benches are, with nested ignore files, links, and names that are no text.
 
 const plain = [
@@ -57,7 +57,7 @@ beforeAll(async () => {
   ws = holdForFile(await planted())
 })
 
-/** All pages of a list or a grep, put together. */
+/** Joins all pages of a list or a grep. */
 async function pages({ call }: Pick<Booted, 'call'>, input: object): Promise<any[]> {
   const found: any[] = []
   for (let next: any = { tool: 'unified_search', input }; next;) {
@@ -72,7 +72,7 @@ async function pages({ call }: Pick<Booted, 'call'>, input: object): Promise<any
 const shown = (name: string): string => name.slice(2).replace('\ufffd', '\\xff')
 const plainFiles = (root: string): string[] =>
   rg(root, '--files', '--null').split('\0').filter(Boolean).map(shown).sort(bySegments)
-/** The file of each line that matches, as often as it has some. */
+/** Returns the file of each matching line, once a line. */
 function plainMatches(root: string, pattern: string): string[] {
   const counts = rg(root, '--count', '--null', '-e', pattern)
     .split('\n')
@@ -81,11 +81,11 @@ function plainMatches(root: string, pattern: string): string[] {
   return counts.flatMap(([file, count]) => Array<string>(Number(count)).fill(shown(file!))).sort(bySegments)
 }
 
-it('a tree of many folders, rules and links is listed and searched as ripgrep does: the same files, counts and order', async () => {
+it('lists and searches a large tree like ripgrep: the same files, counts and order', async () => {
   const files = plainFiles(ws.root)
   const listed = await pages(ws, { action: 'list', mode: 'recursive', entry_type: 'file', max_results: 700 })
   expect(listed.map(({ path }) => path)).toEqual(files)
-  // With folders and links the files are the same.
+  // Listing folders and links adds no files.
   const all = await pages(ws, { action: 'list', mode: 'recursive', max_results: 5000 })
   expect(all.filter(({ type }) => type === 'file').map(({ path }) => path)).toEqual(files)
   expect(all.filter(({ type }) => type === 'symlink').map(({ path }) => path)).toEqual([
@@ -114,7 +114,7 @@ it('a tree of many folders, rules and links is listed and searched as ripgrep do
   }
 })
 
-it('of a flood of matches the first are shown and all are counted, as ripgrep does', async () => {
+it('shows the first of very many matches and counts all, like ripgrep', async () => {
   const line = (at: number): string => `export const flood${at} = 'ä' // flood`
   const files = Object.fromEntries(
     Array.from({ length: 40 }, (_, at) => [
@@ -162,7 +162,7 @@ it('of a flood of matches the first are shown and all are counted, as ripgrep do
   }
 })
 
-it('a workspace in a larger repository is listed and searched by the rules that stand above it too', async () => {
+it('applies ignore rules above a workspace inside a larger repository', async () => {
   const root = join(ws.root, 'packages')
   const kernel = await createKernel({ workspace: root, home: ws.home })
   try {
@@ -184,8 +184,8 @@ it('a workspace in a larger repository is listed and searched by the rules that 
   }
 })
 
-// The tree is not the same afterwards, so this is the last one.
-it('what stays while other files and folders come, move and go is told once, in order, and afterwards all is as ripgrep says', async () => {
+// Keep this test last, because it changes the tree.
+it('returns stable files once and in order while others change, and matches ripgrep afterwards', async () => {
   const [stay, hits] = [plainFiles(ws.root), plainMatches(ws.root, 'walk1')]
   let round = 0
   const churn = setInterval(() => {
@@ -197,7 +197,7 @@ it('what stays while other files and folders come, move and go is told once, in 
     try {
       renameSync(folder(round + 4), `${folder(round + 4)}-moved`)
     } catch {
-      // It has not come yet.
+      // The file does not exist yet.
     }
   }, 1)
   const stable = (path: string): boolean => !path.includes('/churn')

@@ -28,8 +28,8 @@ const project: Files = {
   'src/util.ts': 'hello\nhello\n',
 }
 
-describe('modes', () => {
-  it('list shows one level, directories first, with empty folders and links, and counts what it leaves out', async () => {
+describe('unified_search/list: modes', () => {
+  it('lists one level, directories first, with empty folders and links, and counts hidden entries (list)', async () => {
     await using ws = await bootKernel({ files: project })
     mkdirSync(join(ws.root, 'void'))
     symlinkSync('/etc', join(ws.root, 'link'))
@@ -43,7 +43,7 @@ describe('modes', () => {
     expect(result).toMatchObject({ ignored_count: 2, hidden_count: 2, total: 4 })
     expect(result.text).toBe('src/\nvoid/\nREADME.md\nlink\n4 entries')
   })
-  it('recursive shows everything below, depth first', async () => {
+  it('lists everything below, depth first (recursive)', async () => {
     await using ws = await bootKernel({ files: project })
     expect(await paths(ws, { mode: 'recursive' })).toEqual([
       'README.md',
@@ -62,7 +62,7 @@ describe('modes', () => {
       'src/util.ts',
     ])
   })
-  it('recursive, tree and find_name show empty folders and links too, and what they are', async () => {
+  it('shows empty folders and links with their kind in recursive, tree and find_name', async () => {
     await using ws = await bootKernel({ files: { 'src/a.ts': '', '.gitignore': 'out\n', 'src/out/x': '' } })
     mkdirSync(join(ws.root, 'src/void/deep'), { recursive: true })
     symlinkSync('../..', join(ws.root, 'src/void/up'))
@@ -81,10 +81,10 @@ describe('modes', () => {
     expect(await paths(ws, { mode: 'find_name', name_pattern: 'deep' })).toEqual(['src/void/deep'])
     expect(await paths(ws, { mode: 'recursive', entry_type: 'dir' })).toEqual(['src', 'src/void', 'src/void/deep'])
     expect(await paths(ws, { mode: 'recursive', entry_type: 'file' })).toEqual(['src/a.ts'])
-    // Where files are chosen, a folder counts for those in it.
+    // A filter for files keeps a folder that holds such files.
     expect(await paths(ws, { mode: 'recursive', globs: '*.ts' })).toEqual(['src', 'src/a.ts'])
   })
-  it('find_name shows every entry whose name matches, by glob or by a part', async () => {
+  it('finds every entry whose name matches a glob or a part (find_name)', async () => {
     await using ws = await bootKernel({ files: project })
     expect(await paths(ws, { mode: 'find_name', name_pattern: '*.ts' })).toEqual(['src/App.ts', 'src/util.ts'])
     expect(await paths(ws, { mode: 'find_name', name_pattern: 'app' })).toEqual(['src/App.ts'])
@@ -107,7 +107,7 @@ describe('modes', () => {
         },
       })
   })
-  it('find_content shows files with their number of matching lines', async () => {
+  it('shows files with their number of matching lines (find_content)', async () => {
     await using ws = await bootKernel({ files: project })
     expect((await list(ws, { mode: 'find_content', content_pattern: 'hello', file_extensions: ['ts'] })).items).toEqual(
       [
@@ -116,21 +116,21 @@ describe('modes', () => {
       ],
     )
   })
-  it('largest shows files by size', async () => {
+  it('sorts files by size (largest)', async () => {
     await using ws = await bootKernel({ files: project })
     expect((await list(ws, { mode: 'largest', max_results: 2 })).items).toEqual([
       { path: 'src/deep/er/still/leaf.txt', type: 'file', size: 500 },
       { path: 'src/App.ts', type: 'file', size: 12 },
     ])
   })
-  it('tree shows a picture, and how much lies below where it stops', async () => {
+  it('draws a tree and counts what lies below its limit (tree)', async () => {
     await using ws = await bootKernel({ files: project })
     const { tree, items } = await list(ws, { mode: 'tree' })
     expect(tree).toBe('README.md\nsrc/\n  App.ts\n  deep/\n    er/\n      … (+2)\n  util.ts')
     expect(items).toEqual([])
     expect((await list(ws, { mode: 'tree', max_results: 2 })).tree).toBe('README.md\nsrc/\n… (+4)')
   })
-  it('are inferred from words and patterns', async () => {
+  it('infers the mode from other action names and fields', async () => {
     await using ws = await bootKernel({ files: project })
     expect(await ws.call('unified_search', { action: 'glob', pattern: '**/*.ts' })).toMatchObject({
       ok: true,
@@ -148,8 +148,8 @@ describe('modes', () => {
   })
 })
 
-describe('filters', () => {
-  it('narrow by globs, kind, extension, and never bring back what is ignored', async () => {
+describe('unified_search/list: filters', () => {
+  it('filters by globs, kind and extension and never includes ignored files', async () => {
     await using ws = await bootKernel({ files: project })
     expect(await paths(ws, { mode: 'recursive', globs: ['**/*.js', '*.ts'] })).toEqual([
       'src',
@@ -172,7 +172,7 @@ describe('filters', () => {
     ['{a,b', 'unclosed alternate group'],
     ['a}', 'unopened alternate group'],
     ['a\\', 'dangling'],
-  ])('refuse the glob %s, which is none, and name its fault', async (globs, fault) => {
+  ])('refuses the glob %s and names its fault', async (globs, fault) => {
     await using ws = await bootKernel({ files: { 'a.ts': '' } })
     for (const entry_type of ['any', 'file']) {
       const refused = await ws.call('unified_search', { action: 'list', mode: 'recursive', globs, entry_type })
@@ -180,13 +180,13 @@ describe('filters', () => {
       expect(refused).toMatchObject({ ok: false, error })
     }
   })
-  it('leave a single named file as one entry', async () => {
+  it('returns a single named file as one entry', async () => {
     await using ws = await bootKernel({ files: project })
     expect(await paths(ws, { path: 'out/x.js' })).toEqual(['out/x.js'])
     mkdirSync(join(ws.root, 'void'))
     expect(await list(ws, { path: 'void' })).toMatchObject({ items: [], total: 0, has_more: false })
   })
-  it('tell the detailed form more about each entry', async () => {
+  it('returns more fields of each entry in the detailed form', async () => {
     await using ws = await bootKernel({ files: project })
     symlinkSync('App.ts', join(ws.root, 'src/alias.ts'))
     const { items } = await list(ws, { path: 'src', response_format: 'detailed' })
@@ -199,8 +199,8 @@ describe('filters', () => {
   })
 })
 
-describe('pages', () => {
-  it('are windows over one list: nothing twice, nothing lost', async () => {
+describe('unified_search/list: pages', () => {
+  it('pages through one list without repeats and losses', async () => {
     const files = Object.fromEntries(Array.from({ length: 95 }, (_, index) => [`d${index % 5}/f${index}`, '']))
     await using ws = await bootKernel({ files })
     const seen: string[] = []
@@ -215,7 +215,7 @@ describe('pages', () => {
     expect(new Set(seen).size).toBe(100)
     expect(seen).toEqual(await paths(ws, { mode: 'recursive' }))
   })
-  it('hold max_items at most, and say how many there are', async () => {
+  it('returns at most max_items and the total', async () => {
     await using ws = await bootKernel({ files: project })
     expect(await list(ws, { mode: 'recursive', max_items: 3 })).toMatchObject({
       items: [{}, {}, {}],
@@ -227,8 +227,8 @@ describe('pages', () => {
   })
 })
 
-describe('hostile trees', () => {
-  it('with names that are no text are listed and can be named', async () => {
+describe('unified_search/list: hostile trees', () => {
+  it('escapes names that are not text in a list and accepts them as a path', async () => {
     await using ws = await bootKernel()
     const bad = (text: string) => Buffer.from(`${ws.root}/${text}`, 'latin1')
     mkdirSync(bad('d\xff'))
@@ -236,7 +236,7 @@ describe('hostile trees', () => {
     expect(await paths(ws, { mode: 'recursive' })).toEqual(['d\\xff', 'd\\xff/x\ny'])
     expect(await paths(ws, { path: 'd\\xff' })).toEqual(['d\\xff/x\ny'])
   })
-  it('of many thousand files answer in bounded time', async () => {
+  it('lists many thousand files in bounded time', async () => {
     await using ws = await bootKernel()
     const total = rounds(5_000, 100_000)
     makeManyFiles(join(ws.root, 'many'), total)
@@ -244,7 +244,7 @@ describe('hostile trees', () => {
     expect(await list(ws, { mode: 'recursive', path: 'many' })).toMatchObject({ total, has_more: true })
     expect(performance.now() - start).toBeLessThan(10_0000)
   })
-  it('with link loops and links out are not followed', async () => {
+  it('follows no link loops and no links out of the workspace', async () => {
     await using ws = await bootKernel({ files: { 'a/f': '' } })
     symlinkSync('..', join(ws.root, 'a/up'))
     symlinkSync('/', join(ws.root, 'a/root'))
@@ -252,7 +252,7 @@ describe('hostile trees', () => {
   })
 })
 
-it('follows links inside the workspace, and only when it is asked to', async () => {
+it('follows links inside the workspace only when asked', async () => {
   await using ws = await bootKernel({ files: { 'real/f.txt': 'hello\n', '.gitignore': 'skip\n', 'real/skip': '' } })
   symlinkSync('../real', join(ws.root, 'real/again'))
   symlinkSync('real', join(ws.root, 'alias'))
@@ -269,7 +269,7 @@ it('follows links inside the workspace, and only when it is asked to', async () 
   ])
 })
 
-it('names similar paths and the nearest parent when a path is missing', async () => {
+it('names similar paths and the nearest parent of a missing path', async () => {
   await using ws = await bootKernel({ files: project })
   expect(await ws.call('unified_search', { action: 'list', path: 'src/deeep/x' })).toMatchObject({
     ok: false,
@@ -277,7 +277,7 @@ it('names similar paths and the nearest parent when a path is missing', async ()
   })
 })
 
-it('agrees with git about what is ignored', async () => {
+it('agrees with git about ignored files', async () => {
   await using ws = await bootKernel({
     files: {
       '.gitignore':
@@ -328,7 +328,7 @@ it('agrees with git about what is ignored', async () => {
   const ours = await paths(ws, { mode: 'recursive', entry_type: 'file' })
   const visible = all.filter((path) => !ignored.includes(path)).sort()
   expect(ours.sort()).toEqual(visible)
-  // Every mode, and every search, sees the same files: also the walk of our own that follows links.
+  // All modes and searches see the same files, also the JavaScript walk that follows links.
   for (const path of all) writeFileSync(join(ws.root, path), 'needle()\n')
   for (const input of [
     { mode: 'find_name', name_pattern: '*' },
@@ -345,7 +345,7 @@ it('agrees with git about what is ignored', async () => {
   expect(tree.split('\n').filter((line: string) => !line.endsWith('/'))).toHaveLength(visible.length)
 })
 
-describe('the files that ripgrep sees', () => {
+describe('unified_search/list compared with ripgrep', () => {
   const ripgrep = (cwd: string): string[] => {
     const args = [
       '--files',
@@ -367,7 +367,7 @@ describe('the files that ripgrep sees', () => {
       .sort()
   }
 
-  it('are the files that are listed, whatever the rules say and wherever they stand', async () => {
+  it('lists exactly the files that ripgrep sees, under random ignore rules', async () => {
     await using ws = await bootKernel()
     const piece = constantFrom(
       'a',
@@ -422,7 +422,7 @@ describe('the files that ripgrep sees', () => {
     )
   })
 
-  it('are hidden by the rules of a repository that the workspace is a part of', async () => {
+  it('applies the ignore rules of the repository around the workspace', async () => {
     await using outer = await bootKernel({
       files: {
         '.gitignore': 'dist/\n/packages/one/gen\n',
@@ -440,7 +440,7 @@ describe('the files that ripgrep sees', () => {
     expect(result).toMatchObject({ ok: true, output: { items: [{ path: 'src/gen/z.js' }] } })
   })
 
-  it('are listed though what stands above the workspace as rules is a pipe that nobody writes', async () => {
+  it('lists files although the ignore file above the workspace is a pipe without a writer', async () => {
     await using outer = await bootKernel({ files: { 'one/x.js': '' } })
     execFileSync('mkfifo', [join(outer.root, '.gitignore'), join(outer.root, '.ignore')])
     const kernel = await createKernel({ workspace: join(outer.root, 'one') })

@@ -28,8 +28,8 @@ const project: Files = {
   'plain.txt': 'no language\n',
 }
 
-describe('a file', () => {
-  it('is shown as a digest, its names, or in full', async () => {
+describe('unified_search/outline: file', () => {
+  it('shows a file as a digest, its names or in full', async () => {
     await using ws = await bootKernel({ files: project })
     expect(await outline(ws, { path: 'src/app.ts' })).toMatchObject({
       view: 'digest',
@@ -56,7 +56,7 @@ describe('a file', () => {
       { name: 'run', kind: 'method', isPublic: true, line_number: 4 },
     ])
   })
-  it('is narrowed by role, type, match and visibility', async () => {
+  it('filters symbols by role, type, match and visibility', async () => {
     await using ws = await bootKernel({ files: project })
     const names = async (input: object) =>
       (await outline(ws, { path: 'src/app.ts', view: 'names', ...input })).files.flatMap((file: any) =>
@@ -69,21 +69,21 @@ describe('a file', () => {
     expect(await names({ type: '["class", "function"]' })).toEqual(['Café', 'inner'])
     expect(await names({ match: '^in' })).toEqual(['inner'])
   })
-  it('is drawn again after every change of it, however quick', async () => {
+  it('updates the outline after every change of a file, however quick', async () => {
     await using ws = await bootKernel({ files: project })
     for (let round = 0; round < 20; round++) {
       await ws.write('src/app.ts', `export class A${String(round).padStart(2, '0')} {}\n`)
       expect(await groups(ws, { path: 'src/app.ts' })).toEqual({ class: [`A${String(round).padStart(2, '0')}`] })
     }
   })
-  it('with errors in its syntax still yields what can be read', async () => {
+  it('outlines the readable part of a file with syntax errors', async () => {
     await using ws = await bootKernel({
       files: { 'a.ts': 'class A {}\nfunction ( {{{\nclass B {}\n', 'a.sh': 'f() { echo; }\nif then fi ((\n' },
     })
     expect((await groups(ws, { path: 'a.ts' })).class).toContain('A')
     expect((await groups(ws, { path: 'a.sh' })).function).toEqual(['f'])
   })
-  it('says exactly what ast-grep says of a large real one', async () => {
+  it('returns exactly the outline of ast-grep for a large real file', async () => {
     const source = readFileSync(createRequire(import.meta.url).resolve('typescript/lib/typescript.d.ts'))
     await using ws = await bootKernel({ files: { 'index.d.ts': source } })
     const { resolveBinaryPath } = createRequire(import.meta.url)('@ast-grep/cli/postinstall.js')
@@ -101,13 +101,13 @@ describe('a file', () => {
   })
 })
 
-describe('a directory', () => {
-  it('of more files than one start of the program takes is drawn again without the program', async () => {
+describe('unified_search/outline: directory', () => {
+  it('outlines a large directory a second time without starting the program', async () => {
     const files = Object.fromEntries(
       Array.from({ length: 700 }, (_, index) => [`m${index}.py`, `def f${index}():\n    pass\n`]),
     )
     await using ws = await bootKernel({ files })
-    // What changed just now is known by its bytes only.
+    // A recently changed file is identified by its bytes, so make the files old.
     for (const path of Object.keys(files)) utimesSync(join(ws.root, path), 1e9, 1e9)
     const { resolveBinaryPath } = createRequire(import.meta.url)('@ast-grep/cli/postinstall.js')
     const [program, starts] = [join(ws.home, 'ast-grep'), join(ws.home, 'starts')]
@@ -123,7 +123,7 @@ describe('a directory', () => {
       delete process.env['VTCODE_AST_GREP_BIN']
     }
   })
-  it('is drawn file by file in path order, by both engines', async () => {
+  it('outlines a directory file by file in path order, with both engines', async () => {
     await using ws = await bootKernel({ files: project })
     const result = await outline(ws, {})
     expect(result.files.map((file: any) => file.path)).toEqual([
@@ -139,7 +139,7 @@ describe('a directory', () => {
       { kind: 'constant', names: ['LIMIT'], members: [] },
     ])
   })
-  it('over the cap is cut, and next leads to what is missing', async () => {
+  it('cuts a directory over the limit and continues at next', async () => {
     const files = Object.fromEntries(
       Array.from({ length: 30 }, (_, index) => [
         `d${index % 3}/f${String(index).padStart(2, '0')}.ts`,
@@ -174,7 +174,7 @@ it('names the allowed symbol types and views', async () => {
   })
 })
 
-it('is inferred from its own words', async () => {
+it('infers the action outline from its own fields and other names', async () => {
   await using ws = await bootKernel({ files: project })
   expect(await ws.call('unified_search', { action: 'symbols', path: 'src/app.ts' })).toMatchObject({
     ok: true,

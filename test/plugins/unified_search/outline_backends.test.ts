@@ -21,7 +21,7 @@ const fallback = [
   expect.objectContaining({ code: 'VT_SEARCH_FALLBACK', message: expect.stringContaining('tree-sitter outlined') }),
 ]
 
-/** Another program in the place of ast-grep. */
+/** Installs another program as ast-grep. */
 function program(ws: Booted, body: string): void {
   const file = join(ws.home, 'ast-grep')
   writeFileSync(file, `#!/bin/bash\n${body}\n`)
@@ -46,25 +46,25 @@ const absurd: Record<string, object> = {
   'lines that no file has': { ...sane, range: { ...sane.range, end: at(1e12) } },
   'lines before the first': { ...sane, range: { ...sane.range, start: at(-1) } },
   'an end before the start': { ...sane, range: { ...sane.range, byteOffset: { start: 4, end: 0 } } },
-  'bytes behind the end': { ...sane, range: { ...sane.range, byteOffset: { start: 0, end: 1e6 } } },
+  'bytes after the end': { ...sane, range: { ...sane.range, byteOffset: { start: 0, end: 1e6 } } },
   'a number as a name': { ...sane, name: 1 },
   'members without a range': { ...sane, members: [{ role: 'member', symbolType: 'method', name: 'y' }] },
   'members that are none': { ...sane, members: 'y' },
 }
 
-describe('an ast-grep', () => {
+describe('unified_search/outline: faulty ast-grep', () => {
   it.each([
     ['that knows no outline', 'echo "error: unrecognized subcommand" >&2; exit 2'],
     ['that is killed', 'kill -9 $$'],
     ['that is killed after a part of its answer', 'printf \'{"path":"x\'; kill -SEGV $$'],
     ['that prints nonsense', 'echo "<html>nothing of the kind</html>"'],
     ['that prints other records', 'echo \'{"path":1,"items":{}}\''],
-    ['that says nothing', 'exit 0'],
+    ['that prints nothing', 'exit 0'],
     ...Object.entries(absurd).map(([what, item]) => [
       `whose items have ${what}`,
       `for one in "$@"; do [ -f "$one" ] && printf '{"path":"%s","items":[%s]}\\n' "$one" '${JSON.stringify(item)}'; done; exit 0`,
     ]),
-  ])('%s is never "No symbols": tree-sitter answers, and it is said', async (_, body) => {
+  ])('falls back to tree-sitter with a notice for an ast-grep %s', async (_, body) => {
     await using ws = await bootKernel({ files: { 'src/a.ts': 'export function hello() {}\n' } })
     program(ws, body)
     for (const path of ['src/a.ts', 'src']) {
@@ -75,7 +75,7 @@ describe('an ast-grep', () => {
       })
     }
   })
-  it('that is not there leaves twelve of its languages to tree-sitter', async () => {
+  it('serves twelve languages by tree-sitter when ast-grep is missing', async () => {
     await using ws = await bootKernel({ files: samples() })
     process.env['VTCODE_AST_GREP_BIN'] = join(ws.home, 'gone')
     const result = await outline(ws, { path: '.', items: 'structure' })
@@ -86,7 +86,7 @@ describe('an ast-grep', () => {
   })
 })
 
-/** A file for each language, with what its outline has to tell apart. */
+/** A file for each language, with symbols that its outline must distinguish. */
 function samples(): Record<string, string> {
   const folder = new URL('../../fixtures/outline/', import.meta.url)
   return Object.fromEntries(
@@ -104,7 +104,7 @@ const packages = [
   ...rounds<string[]>([], ['zod/src', 'execa', 'cosmiconfig', 'web-tree-sitter', 'gray-matter']),
 ]
 
-it('both engines name the same: 99 of 100 names of either are found by the other, of samples in twelve languages and of published packages', async () => {
+it('finds 99 of 100 names of either engine with the other, in samples of twelve languages and real packages', async () => {
   await using ws = await bootKernel({ files: samples() })
   for (const name of packages)
     cpSync(new URL(`../../../node_modules/${name}`, import.meta.url), join(ws.root, 'lib', name), {
@@ -128,7 +128,7 @@ it('both engines name the same: 99 of 100 names of either are found by the other
   const byProgram = await named()
   process.env['VTCODE_AST_GREP_BIN'] = join(ws.home, 'gone')
   const byParser = await named()
-  // What the caps of one answer left out of the other is no disagreement; ast-grep calls `export { a }` a module of the name exports.
+  // Names cut by the limits of one answer do not count; ast-grep lists `export { a }` as a module named exports.
   const all = [...byProgram].flatMap(([path, theirs]) =>
     byParser.has(path)
       ? [{ path, theirs: theirs.filter((name) => name !== 'exports'), ours: byParser.get(path)! }]
@@ -142,7 +142,7 @@ it('both engines name the same: 99 of 100 names of either are found by the other
   expect(added.length / names, added.slice(0, 20).join('\n')).toBeLessThan(0.01)
 })
 
-/** The names that the others have not, or not as often. */
+/** Returns the names that `others` lacks or holds less often. */
 function without(names: string[], others: string[]): string[] {
   const left = [...others]
   return names.filter((name) => {
@@ -152,7 +152,7 @@ function without(names: string[], others: string[]): string[] {
   })
 }
 
-it('names in a header between guards, in callbacks, in branches and in classes are found by both, what is local to a function by none', async () => {
+it('finds names in headers, callbacks, branches and classes with both engines, and none local to a function', async () => {
   await using ws = await bootKernel({
     files: Object.fromEntries(Object.entries(samples()).filter(([name]) => name.startsWith('hard'))),
   })
@@ -176,7 +176,7 @@ it('names in a header between guards, in callbacks, in branches and in classes a
 })
 
 it.each(['ast-grep', 'tree-sitter'])(
-  '%s names exported constants without semicolons, several of one statement, taken apart; abstract classes; what is only declared, each once',
+  'lists by %s each exported constant, destructured name, abstract class and declaration once',
   async (engine) => {
     const files = {
       'a.ts': [
@@ -230,7 +230,7 @@ it.each(['ast-grep', 'tree-sitter'])(
   },
 )
 
-it('a directory of CommonJS modules shows what its files hold', async () => {
+it('lists what the files of a CommonJS directory hold', async () => {
   await using ws = await bootKernel({
     files: {
       'lib/a.js': "'use strict'\nfunction build() {}\nmodule.exports = { build }\n",

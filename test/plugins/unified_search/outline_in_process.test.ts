@@ -22,10 +22,10 @@ const outline = async (ws: Booted, input: object): Promise<any> =>
     ...input,
   })
 
-/** What is drawn in this process, and what is drawn where the library is not asked because somebody named the program. */
+/** Returns the outlines made in this process and those made by a named program, which bypasses the library. */
 async function bothWays(ws: Booted, path: string): Promise<[any[], any[]]> {
   const inProcess = await outline(ws, { path })
-  // Under another name, or what is known already would be told again.
+  // A new name avoids the cached outline.
   const program = join(ws.home, 'ast-grep')
   if (!existsSync(program))
     symlinkSync(createRequire(import.meta.url)('@ast-grep/cli/postinstall.js').resolveBinaryPath(), program)
@@ -157,7 +157,7 @@ const page = `<!doctype html>\n<html id="root">\n<body ID="not" class=x><p id='Ã
 const styles = `@import "x"; :root { --a: 1 }\n.a, #b > p:hover { color: red; &:focus { x: y } @media (x) { .inRule { a: b } } }\n@media (min-width: 1px) {\n  .Ã© { a: b }\n  @supports (display: grid) { .deep, .two { c: d } }\n}
 @supports (a: b) { .s { c: d } }\n@keyframes turn { from { a: b } to { c: d } }\n@layer base { .layered { a: b } @media print { .lost { a: b } } }\n@font-face { font-family: "x" }\n`
 
-it('a script, a page and a style sheet are drawn in this process as by the program and the parser: every name, range, line and member', async () => {
+it('outlines scripts, pages and style sheets in process like ast-grep and tree-sitter, in every range and member', async () => {
   const folder = new URL('../../fixtures/outline/', import.meta.url)
   const samples = Object.fromEntries(
     readdirSync(folder).map((name) => [
@@ -181,7 +181,7 @@ it('a script, a page and a style sheet are drawn in this process as by the progr
       'empty.css': '',
     },
   })
-  // Only what parses is drawn in this process.
+  // Only files that parse are outlined in this process.
   for (const [lang, text] of [
     ['TypeScript', typed],
     ['JavaScript', plain],
@@ -202,7 +202,7 @@ it('a script, a page and a style sheet are drawn in this process as by the progr
   expect(inProcess.find(({ path }) => path === 'a.ts').items.length).toBeGreaterThan(60)
 })
 
-it('outlines scripts of a larger directory, which the program reads, as it outlines them in this process', async () => {
+it('outlines scripts in a larger directory, which the program reads, as in process', async () => {
   const scripts = { 'a.ts': typed, 'b.js': plain, 'c.tsx': jsx }
   const padding = `/*${' '.repeat(120_000)}*/`
   const more = Array.from({ length: 3 }, (_, at) => [`z${at}.ts`, `${padding}\nexport const z${at} = 1\n`])
@@ -211,11 +211,11 @@ it('outlines scripts of a larger directory, which the program reads, as it outli
   const { output: inProcess } = await outline(small, { path: '.' })
   const { output: byProgram } = await outline(large, { path: '.' })
   for (const [index, file] of inProcess.files.entries()) expect(byProgram.files[index], file.path).toEqual(file)
-  // The mark of our own rules means nothing in other languages.
+  // The marker of the built-in rules has no meaning in other languages.
   expect(byProgram.files[3].items[0].name).toBe('+1')
 })
 
-it('lists each name of a value that is taken apart at its own line, without the rest of the statement', async () => {
+it('lists each name of a destructured value at its own line, without the rest of the statement', async () => {
   const names = Array.from({ length: 2_000 }, (_, at) => `name${at}`)
   await using ws = await bootKernel({ files: { 'a.ts': `export const {\n${names.join(',\n')}\n} = value\n` } })
   const { items } = (await outline(ws, { path: 'a.ts' })).output.files[0]
@@ -224,7 +224,7 @@ it('lists each name of a value that is taken apart at its own line, without the 
 })
 
 it.each(['ajv/lib', 'commander/lib', 'vite/types', ...rounds<string[]>([], ['zod/src/v4/core', 'undici/lib'])])(
-  'published sources, %s, are drawn in this process as by the program',
+  'outlines published sources, %s, in process like the program',
   async (name) => {
     await using ws = await bootKernel()
     cpSync(join(import.meta.dirname, '../../../node_modules', name), join(ws.root, 'lib'), { recursive: true })
@@ -234,7 +234,7 @@ it.each(['ajv/lib', 'commander/lib', 'vite/types', ...rounds<string[]>([], ['zod
   },
 )
 
-it('what does not parse, is no text or is large is left to the program and the parser', async () => {
+it('leaves files that do not parse, are not text or are large to the program and the parser', async () => {
   const large = Array.from({ length: 9_000 }, (_, at) => `export function name${at}(): void {}`).join('\n')
   await using ws = await bootKernel({
     files: {
@@ -254,7 +254,7 @@ it('what does not parse, is no text or is large is left to the program and the p
   expect(whole.items.length).toBeGreaterThan(1_000)
 })
 
-it('what is nested deeply is left to others, since each question about such a tree takes longer: patterns, rules of styles, one line of many members', async () => {
+it('leaves deeply nested files to the program: patterns, style rules, one line of many members', async () => {
   const deep = `export const ${'['.repeat(5000)}b${']'.repeat(5000)} = x\n`
   const line = `class A {${Array.from({ length: 2000 }, (_, at) => `m${at}() {};`).join('')}}`
   await using ws = await bootKernel({
@@ -272,7 +272,7 @@ it('what is nested deeply is left to others, since each question about such a tr
   expect((await outline(ws, { path: 'line.js' })).output.files[0].items[0].members).toHaveLength(2000)
 })
 
-it('of a page nothing is kept but its outline: no text of the elements around each other', async () => {
+it('keeps only the outline of a page in memory, not the text of its elements', async () => {
   const page = `${Array.from({ length: 20 }, (_, at) => `<div id="section-number-${at}">\n`).join('')}${'<p>some words</p>\n'.repeat(1500)}${'</div>\n'.repeat(20)}`
   await using ws = await bootKernel({
     files: Object.fromEntries(
@@ -292,7 +292,7 @@ it('of a page nothing is kept but its outline: no text of the elements around ea
   expect(used() - before).toBeLessThan(10_000_000)
 })
 
-it('a directory with more symbols than an answer takes is drawn as far as the answer goes, which says the same', async () => {
+it('stops the outline of a directory at the answer limit and continues at next', async () => {
   const files = Object.fromEntries(
     Array.from({ length: 500 }, (_, at) => [
       `d${Math.floor(at / 100)}/m${String(at).padStart(3, '0')}.${at % 7 === 0 ? 'py' : 'ts'}`,
@@ -308,7 +308,7 @@ it('a directory with more symbols than an answer takes is drawn as far as the an
   expect((await outline(ws, { path: 'd3', view: 'names' })).output.files[0].path).toBe('d3/m300.ts')
 })
 
-it('a directory of more files than are drawn together is drawn whole, each file once and in its place', async () => {
+it('outlines a directory with more files than one batch whole, each file once and in order', async () => {
   const files = Object.fromEntries(
     Array.from({ length: 1_000 }, (_, at) => [`m${String(at).padStart(4, '0')}.ts`, `export const name${at} = 1\n`]),
   )

@@ -33,8 +33,8 @@ afterEach(() => {
   delete process.env['VTCODE_AST_GREP_BIN']
 })
 
-describe('languages without rules in ast-grep', () => {
-  it('are served by tree-sitter through the same slot', async () => {
+describe('unified_search/outline by tree-sitter', () => {
+  it('serves languages without ast-grep rules by tree-sitter', async () => {
     await using ws = await bootKernel({ files: project })
     expect(await outline(ws, { path: 'run.sh' })).toMatchObject({ backend: 'tree-sitter', files: [{ lang: 'Bash' }] })
     expect(await groups(ws, { path: 'run.sh' })).toEqual({ variable: ['X'], function: ['main'] })
@@ -47,7 +47,7 @@ describe('languages without rules in ast-grep', () => {
       end: { line: 0, column: 46 },
     })
   })
-  it('of markup, styles, settings and more are served too', async () => {
+  it('serves markup, style and configuration languages by tree-sitter', async () => {
     await using ws = await bootKernel({
       files: {
         'a.html': '<div id="main"><p class="x" id=inner>t</p></div>',
@@ -90,7 +90,7 @@ describe('languages without rules in ast-grep', () => {
     expect(await groups(ws, { path: 'a.nix' })).toEqual({ variable: ['v'], key: ['name', 'build', '.inputs'] })
     expect(await groups(ws, { path: 'a.tf' })).toEqual({ object: ['variable "region"', '.default'], key: ['key'] })
   })
-  it('of contracts, components and systems are served too', async () => {
+  it('serves contract, component and hardware languages by tree-sitter', async () => {
     await using ws = await bootKernel({
       files: {
         'a.sol':
@@ -143,7 +143,7 @@ describe('languages without rules in ast-grep', () => {
       ]),
     )
   })
-  it('that nobody serves are named in a notice', async () => {
+  it('names an unsupported language in a notice', async () => {
     await using ws = await bootKernel({ files: project })
     expect(await outline(ws, { path: 'notes.sql' })).toMatchObject({
       files: [],
@@ -152,7 +152,7 @@ describe('languages without rules in ast-grep', () => {
     })
     expect(await outline(ws, { path: 'plain.txt' })).toMatchObject({ files: [], notices: ['VT_OUTLINE_UNSUPPORTED'] })
   })
-  it('that are none are refused with those that are', async () => {
+  it('refuses an unsupported language and names the supported ones', async () => {
     await using ws = await bootKernel()
     for (const lang of ['sql', 'graphql', 'protobuf', 'dockerfile', 'ocaml']) {
       const refused = await ws.call('unified_search', { action: 'outline', lang })
@@ -169,7 +169,7 @@ describe('languages without rules in ast-grep', () => {
       error: { code: 'VT_SEARCH_ENGINE_MISSING', message: expect.stringMatching(/klingon.*typescript.*lua/) },
     })
   })
-  it('whose grammar cannot be loaded are named, and the others are drawn', async () => {
+  it('names a language whose grammar cannot be loaded and outlines the others', async () => {
     await using ws = await bootKernel({
       files: { 'a.hcl': 'a = 1\n', 'a.lua': 'function f() end\n', 'a.nix': '{ a = 1; }\n', 'a.toml': 'k = 1\n' },
     })
@@ -207,8 +207,8 @@ describe('languages without rules in ast-grep', () => {
       })
     }
   })
-  it('that are too much to parse hold up nobody, end in time and take nobody with them', async () => {
-    // A grammar's own scanner is slow on this one by the square of its length: whole minutes for each of the files.
+  it('ends a parse that takes too long, blocks no other work and still outlines the other files', async () => {
+    // The scanner of the grammar needs quadratic time here: minutes for each file.
     const hostile = '<div>'.repeat(200_000)
     await using ws = await bootKernel({
       waits: { parse: 2_000 },
@@ -230,7 +230,7 @@ describe('languages without rules in ast-grep', () => {
       clearInterval(ticking)
     }
   })
-  it('that are being parsed are let go of when the call is called off', async () => {
+  it('stops a parse when its call is aborted', async () => {
     await using ws = await bootKernel({ files: { 'a.html': '<div>'.repeat(200_000), 'b.lua': 'function f() end\n' } })
     const abort = new AbortController()
     const call = ws.call('unified_search', { action: 'outline', path: 'a.html' }, { signal: abort.signal })
@@ -238,7 +238,7 @@ describe('languages without rules in ast-grep', () => {
     expect(await call).toMatchObject({ ok: false, error: { code: 'VT_CALL_ABORTED' } })
     expect(await groups(ws, { path: 'b.lua' })).toEqual({ function: ['f'] })
   })
-  it('on one long line full of accents are counted in bytes and code points all the same', async () => {
+  it('counts bytes and code points correctly on one long line full of accents', async () => {
     const names = Array.from({ length: 400 }, (_, index) => `é😀${'x'.repeat(index % 7)}${index}`)
     const text = `{${names.map((name) => `"${name}":1`).join(',')}}`
     await using ws = await bootKernel({ files: { 'a.json': text } })
@@ -252,7 +252,7 @@ describe('languages without rules in ast-grep', () => {
       expect(Array.from(text).slice(start.column, end.column).join('')).toBe(`"${name}":1`)
     }
   })
-  it('are all that is left when ast-grep is missing', async () => {
+  it('serves its own languages when ast-grep is missing', async () => {
     process.env['VTCODE_AST_GREP_BIN'] = '/nonexistent/ast-grep'
     await using ws = await bootKernel({ files: { ...project, 'k.kt': 'fun f() {}\n' } })
     expect(await outline(ws, {})).toMatchObject({

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKernel, type Kernel } from 'vtcode'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { maxRules } from '../../../build/plugins/lib/globs/index.js'
+import { MAX_RULE_BYTES } from '../../../build/plugins/lib/globs/index.js'
 import { rounds } from '../../support/exec.js'
 import { makeManyFiles } from '../../support/many_files.js'
 
-/** Files of one folder; in the long form as many as the largest folder that anybody has. */
+/** Files of one folder; the long form has as many as the largest known folder. */
 const many = rounds(5_000, 1_000_000)
-/** Ignore rules of one file. ripgrep compiles them within its time, on a busy machine too; in the long form they take it too much memory. */
+/** Ignore rules of one file. ripgrep compiles them in time; the long form needs too much memory. */
 const manyRules = rounds(3_000, 100_000)
 const ruleLines = (rule: (index: number) => string): string =>
   Array.from({ length: manyRules }, (_, index) => rule(index)).join('\n')
@@ -40,8 +40,8 @@ afterAll(async () => {
   await made[Symbol.asyncDispose]()
 })
 
-describe('a search of what is large beyond reason is answered, or refused with a code:', () => {
-  it('a folder of very many files', async () => {
+describe('unified_search: extreme sizes', () => {
+  it('answers or refuses with a code in a folder of very many files', async () => {
     makeManyFiles(join(made.root, 'wide'), many, (index) => `f${index}.txt`)
     writeFileSync(join(made.root, 'wide/found.txt'), 'hello\n')
     for (const search of searches) {
@@ -53,7 +53,7 @@ describe('a search of what is large beyond reason is answered, or refused with a
     })
   }, 600_000)
 
-  it('a tree that is deeper than a path may be long', async () => {
+  it('answers or refuses with a code in a tree deeper than the longest path', async () => {
     const program = `process.chdir(process.argv[1]); require('fs').mkdirSync('deep'); process.chdir('deep')
 for (let i = 0; i < ${rounds(1100, 3000)}; i++) { require('fs').mkdirSync('deep'); process.chdir('deep'); if (i % 1000 === 10) require('fs').writeFileSync('f.txt', 'hello\\n') }`
     execFileSync(process.execPath, ['-e', program, made.root])
@@ -67,10 +67,10 @@ for (let i = 0; i < ${rounds(1100, 3000)}; i++) { require('fs').mkdirSync('deep'
     ['10,000 pairs of braces in a row', '{a,b}'.repeat(10_000)],
     ['10,000 braces in each other', '{'.repeat(10_000) + 'a' + '}'.repeat(10_000)],
     ['1,000 braces in each other', '{'.repeat(1000) + 'a' + '}'.repeat(1000)],
-    ['10,000 braces that nobody closes', '{'.repeat(10_000)],
+    ['10,000 unclosed braces', '{'.repeat(10_000)],
     ['10,000 words in one pair of braces', `{${'a,'.repeat(10_000)}b}`],
     ['20 pairs of braces in a row', '{a,b}'.repeat(20)],
-  ])('a glob with %s', async (_, glob) => {
+  ])('refuses a glob with %s', async (_, glob) => {
     for (const input of [
       { action: 'list', mode: 'recursive' },
       { action: 'grep', pattern: 'hello' },
@@ -81,7 +81,7 @@ for (let i = 0; i < ${rounds(1100, 3000)}; i++) { require('fs').mkdirSync('deep'
     }
   })
 
-  it('a folder with very many ignore rules, which hold, and with more than are read, which is said', async () => {
+  it('applies very many ignore rules of a folder and reports more than it reads', async () => {
     const rules = join(made.root, 'rules/.gitignore')
     mkdirSync(join(made.root, 'rules'))
     for (const name of ['kept.txt', 'name3x.log', 'other.txt']) writeFileSync(join(made.root, 'rules', name), 'hello\n')
@@ -102,13 +102,13 @@ for (let i = 0; i < ${rounds(1100, 3000)}; i++) { require('fs').mkdirSync('deep'
     expect(await kernel.call('unified_search', { action: 'grep', pattern: 'hello', path: 'rules' })).toMatchObject({
       output: { total_matches: 2 },
     })
-    for (const text of [plainRules, `${plainRules}\n${heavyRules(maxRules / 2)}`]) {
+    for (const text of [plainRules, `${plainRules}\n${heavyRules(MAX_RULE_BYTES / 2)}`]) {
       writeFileSync(rules, text)
       const held = await kernel.call('unified_search', recursive)
       expect(held).toMatchObject({ output: { items: [{ path: 'rules/kept.txt' }, { path: 'rules/other.txt' }] } })
       expect(JSON.stringify(held)).not.toContain('.gitignore')
     }
-    writeFileSync(rules, `${plainRules}\n${heavyRules(maxRules)}`)
+    writeFileSync(rules, `${plainRules}\n${heavyRules(MAX_RULE_BYTES)}`)
     const more = await kernel.call('unified_search', recursive)
     expect(JSON.stringify(more)).toContain('.gitignore')
   }, 600_000)

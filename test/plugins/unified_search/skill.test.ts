@@ -6,17 +6,17 @@ const files = {
   '.agents/skills/demo/a.md': 'A\n',
 }
 
-describe('unified_search skill', () => {
+describe('unified_search/skill', () => {
   for (const { title, run } of testAction('unified_search/skill')) it(title, run)
 
-  it('is chosen by a name alone', async () => {
+  it('infers the action skill from a name alone', async () => {
     await using booted = await bootKernel({ files })
     matches(await booted.call('unified_search', { name: 'demo' }), {
       output: { name: 'demo', instructions: 'Body.\n' },
     })
   })
 
-  it('loads for the session, as load_skill does', async () => {
+  it('loads a skill for the session, like load_skill', async () => {
     await using booted = await bootKernel({ files })
     const first = await booted.call('unified_search', { action: 'skill', skill_name: 'demo' })
     expect((first as { text: string }).text).toMatch(/^<skill_content name="demo">/)
@@ -26,7 +26,7 @@ describe('unified_search skill', () => {
     })
   })
 
-  it('answers in detail when asked to', async () => {
+  it('answers in detail when asked', async () => {
     await using booted = await bootKernel({ files })
     const result = await booted.call('unified_search', { action: 'skill', name: 'demo', response_format: 'detailed' })
     expect(result).not.toHaveProperty('text')

@@ -28,7 +28,7 @@ afterEach(() => {
   delete process.env['AST_GREP_TRUST_DIR']
 })
 
-describe('query', () => {
+describe('unified_search/structural: query', () => {
   it('finds code in every language of a directory, sorted, with positions in bytes and code points', async () => {
     await using ws = await bootKernel({ files: project })
     const { matches, files_searched } = await structural(ws, { pattern: 'log($$$A)' })
@@ -45,7 +45,7 @@ describe('query', () => {
       end: { line: 0, column: 21 },
     })
   })
-  it('shows captures in its text and, in the detailed form, with their ranges', async () => {
+  it('shows captures in the text and their ranges in the detailed form', async () => {
     await using ws = await bootKernel({ files: project })
     const input = { pattern: 'log($$$ALL)', lang: 'ts' }
     expect((await structural(ws, input)).text).toBe(
@@ -56,7 +56,7 @@ describe('query', () => {
     expect(matches[0].charCount).toEqual({ leading: 2, trailing: 0 })
     expect((await structural(ws, input)).matches[0]).not.toHaveProperty('metaVariables')
   })
-  it('takes kinds, kinds with patterns, selectors and strictness', async () => {
+  it('accepts kinds, kinds with patterns, selectors and strictness', async () => {
     await using ws = await bootKernel({ files: project })
     const texts = async (input: object) =>
       (await structural(ws, { lang: 'ts', path: 'src/app.ts', ...input })).matches.map((match: any) => match.text)
@@ -65,7 +65,7 @@ describe('query', () => {
     expect(await texts({ pattern: 'function f($A: number) {}', selector: 'required_parameter' })).toEqual(['a: number'])
     expect(await texts({ pattern: 'log($A)', strictness: 'signature' })).toEqual(['log(é)'])
   })
-  it('reads files, directories and globs together, each once, and leaves out what is missing while one is there', async () => {
+  it('reads files, directories and globs together, each once, and skips missing ones while one exists', async () => {
     await using ws = await bootKernel({ files: project })
     const result = await structural(ws, {
       pattern: 'log($$$A)',
@@ -77,7 +77,7 @@ describe('query', () => {
       code: 'VT_PATH_NOT_FOUND',
     })
   })
-  it('pages over all matches without loss', async () => {
+  it('pages through all matches without loss', async () => {
     await using ws = await bootKernel({ files: project })
     const seen: string[] = []
     let input: object | undefined = { pattern: 'log($$$A)', max_results: 1 }
@@ -88,19 +88,19 @@ describe('query', () => {
     }
     expect(seen).toEqual(['src/app.ts:1', 'src/app.ts:3', 'src/lib.py:2', 'src/view.tsx:1'])
   })
-  it('parses a named file as the language that is asked for', async () => {
+  it('parses a named file as the requested language', async () => {
     await using ws = await bootKernel({ files: { script: 'log(1)\n' } })
     expect((await structural(ws, { pattern: 'log($A)', lang: 'js', path: 'script' })).matches).toMatchObject([
       { file: 'script', language: 'JavaScript' },
     ])
   })
-  it('skips languages in which the pattern is no code, and says so', async () => {
+  it('skips languages in which the pattern is no code and reports that', async () => {
     await using ws = await bootKernel({ files: { ...project, 'a.rs': 'fn f(a: u8) -> u8 { a }\n' } })
     const result = await structural(ws, { pattern: 'fn $NAME($$$ARGS) -> $RET { $$$BODY }' })
     expect(result.matches.map((match: any) => match.file)).toEqual(['a.rs'])
     expect(result.notices).toContain('VT_SEARCH_LANG_SKIPPED')
   })
-  it('finds the same with and without the search for a word or an operator that every match must hold', async () => {
+  it('finds the same with and without the prefilter for a word or operator that every match holds', async () => {
     const root = dirname(createRequire(import.meta.url).resolve('vite/package.json'))
     const files = Object.fromEntries(
       ['bin/vite.js', 'dist/client/client.mjs', 'dist/client/env.mjs', 'index.cjs'].flatMap((file) => {
@@ -138,22 +138,22 @@ describe('query', () => {
   })
 })
 
-describe('a wrong query', () => {
-  it('of prose is refused with the plain search that was meant', async () => {
+describe('unified_search/structural: wrong query', () => {
+  it('refuses a prose query and suggests the plain search', async () => {
     await using ws = await bootKernel({ files: project })
     expect(await refused(ws, { pattern: 'where is the log', path: 'src/app.ts' })).toMatchObject({
       code: 'VT_SEARCH_PATTERN',
       next: { input: { action: 'grep', pattern: 'where is the log', literal: true, path: 'src/app.ts' } },
     })
   })
-  it('of a fragment is refused when it finds nothing', async () => {
+  it('refuses a fragment that finds nothing', async () => {
     await using ws = await bootKernel({ files: project })
     expect(await refused(ws, { pattern: 'log(', lang: 'ts' })).toMatchObject({
       code: 'VT_SEARCH_FRAGMENT',
       next: { input: { pattern: 'log(' } },
     })
   })
-  it('that does not parse is told where, in each language and workflow, and changes nothing', async () => {
+  it('shows where a pattern does not parse, in each language and workflow, and changes nothing', async () => {
     await using ws = await bootKernel({ files: project })
     const errors = [
       [{ pattern: 'log(', lang: 'ts' }, 'VT_SEARCH_FRAGMENT', 'line 1, column 1 to line 1, column 4', [0, 0, 0, 4]],
@@ -180,7 +180,7 @@ describe('a wrong query', () => {
     }
     expect(await ws.read('src/app.ts')).toBe(project['src/app.ts'])
   })
-  it('with an error deep inside is never an empty answer, and what a metavariable stands for is no error', async () => {
+  it('reports an error deep inside a pattern instead of an empty answer, and accepts metavariables', async () => {
     const files = {
       ...project,
       'a.java': 'class A { void f() { log(1); } }\n',
@@ -220,7 +220,7 @@ describe('a wrong query', () => {
     for (const [lang, pattern, found] of sound)
       expect(await structural(ws, { lang, pattern }), pattern).toMatchObject({ total_matches: found, notices: [] })
   })
-  it('from which only a bracket is missing is told where, beside the empty answer', async () => {
+  it('shows the place of a missing bracket with the empty answer', async () => {
     await using ws = await bootKernel({ files: { 'a.java': 'class A {}\n' } })
     const result = await ws.call('unified_search', { action: 'structural', pattern: 'class $A { void f( { } }' })
     expect(result).toMatchObject({
@@ -229,14 +229,14 @@ describe('a wrong query', () => {
       notices: [{ code: 'VT_SEARCH_FRAGMENT', message: expect.stringContaining('missing at line 1, column 1') }],
     })
   })
-  it('with an error that matches all the same says that matches may be missing', async () => {
+  it('warns that matches may be missing when a pattern with an error matches', async () => {
     await using ws = await bootKernel({ files: project })
     expect(await structural(ws, { pattern: 'def top($A)', lang: 'py' })).toMatchObject({
       total_matches: 1,
       notices: ['VT_SEARCH_FRAGMENT'],
     })
   })
-  it('in one of several languages is told beside what the others answer', async () => {
+  it('reports a pattern that is wrong in one of several languages, with the answers of the others', async () => {
     await using ws = await bootKernel({ files: { 'a.py': 'x = 1\n', 'a.ts': 'x = 1\n' } })
     expect(await structural(ws, { pattern: 'def none(): return 1' })).toMatchObject({
       matches: [],
@@ -244,7 +244,7 @@ describe('a wrong query', () => {
     })
     expect(await refused(ws, { pattern: 'x = [1' })).toMatchObject({ code: 'VT_SEARCH_FRAGMENT' })
   })
-  it('names lower-case metavariables, unknown kinds and languages', async () => {
+  it('names lower-case metavariables, unknown kinds and unknown languages', async () => {
     await using ws = await bootKernel({ files: project })
     expect(await refused(ws, { pattern: 'log($name)' })).toMatchObject({
       code: 'VT_SEARCH_PATTERN',
@@ -259,7 +259,7 @@ describe('a wrong query', () => {
       message: expect.stringMatching(/klingon.*typescript/),
     })
   })
-  it('of a file whose language its name does not tell is told which languages there are', async () => {
+  it('names the known languages for a file whose name shows none', async () => {
     await using ws = await bootKernel({ files: { ...project, 'notes.xyz': 'log(1)\n', script: 'log(1)\n' } })
     for (const input of [{ path: 'notes.xyz' }, { paths: ['notes.xyz', 'script'] }]) {
       expect(await refused(ws, { pattern: 'log($A)', ...input })).toMatchObject({
@@ -275,7 +275,7 @@ describe('a wrong query', () => {
       total_matches: 1,
     })
   })
-  it('with fields of another workflow or of the program is refused by name', async () => {
+  it('refuses fields of another workflow or of the program by name', async () => {
     await using ws = await bootKernel({ files: project })
     expect(await refused(ws, { workflow: 'scan', pattern: 'x' })).toMatchObject({
       code: 'VT_INPUT_NOT_ALLOWED',
@@ -286,7 +286,7 @@ describe('a wrong query', () => {
       code: 'VT_INPUT_UNKNOWN',
       hint: expect.stringMatching(/ast-grep.*unified_exec/),
     })
-    // A flag that a sister action knows in its own sense is refused with the same way out.
+    // A flag with another meaning in a related action is refused with the same advice.
     expect(await refused(ws, { pattern: 'x', follow: true })).toMatchObject({
       code: 'VT_INPUT_NOT_ALLOWED',
       message: expect.stringContaining('follow'),
@@ -298,7 +298,7 @@ describe('a wrong query', () => {
       message: expect.stringContaining('lang'),
     })
   })
-  it('says what to install when the program is missing', async () => {
+  it('names the program to install when it is missing', async () => {
     process.env['VTCODE_AST_GREP_BIN'] = '/nonexistent/ast-grep'
     await using ws = await bootKernel({ files: project })
     expect(await refused(ws, { pattern: 'log($A)', path: 'src/lib.py' })).toMatchObject({
@@ -309,7 +309,7 @@ describe('a wrong query', () => {
     expect(rest.matches.map((match: any) => match.file)).toEqual(['src/app.ts', 'src/view.tsx'])
     expect(rest.notices).toEqual(['VT_SEARCH_LANG_SKIPPED'])
   })
-  it('on code nested a hundred thousand deep neither crashes nor hangs', async () => {
+  it('survives code nested a hundred thousand deep', async () => {
     await using ws = await bootKernel({ files: { 'deep.js': `${'('.repeat(100_000)}1${')'.repeat(100_000)}` } })
     const result = await ws.call('unified_search', { action: 'structural', pattern: 'log($A)', path: 'deep.js' })
     expect(typeof result.ok).toBe('boolean')
@@ -325,7 +325,7 @@ it('shows how a pattern is parsed', async () => {
   })
 })
 
-describe('rewrite', () => {
+describe('unified_search/structural: rewrite', () => {
   it('previews replacements and writes nothing', async () => {
     await using ws = await bootKernel({ files: project })
     const result = await structural(ws, { workflow: 'rewrite', pattern: 'log($A)', rewrite: 'print($A)' })
@@ -347,7 +347,7 @@ describe('rewrite', () => {
     expect(page.text).toMatch(/\n1 of 3 rewrites in 3 files \(preview, nothing written\); continue with skip=1$/)
     expect(await ws.read('src/app.ts')).toBe(project['src/app.ts'])
   })
-  it('substitutes captures in a template that grows to both sides', async () => {
+  it('substitutes captures in a template that expands to both sides', async () => {
     await using ws = await bootKernel({ files: { 'a.ts': 'const xs = [one, legacy(1), two]\n' } })
     const { rewrites } = await structural(ws, {
       workflow: 'rewrite',
@@ -359,7 +359,7 @@ describe('rewrite', () => {
       { text: 'legacy(1)', replacement: '+1', replacementOffsets: { start: 15, end: 27 } },
     ])
   })
-  it('needs one way to say what replaces, and refuses strange ones', async () => {
+  it('requires exactly one kind of replacement and refuses unknown ones', async () => {
     await using ws = await bootKernel({ files: project })
     expect(
       await refused(ws, { workflow: 'rewrite', pattern: 'a', rewrite: 'b', fix_config: { template: 'c' } }),
@@ -368,7 +368,7 @@ describe('rewrite', () => {
       await refused(ws, { workflow: 'rewrite', pattern: 'a', fix_config: { template: 'c', colour: 1 } }),
     ).toMatchObject({ code: 'VT_INPUT_UNKNOWN' })
   })
-  it('names what is wrong with the way in which a range is to grow', async () => {
+  it('names the fault in an expansion of a range', async () => {
     await using ws = await bootKernel({ files: project })
     const growing = (expand_end: object) =>
       refused(ws, { workflow: 'rewrite', lang: 'ts', pattern: 'log($A)', fix_config: { template: 'x', expand_end } })
@@ -386,7 +386,7 @@ describe('rewrite', () => {
       message: expect.stringContaining('nonsense'),
     })
   })
-  it('withholds replacements of what does not parse, says how many, and gives those beside it', async () => {
+  it('withholds replacements of code that does not parse, counts them and returns the others', async () => {
     await using ws = await bootKernel({
       files: { 'a.ts': 'log(1)\nlog(2, @@@)\nlog(3)\n', 'b.py': 'log(1)\nlog(x y)\n' },
     })
@@ -411,7 +411,7 @@ describe('rewrite', () => {
       ],
     })
   })
-  it('of a thousand files, one of them read-only, is the preview of them all and changes none', async () => {
+  it('previews a thousand files, one of them read-only, and changes none', async () => {
     const files = Object.fromEntries(
       Array.from({ length: 1000 }, (_, index) => [`d/f${String(index).padStart(4, '0')}.ts`, `log(${index})\n`]),
     )
@@ -443,7 +443,7 @@ describe('rewrite', () => {
   })
 })
 
-it('finds the same again when files changed, were swapped for links that lead out, and when the temporary folder was cleared', async () => {
+it('finds the same after changed files, swapped links and a cleared temporary folder', async () => {
   await using ws = await bootKernel({ files: { 'a.py': 'log(1)\n', 'b.py': 'log(2)\nlog(3)\n' } })
   await using out = await tempWorkspace({ 'secret.py': 'log("secret")\n' })
   const texts = async () =>
@@ -461,7 +461,7 @@ it('finds the same again when files changed, were swapped for links that lead ou
   expect(await texts()).toEqual(['b.py log(2)', 'b.py log(3)'])
 })
 
-it('starts the program once for the search and what does not parse, once for the pattern, and not at all where a library serves the language', async () => {
+it('starts the program once for the search, once for the pattern, and never where a library serves the language', async () => {
   await using ws = await bootKernel({ files: project })
   const [program, log] = [
     createRequire(import.meta.url)('@ast-grep/cli/postinstall.js').resolveBinaryPath() as string,
@@ -477,13 +477,13 @@ it('starts the program once for the search and what does not parse, once for the
     return readFileSync(log, 'utf8').split('\n').length - 1
   }
   expect(await starts({ pattern: 'log($A)', lang: 'py' })).toBe(2)
-  // Rules refuse what holds an error, and a search does not.
+  // Rules refuse a pattern with an error, and a search does not.
   expect(await starts({ pattern: 'def top($A)', lang: 'py' })).toBe(3)
   expect(await starts({ pattern: 'log($A)', lang: 'ts' })).toBe(0)
   expect(await starts({ pattern: 'log($A)', lang: 'tsx', debug_query: 'ast' })).toBe(3)
 })
 
-it('says so when there is no room for what the program needs', async () => {
+it('reports a missing temporary folder and names TMPDIR', async () => {
   await using ws = await bootKernel({ files: project })
   const before = process.env['TMPDIR']
   process.env['TMPDIR'] = '/nonexistent/here'
@@ -499,14 +499,14 @@ it('says so when there is no room for what the program needs', async () => {
   }
 })
 
-it('answers with what is left when the program dies', async () => {
+it('fails with VT_SEARCH_FAILED when the program dies', async () => {
   await using ws = await bootKernel({ files: project })
   writeFileSync(join(ws.home, 'dying'), '#!/bin/sh\nkill -9 $$\n', { mode: 0o755 })
   process.env['VTCODE_AST_GREP_BIN'] = join(ws.home, 'dying')
   expect(await refused(ws, { pattern: 'log($A)' })).toMatchObject({ code: 'VT_SEARCH_FAILED' })
 })
 
-describe('a project', () => {
+describe('unified_search/structural: project', () => {
   const rules: Files = {
     'sgconfig.yml': 'ruleDirs: [rules]\ntestConfigs:\n  - testDir: tests\n',
     'rules/no-log.yml':
@@ -516,7 +516,7 @@ describe('a project', () => {
     'out/b.ts': 'log(3)\n',
     '.gitignore': 'out/\n',
   }
-  it('is scanned with its own rules, in the files that every search sees', async () => {
+  it('scans a project with its own rules, in the files that every search sees', async () => {
     await using ws = await bootKernel({ files: rules })
     expect(await structural(ws, { workflow: 'scan', max_results: 1 })).toMatchObject({
       text: expect.stringMatching(/\n1 of 2 findings \(2 warnings\); continue with skip=1$/),
@@ -541,7 +541,7 @@ describe('a project', () => {
       next: { input: { workflow: 'scan', skip: 1 } },
     })
   })
-  it('without configuration, or without the rule asked for, is refused with what there is', async () => {
+  it('refuses a project without configuration or an unknown rule and lists the existing ones', async () => {
     await using ws = await bootKernel({ files: { ...rules, 'sub/sgconfig.yml': '', 'sub/deep/x.ts': '' } })
     expect(await refused(ws, { workflow: 'scan', config_path: 'none.yml', path: 'sub/deep' })).toMatchObject({
       code: 'VT_SEARCH_CONFIG_MISSING',
@@ -553,14 +553,14 @@ describe('a project', () => {
       details: { rules: ['no-log'] },
     })
   })
-  it('is tested, and failing tests are an answer', async () => {
+  it('tests the rules of a project and returns failing tests as an answer', async () => {
     await using ws = await bootKernel({ files: rules })
     expect(await structural(ws, { workflow: 'test' })).toMatchObject({
       passed: false,
       summary: { status: 'failed', failed: 1, rules: [{ id: 'no-log', cases: '.M' }] },
     })
   })
-  it('with broken configuration is refused with the reason, and inspected all the same', async () => {
+  it('refuses a project with broken configuration, gives the reason and still inspects it', async () => {
     await using ws = await bootKernel({
       files: { ...rules, 'rules/bad.yml': 'id: bad\nlanguage: TypeScript\nrule: { patern: x }\n' },
     })
@@ -582,8 +582,8 @@ describe('a project', () => {
   })
 })
 
-describe('languages of the project file', () => {
-  it('decide what a file is read as', async () => {
+describe('unified_search/structural: languages of the project file', () => {
+  it('parses files as the languages that the project file sets', async () => {
     await using ws = await bootKernel({
       files: {
         'sgconfig.yml': 'ruleDirs: []\nlanguageGlobs:\n  typescript: ["*.tsq", "strange/*.js"]\n  html: ["*.vue"]\n',
@@ -601,7 +601,7 @@ describe('languages of the project file', () => {
       { file: 'c.vue', text: '<p>x</p>' },
     ])
   })
-  it('are found inside of others where it says so', async () => {
+  it('finds languages embedded in others where the project file declares them', async () => {
     const injection =
       'ruleDirs: []\nlanguageInjections:\n- hostLanguage: js\n  rule:\n    pattern: styled`$CONTENT`\n  injected: css\n'
     await using ws = await bootKernel({
@@ -611,7 +611,7 @@ describe('languages of the project file', () => {
       { file: 'a.js', line_number: 2, language: 'Css' },
     ])
   })
-  it('with code of their own stay off until the user trusts them in ast-grep itself', async () => {
+  it('refuses custom languages of a project until the user trusts them in ast-grep', async () => {
     const custom = 'ruleDirs: [rules]\ncustomLanguages:\n  own:\n    libraryPath: own.so\n    extensions: [own]\n'
     await using ws = await bootKernel({
       files: {
@@ -625,7 +625,7 @@ describe('languages of the project file', () => {
     expect(await structural(ws, { pattern: 'log($A)' })).toMatchObject({ matches: [{ file: 'b.js' }] })
     expect(await structural(ws, { workflow: 'scan' })).toMatchObject({ findings: [{ file: 'b.js', rule_id: 'a' }] })
   })
-  it('with a real grammar of their own are read by query, scan and test once ast-grep trusts the project, not before', async () => {
+  it('queries, scans and tests a real custom grammar after ast-grep trusts the project, not before', async () => {
     const platform = `${process.platform}-${process.arch}`
     const grammar = join(
       dirname(createRequire(import.meta.url).resolve('@tree-sitter-grammars/tree-sitter-toml/package.json')),
@@ -663,7 +663,7 @@ describe('languages of the project file', () => {
   })
 })
 
-it('gives way to the backend of a stranger, by a manifest, and the other searches stay as they are', async () => {
+it('serves the action by an override of a third-party manifest and leaves other searches unchanged', async () => {
   await using acme = await tempWorkspace({
     'acme_structural.yaml':
       'name: acme_structural\naction: unified_search/structural\nstage: override\nmodule: ./acme_structural.js\n',
@@ -671,7 +671,7 @@ it('gives way to the backend of a stranger, by a manifest, and the other searche
       "import { ok } from 'vtcode'\nexport default ({ input }) => ok({ workflow: input.workflow, matches: [], total_matches: 0, truncated: false, backend: 'acme' }, { text: input.pattern })\n",
   })
   await using ws = await bootKernel({ files: project, manifests: [acme.root] })
-  // The slot's own schema, aliases and defaults stand before the stranger too.
+  // The schema, aliases and defaults of the slot apply to the override too.
   expect(await structural(ws, { pattern: 'log($A)', language: 'ts' })).toMatchObject({
     backend: 'acme',
     workflow: 'query',

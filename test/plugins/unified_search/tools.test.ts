@@ -7,7 +7,7 @@ const tools = async ({ call }: Booted, input: object): Promise<any> => {
   return { ...result.output, text: result.text }
 }
 
-it('finds actions by what they do, and an exact name first', async () => {
+it('finds actions by their description and puts an exact name first', async () => {
   await using ws = await bootKernel()
   expect((await tools(ws, { keyword: 'outline symbols' })).tools[0]).toMatchObject({
     tool: 'unified_search',
@@ -28,7 +28,7 @@ it('ranks skills among the tools', async () => {
     { tool: 'zebra', source: 'skill', description: 'Stripes for every zebra.' },
   ])
 })
-it('shows as much as it is asked for', async () => {
+it('shows the requested level of detail', async () => {
   await using ws = await bootKernel()
   const one = async (detail_level: string) =>
     Object.keys((await tools(ws, { keyword: 'unified_search/grep', max_results: 1, detail_level })).tools[0])
@@ -37,14 +37,14 @@ it('shows as much as it is asked for', async () => {
   expect(await one('name_description')).toContain('description')
   expect(await one('full')).toEqual(expect.arrayContaining(['input', 'effects', 'plugin']))
 })
-it('says what the mode does not let happen', async () => {
+it('marks tools that the mode does not allow as unavailable', async () => {
   await using ws = await bootKernel({ mode: 'plan' })
   expect((await tools(ws, { keyword: 'unified_file/write' })).tools[0]).toMatchObject({
     action: 'write',
     available: false,
   })
 })
-it('lists everything for a star', async () => {
+it('lists every tool for a star', async () => {
   await using ws = await bootKernel()
   expect(await tools(ws, { keyword: '*', max_results: 1 })).toMatchObject({ truncated: true, tools: [{}] })
 })

@@ -21,31 +21,34 @@ async function searched(answering: Answering, options: object = {}, base = ''): 
   return { ...(await booted.call('web_search', { query: 'tapable hooks' })), seen: server.seen }
 }
 
-describe('a server of SearXNG', () => {
-  it.each(['', '/', '/searx', '/searx/'])('below %j serves web_search once the settings name it', async (base) => {
-    const { output, seen } = await searched(found, {}, base)
-    expect(output).toMatchObject({
-      provider: 'searxng',
-      count: 1,
-      results: [{ title: 'Tapable', url: 'https://github.com/webpack/tapable', snippet: 'Hooks.' }],
-    })
-    expect(seen[0].path).toBe(`${base.replace(/\/$/, '')}/search?q=tapable+hooks&format=json`)
-  })
+describe('web_search on a SearXNG server', () => {
+  it.each(['', '/', '/searx', '/searx/'])(
+    'searches a SearXNG server below %j once the settings name it',
+    async (base) => {
+      const { output, seen } = await searched(found, {}, base)
+      expect(output).toMatchObject({
+        provider: 'searxng',
+        count: 1,
+        results: [{ title: 'Tapable', url: 'https://github.com/webpack/tapable', snippet: 'Hooks.' }],
+      })
+      expect(seen[0].path).toBe(`${base.replace(/\/$/, '')}/search?q=tapable+hooks&format=json`)
+    },
+  )
 
-  it('may know nothing', async () => {
+  it('returns an empty list when SearXNG finds nothing', async () => {
     expect((await searched(page('{"results":[]}', 'application/json'))).output.results).toEqual([])
   })
 
-  it.each(['<html>', '{}', '[]', 'null'])('that answers %s is not understood', async (body) => {
+  it.each(['<html>', '{}', '[]', 'null'])('refuses %s as an answer of SearXNG', async (body) => {
     expect((await searched(page(body, 'text/html'))).error.code).toBe('VT_WEB_PARSE')
   })
 
-  it('that is nowhere said is missed by name', async () => {
+  it('names base_url when the settings give no SearXNG server', async () => {
     const { error } = await searched(found, { base_url: '' })
     expect(error).toMatchObject({ code: 'VT_CONFIG_INVALID', message: expect.stringContaining('base_url') })
   })
 
-  it('gets the headers that the settings give it; another one gets none of them', async () => {
+  it('sends the headers of the settings to the SearXNG server and none to a redirect target', async () => {
     await using other = await serve(found, '127.0.0.2')
     const { ok, seen } = await searched(redirect(`${other.url}/x`), {
       headers: { authorization: 'Bearer secret', 'x-key': 'k' },

@@ -27,7 +27,7 @@ const skill =
 const leads = (page: string, words: RegExp): Check =>
   skill('SKILL.md', new RegExp(`${words.source}[^\\n]*references/${page}\\.md`, 'i'))
 
-/** What a model reads of an action that it asks about. */
+/** Returns the text that a model reads about an action. */
 const tells = { action: 'tools', keyword: 'unified_search/structural', detail_level: 'full' }
 
 export const rows: Row[] = [

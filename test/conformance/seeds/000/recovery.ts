@@ -32,7 +32,7 @@ const plan = (check: Check): Check =>
     return check({ ...place, call: call as Booted['call'] })
   })
 const auto = apart({ files, mode: 'auto', config: { sandbox: { mode: 'off' } } })
-/** Where a rule denies every command, with a link out of the workspace. */
+/** A workspace where a rule denies every command, with a link out of it. */
 const ruled = (check: Check): Check =>
   denying(async (place) => {
     await symlink('/etc', join(place.root, 'out')).catch(() => {})
@@ -188,7 +188,7 @@ export const rows: Row[] = [
         ruled(refuses('unified_exec', run(command), { code: 'VT_POLICY_DENIED', message: /Bash\(\*\)/, next })),
       ),
       ruled(async (place) => {
-        // What would lead out of the workspace, also by a link, is never offered.
+        // A call that would lead out of the workspace, also by a link, is never offered.
         for (const command of [
           'cat out/passwd',
           'sed -n 1,2p out/passwd',

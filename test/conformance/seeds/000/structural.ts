@@ -52,7 +52,7 @@ const fields: Record<string, object> = {
 const pick = (...names: string[]): Record<string, object> =>
   Object.fromEntries(names.map((name) => [name, fields[name]!]))
 
-/** What the program of ast-grep is started with for a call, as one that stands before it sees it. */
+/** Returns the arguments of ast-grep for a call, as a wrapper of the program sees them. */
 const argumentsOf =
   (input: object, check: (args: string) => void): Check =>
   async (place) => {

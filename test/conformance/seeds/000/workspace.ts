@@ -1,6 +1,6 @@
 import type { Boot, Files } from 'vtcode/test'
 
-/** What the rows of this document share. */
+/** The workspace that the rows of this document share. */
 export const files: Files = {
   'src/app.ts':
     "import { a } from 'bees'\nexport class App {\n  run() {}\n  private hide() {}\n}\nexport function main() {\n  log('x', 1)\n}\n",

@@ -72,7 +72,7 @@ async function exec(
   return { at, ...(await vtcode(at, ['exec', '--json', ...args])) }
 }
 
-/** What a server of one wire is sent. */
+/** Returns the requests that a server of one wire received. */
 async function sent(format: Format, settings: object): Promise<any> {
   const server = hold(await startServer(format))
   const s = await scene([], { format, url: server.url, settings })

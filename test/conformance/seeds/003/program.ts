@@ -38,7 +38,7 @@ const cli = async (args: string[], files: Files = { 'a.txt': 'one\n' }, how: Par
   return { place, ...(await vtcode(place, args, how)) }
 }
 const server = `process.stdin.on('data', (chunk) => { for (const line of String(chunk).split('\\n').filter(Boolean)) { const { id, method } = JSON.parse(line); if (id === undefined) continue; const result = method === 'initialize' ? { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } } : method === 'tools/list' ? { tools: [{ name: 'greet', inputSchema: { type: 'object' } }] } : { content: [{ type: 'text', text: 'hello from a server' }] }; process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, result }) + '\\n') } })`
-/** Starts the program, sends it a signal once it has said something, and tells how it ended. */
+/** Starts the program, sends it a signal after its first output, and returns how it ended. */
 async function signalled(signal: NodeJS.Signals) {
   const slow: Answer = { content: 'word '.repeat(200), how: { latency: 200, chunkSize: 5 } as never }
   const at = hold(await home(hold(await startPeer([slow]))))

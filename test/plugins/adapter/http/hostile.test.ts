@@ -30,7 +30,7 @@ const tools: Record<string, JsonObject> = {
     timeout_secs: 60,
     max_response_bytes: 1_000_000,
   },
-  // For answers that never end: the others must not time out on a slow machine.
+  // Only endless answers use this tool; the others must not time out on a slow machine.
   brief: {
     url: '{origin}/v1',
     auth: { type: 'bearer', value: { secret: 'key' } },
@@ -64,7 +64,7 @@ const server = createServer((request, response) => {
       reply(response, request)
     })
 })
-/** Nothing that belongs to the first server may get here. */
+/** The second server: data for the first one must not arrive here. */
 const stranger = createServer((request, response) => {
   strangers.push(`${request.url} ${request.rawHeaders.join(' ')}`)
   response.end('stolen')
@@ -118,7 +118,7 @@ const call = async (tool: string, input: JsonObject = {}): Promise<Answer> => {
   got = []
   return face.call(`h_${tool}`, input)
 }
-/** The same rows through every face, by the built program as its users have it. */
+/** Runs the rows through every surface of the built program. */
 function through(name: string): void {
   beforeAll(async () => {
     face = await faces[name]!({ home: place, root: place.root, mode: 'full-auto', env: { ASK_KEY: key } })
@@ -184,10 +184,10 @@ const values = [
   'x'.repeat(4000),
 ]
 
-describe.each(Object.keys(faces))('a value through %s', (name) => {
+describe.each(Object.keys(faces))('http tool: hostile value through %s', (name) => {
   through(name)
   it.each(sampleOf(name, values, 15))(
-    'is one segment, one pair, one header, one member, or refused: %j',
+    'encodes a value as one segment, pair, header or member, or refuses it: %j',
     async (value) => {
       const here = (url: string): URL => new URL(url, 'http://x')
       const sent = async (tool: string, input: JsonObject, check: (one: Got) => void): Promise<void> => {
@@ -369,23 +369,23 @@ async function survives(result: Answer, code: RegExp): Promise<void> {
   expect((await call('get')).ok).toBe(true)
 }
 
-describe.each(Object.keys(faces))('a server through %s', (name) => {
+describe.each(Object.keys(faces))('http tool: hostile server through %s', (name) => {
   through(name)
   it.each(sampleOf(name, Object.entries(answers), 9))(
-    'that answers with %s fails its own call at most, and gets nobody anything',
+    'fails only the call whose server answers with %s',
     async (_, [answer, code]) => {
       reply = answer
       await survives(await call(neverEnds(code) ? 'brief' : 'get'), code)
     },
   )
   it.each(sampleOf(name, Object.entries(written), 4))(
-    'that writes %s fails its own call at most',
+    'fails only the call whose server writes %s',
     async (_, [write, code]) => {
       wire = write
       await survives(await call(neverEnds(code) ? 'brief_raw' : 'raw'), code)
     },
   )
-  it('cannot have a part of its answer chosen that is none of it', async () => {
+  it('selects no part that the answer of a server does not contain', async () => {
     reply = (response) => void response.writeHead(200, { 'content-type': 'application/json' }).end('{"a":1}')
     const result = await call('part')
     expect(JSON.stringify(result)).not.toContain('Object')

@@ -6,7 +6,7 @@ const action = (body: string): string => `export default async (call, context) =
 const raw =
   "const { writeSync } = await import('node:fs'); const n = 2; const put = (line) => { for (;;) try { return writeSync(3, line) } catch {} }; const ask = (k, method, ...args) => put(JSON.stringify({ t: 'ask', n, k, method, args }) + '\\n');"
 const sources: Record<string, string> = {
-  // What it asks for and never reads would lie in the memory of the program.
+  // Unread answers would stay in the memory of the program.
   hoards: action("for (let i = 0; i < 60; i++) void context.workspace.read('large'); while (true);"),
   storms: action(
     `${raw} for (let k = 1; k <= 2000; k++) ask(k, 'workspace.stat', 'large'); await new Promise(() => {})`,
@@ -49,8 +49,8 @@ afterAll(async () => {
 const resident = async (): Promise<number> =>
   Number(/VmRSS:\s+(\d+)/.exec(await readFile('/proc/self/status', 'utf8'))![1]) / 1024
 
-describe('a plugin that asks the program', () => {
-  it('and does not read is ended, and costs the program no more than an answer or two', async () => {
+describe('isolated plugin: limits', () => {
+  it('ends a plugin that asks and never reads before its answers fill the memory of the program', async () => {
     const before = await resident()
     let most = before
     const watch = setInterval(() => void resident().then((now) => (most = Math.max(most, now))), 50)
@@ -62,19 +62,19 @@ describe('a plugin that asks the program', () => {
     })
     expect(most - before).toBeLessThan(400)
   })
-  it('for more at once than a context ever does is ended', async () => {
+  it('ends a plugin that asks for more at once than a context ever does', async () => {
     matches(await vt.call('storms', {}), {
       ok: false,
       error: { code: 'VT_PLUGIN_CRASHED', message: 're:.*more than 32 things at once.*' },
     })
   })
-  it('through its context may ask for as much as it likes: the rest waits its turn', async () => {
+  it('queues the requests that a plugin makes through its context without a limit on their number', async () => {
     matches(await vt.call('many', {}), { ok: true, output: { sum: 500 * 3 + 10 * 3 } })
   })
-  it('for more than a message holds is told so, and lives', async () => {
+  it('reports an answer larger than a message to the plugin and keeps its process', async () => {
     matches(await vt.call('whole', {}), { ok: true, output: { found: 're:.*larger than any message.*' } })
   })
-  it('and floods it with changes is heard a hundred times a second', async () => {
+  it('limits the change events that a plugin is sent to a hundred a second', async () => {
     matches(await vt.call('floods', {}), { ok: true })
     expect(changed.length).toBeGreaterThan(0)
     expect(changed.length).toBeLessThan(1000)

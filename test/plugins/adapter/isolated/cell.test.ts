@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bootKernel, matches, tempWorkspace, type TempWorkspace } from 'vtcode/test'
 
-/** A plugin that tries everything, and tells what worked. */
+/** A plugin that tries everything and returns what worked. */
 const spy = `
 import { connect } from 'node:net'
 import { execFileSync } from 'node:child_process'
@@ -69,7 +69,7 @@ async function tried(
   return { result, output: result.ok ? (result.output as Record<string, boolean>) : {} }
 }
 
-describe('the process of a plugin in a sandbox', () => {
+describe('isolated plugin: sandbox', () => {
   const least = {
     own: true,
     workspace: true,
@@ -82,7 +82,7 @@ describe('the process of a plugin in a sandbox', () => {
     reached: false,
   }
 
-  it('reads the workspace and itself, writes its data, and nothing else', async () => {
+  it('allows a plugin to read the workspace and its own folder, to write its data, and nothing else', async () => {
     expect((await tried(['read'])).output).toEqual(least)
   })
 
@@ -90,17 +90,17 @@ describe('the process of a plugin in a sandbox', () => {
     ['write', { changes: true }],
     ['net', { reached: true }],
     ['exec', { programs: true, outside: true, home: true }],
-  ])('may do more by the effect %s, and no more than that', async (effect, more) => {
-    // With programs the machine can be read but for what is secret; of /tmp there is a fresh one.
+  ])('allows a plugin only what the effect %s adds', async (effect, more) => {
+    // With the effect exec the machine is readable except for secrets, and /tmp is empty.
     const { output } = await tried(['read', effect])
     expect({ ...output, outside: false, home: false }).toEqual({ ...least, ...more, outside: false, home: false })
   })
 
-  it('is a process like any other when the user wants no sandbox', async () => {
+  it('runs a plugin in a plain process when the user turns the sandbox off', async () => {
     expect(Object.values((await tried(['read'], 'off')).output)).toEqual(Array(9).fill(true))
   })
 
-  it('does not run at all where a sandbox is required and there is none', async () => {
+  it('refuses to run a plugin where a sandbox is required and missing', async () => {
     const { PATH } = process.env
     process.env['PATH'] = '/nonexistent'
     try {

@@ -8,7 +8,7 @@ import { faces, type Answer, type Face } from '../../../support/faces.js'
 const action = (body: string): string => `export default async (call, context) => { ${body} }\n`
 const fine = 'return { ok: true, output: { fine: true } }'
 
-/** What a context answers no plugin that declared to read, each tried in turn; it returns those that were answered. */
+/** Tries requests that a context must refuse to a plugin with effect read, and returns the answered ones. */
 const methods = [
   ...[
     'workspace.write',
@@ -112,11 +112,11 @@ export default async ({ input }, context) => {
   }
   return { ok: true, output: { reach } }
 }`,
-  // What the wire itself is sent, by a plugin that does not use our side of it.
+  // Writes raw messages to the pipe instead of using the context.
   wire: `
 import { readSync, writeSync } from 'node:fs'
 export default async ({ input }) => {
-  // The number of the call under way is not told; a plugin may try all.
+  // The plugin does not know the number of its call, so it tries all.
   for (const line of input.lines) for (let n = 0; n < 12; n++) for (;;) try { writeSync(3, line.replaceAll('"N"', String(n)) + '\\n'); break } catch {}
   await new Promise((resolve) => setTimeout(resolve, 50))
   ${fine}
@@ -180,7 +180,7 @@ const answers: Record<string, string> = {
     "const a = {}; a.a = a; const many = await Promise.allSettled(Array.from({ length: 80 }, () => context.call('h_good', a))); return { ok: true, output: { kinds: [...new Set(many.map(({ status }) => status))] } }",
   'an error that is none': 'throw null',
   'an error of a megabyte': "throw new Error('x'.repeat(1_000_000))",
-  'an error with a stack of a stranger':
+  'an error with a foreign stack':
     "throw Object.assign(new Error('x'), { stack: '\\u001b[2J at file:///core/kernel/kernel.js:1:1' })",
 }
 sources['answers'] = `const answers = [${Object.values(answers)
@@ -190,7 +190,7 @@ sources['answers'] = `const answers = [${Object.values(answers)
 const deep = (depth: number): string => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`
 /** Messages on the pipe. `"N"` is each number in turn. */
 const lines: Record<string, string[]> = {
-  'an end that nobody asked for': ['{"t":"done","n":99999,"value":{"ok":true,"output":{"forged":true}}}'],
+  'an unrequested end': ['{"t":"done","n":99999,"value":{"ok":true,"output":{"forged":true}}}'],
   'an error for every call': ['{"t":"done","n":"N","error":{"message":"forged"}}'],
   'an error without words': [
     '{"t":"done","n":"N","error":{}}',
@@ -261,8 +261,8 @@ const calls = [
   ['constructor', {}],
 ]
 
-/** The same rows through every face, by the built program as its users have it. */
-describe.each(Object.keys(faces))('a plugin that declared to read, through %s,', (name) => {
+/** Runs the rows through every surface of the built program. */
+describe.each(Object.keys(faces))('hostile plugin with effect read, through %s', (name) => {
   let vt: TempWorkspace
   let outside: TempWorkspace
   let face: Face
@@ -276,7 +276,7 @@ describe.each(Object.keys(faces))('a plugin that declared to read, through %s,',
         ...Object.fromEntries(['pid', 'at'].map((name) => [name, { type: 'integer' }])),
       },
     }
-    // Each is a plugin of its own, so that one that is ended is nobody else's end; no answer ends its plugin.
+    // Each module is a separate plugin, so ending one leaves the others alive.
     const plugins = Object.entries(sources).flatMap(([name, body]) => [
       [`../home/plugins/${name}.js`, body],
       [
@@ -311,7 +311,7 @@ describe.each(Object.keys(faces))('a plugin that declared to read, through %s,',
     await outside[Symbol.asyncDispose]()
   })
 
-  /** Nothing is changed, nobody else is harmed, and the next plugin is served. */
+  /** Checks that files are unchanged, and that the next plugin and other tools are served. */
   async function isWhole(): Promise<void> {
     expect(readFileSync(join(vt.root, 'a.txt'), 'utf8')).toBe('one\n')
     expect([existsSync(join(vt.root, 'reached')), readdirSync(join(vt.root, '.git/hooks'))]).toEqual([
@@ -320,29 +320,29 @@ describe.each(Object.keys(faces))('a plugin that declared to read, through %s,',
     ])
     expect(({} as { polluted?: unknown }).polluted).toBe(undefined)
     expect(await face.call('h_good', {})).toMatchObject({ ok: true, output: { slot: 'h_good' } })
-    // Where each call is a process, the next one is another.
+    // At the command line each call is a new process, so a further call proves nothing.
     if (name !== 'the command line')
       expect(await face.call('unified_file', { action: 'read', path: 'a.txt' })).toMatchObject({ ok: true })
   }
 
-  it('gets to no file that its user hides or that lies elsewhere, by no way of asking', async () => {
+  it('refuses a hostile plugin every file that its user hides or that lies outside the workspace', async () => {
     const result = await face.call('h_asks', { paths })
     expect(JSON.stringify(result)).not.toMatch(/SECRET|root:x|PATH=/)
     expect(Object.keys(reachOf(result))).toHaveLength(paths.length * 6)
     await isWhole()
   })
-  it('gets to no tool that does more, under no name and with no rights that it gives itself', async () => {
+  it('refuses a hostile plugin every tool with more effects, under any name and with any claimed rights', async () => {
     const result = await face.call('h_calls', { calls })
     const reach = reachOf(result)
     expect(Object.entries(reach).filter(([name, code]) => code === 'ok' && !name.startsWith('["h_good"'))).toEqual([])
     await isWhole()
   })
-  it('gets to nothing of the machine around its pipe', async () => {
+  it('keeps a hostile plugin from the machine around its pipe', async () => {
     const result = await face.call('h_around', { workspace: vt.root, home: vt.home, pid: process.pid })
     expect(Object.entries(reachOf(result)).filter(([, reached]) => reached !== false)).toEqual([])
     await isWhole()
   })
-  it('is answered by no method that is none of a context', async () => {
+  it('answers no method of a hostile plugin that is not a method of a context', async () => {
     const asked = methods.flatMap((method, at) => [
       JSON.stringify({ t: 'ask', n: 'N', k: 100 + at, method, args: ['a.txt', 'changed', 'anything'] }),
     ])
@@ -351,7 +351,7 @@ describe.each(Object.keys(faces))('a plugin that declared to read, through %s,',
     await isWhole()
   })
   it.each(sampleOf(name, Object.entries(lines), 8))(
-    'may send %s on its pipe: that fails its own call at most',
+    'survives %s on the pipe of a plugin and fails at most that call',
     async (_, sent) => {
       const result = await face.call('h_wire', { lines: sent })
       if (!result.ok) expect(result.error!.code).toMatch(/^VT_(PLUGIN_CRASHED|CALL_\w+|X)$/)
@@ -364,7 +364,7 @@ describe.each(Object.keys(faces))('a plugin that declared to read, through %s,',
       Object.keys(answers).map((kind, at) => [kind, at] as const),
       8,
     ),
-  )('may answer with %s: that fails its own call at most', async (_, at) => {
+  )('survives %s as the answer of a plugin and fails at most that call', async (_, at) => {
     const result = await face.call('h_answers', { at })
     expect(result.error?.code).not.toBe('VT_PLUGIN_CRASHED')
     expect(

@@ -9,7 +9,7 @@ import { faces, type Face } from '../../../support/faces.js'
 
 type Questions = Parameters<Asker>[0]
 
-/** Asks its user whatever `forms.json` holds, all at once; `late` does so when its call has its answer, `early` before any call. */
+/** Asks its user all forms of `forms.json` at once: `late` after its call, `early` before any call. */
 const server = `
 import { existsSync, readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -68,7 +68,7 @@ const forms: Record<string, object> = {
   'the clipboard of a terminal': form('\u001b]52;c;ZXZpbA==\u0007'),
   'sequences of one character': form('\u009b2J\u0090q\u009c'),
   'turned text': form('delete \u202eelif eht\u202c \u2066x\u2069'),
-  'what nobody sees': form('a\u200b\u200d\ufeff\u2060\u{e0041}\u{e0042}b'),
+  'invisible characters': form('a\u200b\u200d\ufeff\u2060\u{e0041}\u{e0042}b'),
   'struck out characters': form(`no${'\b'.repeat(2)}yes\u007f`),
   'five megabytes': form('x'.repeat(5_000_000)),
   'a title with lines': field({ title: `t\n${drawn.join('\n')}` }),
@@ -160,12 +160,12 @@ afterAll(async () => {
   await place[Symbol.asyncDispose]()
 })
 
-/** At a terminal what a person sees is drawn: our own colours and lines stand for nothing that the server sent. */
+/** Colours and lines that the program itself draws at a terminal. */
 const drawnByUs = /\u001b\[(?:\?25[lh]|[\d;]*[mABCDGJK])|[\r\n\b\u0004]/g
 
-// What a form is worth to its server, and what a person is shown of it, by the built program as its users have it. How many come at
-// once, and what comes between calls, is asked of the library below: a face sees single calls.
-describe.each(Object.keys(faces))('a form of a server, through %s', (name) => {
+// Tests single forms through every surface of the built program. Parallel forms and forms between calls are
+// tested through the library below, because a surface sees single calls.
+describe.each(Object.keys(faces))('mcp client: form of a server, through %s', (name) => {
   let face: Face
   let home: TempWorkspace
   let shown: string[] = []
@@ -198,7 +198,7 @@ describe.each(Object.keys(faces))('a form of a server, through %s', (name) => {
   }
 
   it.each(sampleOf(name, Object.entries(forms), 13))(
-    'stays in its place, whatever it holds: %s',
+    'keeps a hostile form inside its frame: %s',
     async (_, hostile) => {
       expect(await asked(hostile), 'the call ends, and its form has one answer').toHaveLength(1)
       const atTerminal = name === 'the command line'
@@ -213,12 +213,12 @@ describe.each(Object.keys(faces))('a form of a server, through %s', (name) => {
       }
       expect(shown.length).toBeLessThan(1_000)
       const red = await asked(form('Which one?', { colour: { type: 'string', enum: ['red'] } }))
-      // A client of MCP answers a call that comes once more; one that did its work does not, so that its form is declined and shown to nobody.
+      // An MCP client answers only a repeated call. A later form of an ended call is declined and not shown.
       if (!name.startsWith('MCP')) return expect(red).toEqual([{ action: 'accept', content: { colour: 'red' } }])
       expect([red, shown]).toEqual([[{ action: 'decline' }], []])
     },
   )
-  it('that asks for something else whenever its call comes once more comes to an end', async () => {
+  it('ends a call whose server asks another form at every retry', async () => {
     await writeFile(join(home.root, 'forms.json'), JSON.stringify(form('Which one?')))
     shown = []
     expect(await face.call('mcp__s__again', {})).toMatchObject({ ok: false })
@@ -226,15 +226,15 @@ describe.each(Object.keys(faces))('a form of a server, through %s', (name) => {
   })
 })
 
-describe('a form of a server', () => {
-  it('is answered with what was chosen, whatever is shown of it', async () => {
+describe('mcp client: form of a server', () => {
+  it('answers a form with the original value of the choice, although the shown text is escaped', async () => {
     const choices = ['a\u001b[1A', 'b\nc', 'd']
     await put(field({ enum: choices }))
     const { answers } = await askedBy('ask')
     expect([choices[0], undefined]).toContain((answers[0] as { content?: JsonObject }).content?.['colour'])
   })
 
-  it('is one of few: a call that asks a hundred things at once gets a person a few times, and is declined the rest', async () => {
+  it('asks a person at most 20 forms of one call, one at a time, and declines the rest', async () => {
     await put(...Array.from({ length: 100 }, (_, at) => form(`Number ${at}?`)))
     let at = 0
     let most = 0
@@ -257,7 +257,7 @@ describe('a form of a server', () => {
     expect(all.length).toBeLessThanOrEqual(20)
   })
 
-  it('that comes when no call is under way reaches nobody, before a call and after one', async () => {
+  it('declines a form that arrives before or after a call', async () => {
     await put(form('Which one?'))
     expect((await askedBy('late')).all).toEqual([])
     await new Promise((resolve) => setTimeout(resolve, 600))

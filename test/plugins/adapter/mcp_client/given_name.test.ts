@@ -24,7 +24,7 @@ const call = async (made: TempWorkspace, ...words: string[]) => {
   }
 }
 
-it('a tool of a server under a name of the manifest takes the input that the server says, and validates, runs and is allowed by that name', async () => {
+it('takes the input schema of a server for a tool that a manifest renames, and validates, runs and allows it', async () => {
   await using made = await tempWorkspace({ 'p/server.cjs': server(schema) })
   const file = join(made.root, 'p/server.cjs')
   await made.write(
@@ -34,7 +34,7 @@ it('a tool of a server under a name of the manifest takes the input that the ser
       'examples: [{ input: { words: 3 }, expect: { text_includes: \'"words":3\' } }, { input: { wrds: 3 }, invalid: true }, { input: {}, invalid: true }]\n',
     ),
   )
-  // Without its server nobody knows the input.
+  // The input is unknown without the server.
   const still = await vtcode(made, ['plugins', 'validate', 'p', '--json'])
   expect(JSON.parse(still.stdout)).toMatchObject({
     contributions: [{ id: 'p:count_words', errors: [], examples: { not_run: 3 } }],
@@ -74,7 +74,7 @@ it('a tool of a server under a name of the manifest takes the input that the ser
   ])
 })
 
-it('one that its server does not have is named, and one that declares its input keeps it', async () => {
+it('reports a tool that the server does not have and keeps an input that the manifest declares', async () => {
   await using made = await tempWorkspace({ 'p/server.cjs': server(schema) })
   const file = join(made.root, 'p/server.cjs')
   await made.write('p/vtcode/count_words.yaml', manifest(file).replace('tool: look', 'tool: lok'))

@@ -5,7 +5,7 @@ import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { vtcode } from '../../../support/program.js'
 import { serve } from '../../../support/server.js'
 
-// Real processes that do what no server should: everything else goes on, and `vtcode doctor` names them.
+// Real processes break the protocol: all other calls continue, and `vtcode doctor` names the server.
 const fixture = fileURLToPath(new URL('../../../fixtures/mcp/hostile.mjs', import.meta.url))
 const modern = fileURLToPath(new URL('../../../fixtures/mcp/modern.mjs', import.meta.url))
 const automation = { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net'] } }
@@ -51,8 +51,8 @@ const goesOn = async (vt: Kernel): Promise<void> =>
 const isNamed = async ({ doctor }: { doctor: () => Promise<string> }, what: RegExp): Promise<void> =>
   expect(await doctor()).toMatch(what)
 
-describe('a server', () => {
-  it('that changes its tools while it is called ends that call as it began, and is obeyed no further', async () => {
+describe('mcp client: hostile server', () => {
+  it('ends a call as it began when the server changes its tools meanwhile, and then refuses the change', async () => {
     await using made = await place('changing')
     await using vt = await made.boot()
     expect(await echo(vt)).toMatchObject({ ok: true, text: 'again x' })
@@ -69,7 +69,7 @@ describe('a server', () => {
     await isNamed(made, /VT_MCP_TOOL_CHANGED.* echo of the MCP server s is not what it was/)
   })
 
-  it('that announces changed lists 10,000 times a second is asked a few times, and costs other calls little', async () => {
+  it('refreshes a list that changes 10,000 times a second only a few times and delays no other call', async () => {
     await using made = await place('storm')
     await using vt = await made.boot()
     expect(await echo(vt)).toMatchObject({ ok: true })
@@ -82,7 +82,7 @@ describe('a server', () => {
     await isNamed(made, /VT_MCP_NOTED.*announced changed lists faster than anybody can read them/)
   })
 
-  it('that lists 10,000 tools offers none, and one that grows to that keeps those it had', async () => {
+  it('offers no tool of a server that lists 10,000, and keeps the old tools of one that grows to that', async () => {
     await using made = await place('many')
     await using vt = await made.boot()
     expect(vt.list().filter(({ slot }) => slot.startsWith('mcp__s'))).toEqual([])
@@ -95,14 +95,14 @@ describe('a server', () => {
     expect(await echo(other, 'y')).toMatchObject({ ok: true, text: 'again y' })
   })
 
-  it('that answers out of order, and to questions nobody asked, answers each call with its own', async () => {
+  it('matches answers to calls when a server answers out of order or without a question', async () => {
     await using made = await place('disorder')
     await using vt = await made.boot()
     const results = await Promise.all(['a', 'b', 'c'].map((text) => echo(vt, text)))
     expect(results).toMatchObject(['a', 'b', 'c'].map((text) => ({ ok: true, text: `again ${text}` })))
   })
 
-  it('that closes its pipe in the middle of a message fails that call, and is started again by the next', async () => {
+  it('fails the call whose server closes its pipe inside a message and starts the server for the next call', async () => {
     await using made = await place('halfway')
     await using vt = await made.boot()
     for (let n = 0; n < 2; n++)
@@ -114,7 +114,7 @@ describe('a server', () => {
     await isNamed(made, /VT_MCP_NOTED.*it closed its pipe in the middle of a message/)
   })
 
-  it('that sends 64 MB is cut off', async () => {
+  it('cuts off a server that sends 64 MB', async () => {
     await using made = await place('large')
     await using vt = await made.boot()
     expect(await echo(vt)).toMatchObject({
@@ -130,7 +130,7 @@ describe('a server', () => {
     ['tools/list', /cannot be started/],
     ['notifications/initialized', /cannot be started/],
     ['prompts/list', /cannot be started/],
-  ])('that dies at %s is named with what it said, and everything else goes on', async (at, named) => {
+  ])('names a server that dies at %s, with its output, and serves everything else', async (at, named) => {
     await using made = await place('dies', at)
     await using vt = await made.boot()
     expect(await echo(vt)).toMatchObject({ ok: false, error: { code: 'VT_TOOL_UNKNOWN' } })
@@ -146,20 +146,23 @@ describe('a server', () => {
     ['resources/list', 'mcp__s__resources', {}],
     ['resources/read', 'mcp__s__resources', { uri: 'a://b' }],
     ['prompts/get', 'prompt/mcp__s__ask', {}],
-  ])('that dies at %s fails that call, is named, and is started again by the next', async (at, slot, input) => {
-    await using made = await place('dies', at)
-    await using vt = await made.boot()
-    expect(await vt.call(slot, input)).toMatchObject({
-      ok: false,
-      error: { code: 'VT_MCP_DISCONNECTED', retryable: true },
-    })
-    await goesOn(vt)
-    await isNamed(made, /VT_MCP_NOTED.*it ended in the middle of a call/)
-    await made.write('../home/healed', '')
-    expect(await vt.call(slot, input)).toMatchObject({ ok: true })
-  })
+  ])(
+    'fails the call of a server that dies at %s, names the server and starts it again for the next call',
+    async (at, slot, input) => {
+      await using made = await place('dies', at)
+      await using vt = await made.boot()
+      expect(await vt.call(slot, input)).toMatchObject({
+        ok: false,
+        error: { code: 'VT_MCP_DISCONNECTED', retryable: true },
+      })
+      await goesOn(vt)
+      await isNamed(made, /VT_MCP_NOTED.*it ended in the middle of a call/)
+      await made.write('../home/healed', '')
+      expect(await vt.call(slot, input)).toMatchObject({ ok: true })
+    },
+  )
 
-  it('that lists what is no tool offers the rest, and what is wrong is named with the entry and the field', async () => {
+  it('skips invalid entries of a tool list, names each with its field and offers the rest', async () => {
     await using made = await place('faulty')
     await using vt = await made.boot()
     expect(await echo(vt)).toMatchObject({ ok: true })
@@ -177,7 +180,7 @@ describe('a server', () => {
     await isNamed(made, /tools\[1\] \(broken\): inputSchema\.type is "string"/)
   })
 
-  it('of the newest revision that lists what is no tool offers the rest too, and what is beside the point costs nothing', async () => {
+  it('skips invalid entries of a tool list of the newest revision and ignores unknown fields', async () => {
     await using made = await tempWorkspace()
     await made.write(
       '../home/.vtcode/vtcode.config.json',
@@ -199,7 +202,7 @@ describe('a server', () => {
     ])
   })
 
-  it('over HTTP that asks for headers which nobody can send is left without those tools, and they are named', async () => {
+  it('skips tools of an HTTP server whose headers are invalid and names them', async () => {
     const given = (properties: object) => ({ type: 'object', properties })
     const place = { type: 'string', 'x-mcp-header': 'Place' }
     const tools = [
@@ -257,7 +260,7 @@ describe('a server', () => {
   })
 })
 
-it('where more servers are configured than may be connected, those that were only asked make room, and doctor says when the number is the reason', async () => {
+it('closes servers that were only listed when too many are configured, and doctor gives the limit as reason', async () => {
   await using made = await tempWorkspace({ 'a.txt': 'one\n' })
   const server = (name: string) => ({ command: process.execPath, args: [fixture, made.home, name] })
   const servers = Object.fromEntries(['a', 'b', 'c', 'd'].map((name) => [name, server(name)]))

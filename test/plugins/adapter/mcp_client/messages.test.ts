@@ -30,11 +30,8 @@ const onPipes = async (calls: string, tools?: string) => {
 
 it.each([
   ['no message and nested without end', 'say(deep)'],
-  [
-    'a message whose kind nobody knows, nested without end',
-    `say('{"jsonrpc":"2.0","id":' + id + ',"result":' + deep + '}')`,
-  ],
-])('a server on pipes that sends %s loses its connection, and the program goes on', async (_, calls) => {
+  ['an endlessly nested message of an unknown kind', `say('{"jsonrpc":"2.0","id":' + id + ',"result":' + deep + '}')`],
+])('closes the connection of a server on pipes that sends %s and serves other calls', async (_, calls) => {
   const { place, server } = await onPipes(calls)
   await using _place = place
   await using vt = await boot(server)
@@ -45,7 +42,7 @@ it.each([
   expect(await vt.call('unified_search', { action: 'list' })).toMatchObject({ ok: true })
 })
 
-it('a server of the transport of 2024 that sends what is nested without end loses its connection, and the program goes on', async () => {
+it('closes the connection of a server of the 2024 transport that sends endlessly nested data', async () => {
   let stream: ServerResponse | undefined
   const web = createServer(async (request, response) => {
     if (request.method === 'GET') {
@@ -86,7 +83,7 @@ it('a server of the transport of 2024 that sends what is nested without end lose
 })
 
 it.each([['sse'], ['streamable-http']])(
-  'a server by %s that redirects to another origin gets nothing sent there: no header of the settings, no request',
+  'sends no header of the settings and no request to the origin that a server by %s redirects to',
   async (type) => {
     const asked: unknown[] = []
     const listen = async (server: ReturnType<typeof createServer>) => {
@@ -112,7 +109,7 @@ it.each([['sse'], ['streamable-http']])(
 )
 
 it.each([['sse'], ['streamable-http']])(
-  'a server by %s whose stream ends again and again, and is to be opened anew at once, is asked for it once a second',
+  'reopens a stream that a server by %s ends at once no more than once a second',
   async (type) => {
     await using server = await serve((request, response, { body }) => {
       if (request.method === 'GET')
@@ -142,8 +139,8 @@ it.each([['sse'], ['streamable-http']])(
   },
 )
 
-it('a server on pipes that asks and does not read is not answered into memory', async () => {
-  // It says how many of its questions were taken from it before it was ended.
+it('buffers no answers without limit for a server on pipes that asks and does not read', async () => {
+  // The server reports how many of its questions were read before it was ended.
   const { place, server } = await onPipes(`
     process.stdin.pause()
     let asked = 0
@@ -160,7 +157,7 @@ it('a server on pipes that asks and does not read is not answered into memory', 
   expect(asked).toBeLessThan(4_000)
 })
 
-it('a server that offers more tools than anybody can be told of offers none, and one with as many as may be is listed', async () => {
+it('offers no tool of a server with more tools than the limit and lists one that is at the limit', async () => {
   const list = (count: number) =>
     `Array.from({ length: ${count} }, (_, n) => ({ name: 't' + n, inputSchema: { type: 'object' } }))`
   const many = await onPipes('ok({ content: [] })', list(2_001))
@@ -171,7 +168,7 @@ it('a server that offers more tools than anybody can be told of offers none, and
     config: { automation, mcp: { servers: { many: many.server, most: most.server } } } as Config,
   })
   expect(vt.kernel.diagnostics().find(({ code }) => code === 'VT_MCP_START')?.message).toMatch(/many.*2001 tools.*2000/)
-  // A glob in full-auto's list is told of none of them.
+  // A glob in the list of full-auto matches none of them.
   expect(vt.kernel.diagnostics().map(({ code }) => code)).not.toContain('VT_POLICY_ONE_SPELLING')
   for (const tool of ['t0', 't1999']) expect(await vt.call(`mcp__most__${tool}`, {})).toMatchObject({ ok: true })
   expect(await vt.call('mcp__many__t0', {})).toMatchObject({ ok: false, error: { code: 'VT_TOOL_UNKNOWN' } })

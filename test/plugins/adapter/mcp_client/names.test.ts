@@ -33,22 +33,22 @@ async function packaged(
   return { vt, place, [Symbol.asyncDispose]: () => vt[Symbol.asyncDispose]().then(() => place[Symbol.asyncDispose]()) }
 }
 
-describe('a name that is too long for wires', () => {
+describe('mcp client: overlong tool name', () => {
   const long = 'set_codex_security_finding_status'
-  it('is cut in the name of the server, and the tool keeps its own', async () => {
+  it('cuts an overlong name in the part of the server and keeps the name of the tool', async () => {
     await using made = await packaged([long, 'scan', 'x'.repeat(50), 'y'.repeat(70)])
     const names = slots(made.vt)
     expect(names.every((name) => /^[\w-]{1,64}$/.test(name))).toBe(true)
     expect(names).toContain('mcp__plugin_codex-security_codex-security__scan')
     expect(names.find((name) => name.endsWith(`__${long}`))).toMatch(/^mcp__codex-security_[0-9a-f]{8}__set_/)
-    // Where what is left of the server would be less than its hash, the tool is cut as well.
+    // The tool name is cut too when the rest of the server name would be shorter than its hash.
     expect(names.find((name) => name.includes('xxxx'))).toMatch(
       /^mcp__plugin_codex-security_codex-security__x+_[0-9a-f]{8}$/,
     )
     for (const name of names) expect(await made.vt.call(name, { text: 'a' })).toMatchObject({ ok: true })
   })
 
-  it('is known whole to rules: what they say of the server holds for it, and for no other of a like name', async () => {
+  it('applies rules by the full name of a server, and none of a server with a similar name', async () => {
     const whole = `mcp__plugin_codex-security_codex-security__${long}`
     for (const rule of [
       whole,
@@ -72,7 +72,7 @@ describe('a name that is too long for wires', () => {
     expect(await verdict('mcp__codex-security')).toBe('ask')
   })
 
-  it('can be called whole', async () => {
+  it('calls a tool by its full, overlong name', async () => {
     await using made = await packaged([long])
     expect(await made.vt.call(`mcp__plugin_codex-security_codex-security__${long}`, { text: 'a' })).toMatchObject({
       ok: true,
@@ -80,7 +80,7 @@ describe('a name that is too long for wires', () => {
   })
 })
 
-it('a long description is told whole up to 4 KB where it is looked for, and its beginning in lists, which say so', async () => {
+it('shows up to 4 KB of a long description in a search and its marked beginning in lists', async () => {
   const texts = (length: number) => `Begins here. ${'word '.repeat(length / 5)}ends here.`
   await using place = await tempWorkspace({
     'tools.json': JSON.stringify([tool('long', texts(3_900)), tool('longer', texts(9_000)), tool('short', texts(200))]),

@@ -13,7 +13,7 @@ const config = {
   mcp: { servers: { s: { command: process.execPath, args: [fixture] } } },
 } as Config
 
-/** A tool, what a caller gives it, and what has to reach the server; without the third the same. */
+/** Rows of a tool, the input of the caller and the input at the server (default: unchanged). */
 const reaches: [string, object, object?][] = [
   ['unassign', { issue: 7, assignee: null }],
   ['unassign', { issue: 7, assignee: 'ada' }],
@@ -50,8 +50,8 @@ const refused: [string, object, string][] = [
   ['draft_04', { n: 0 }, 'VT_INPUT_INVALID'],
 ]
 
-describe('what a foreign schema allows reaches the server', () => {
-  it('from the library, and nothing beside it', async () => {
+describe('mcp client: foreign input schema', () => {
+  it('passes exactly what a foreign schema allows to the server, from the library', async () => {
     await using vt = await bootKernel({ config })
     for (const [tool, input, arrives = input] of reaches) {
       const result = await vt.call(`mcp__s__${tool}`, input)
@@ -62,14 +62,14 @@ describe('what a foreign schema allows reaches the server', () => {
     expect(vt.kernel.diagnostics().filter(({ message }) => message.includes('mcp__s__'))).toEqual([])
   })
 
-  it('also a name that every object has', async () => {
+  it('passes an input whose name is a property of every object to the server', async () => {
     await using vt = await bootKernel({ config })
     const result = await vt.call('mcp__s__anything', '{"__proto__":{"polluted":1},"constructor":2}')
     expect(result).toMatchObject({ ok: true, text: '{"__proto__":{"polluted":1},"constructor":2}' })
     expect(({} as { polluted?: number }).polluted).toBeUndefined()
   })
 
-  it('from the command line', async () => {
+  it('passes what a foreign schema allows to the server, from the command line', async () => {
     await using place = await withServer()
     const said = async (...words: string[]): Promise<unknown> => {
       const { stdout, stderr } = await vtcode(place, ['--mode', 'full-auto', 'call', ...words])
@@ -84,7 +84,7 @@ describe('what a foreign schema allows reaches the server', () => {
     expect(await said('mcp__s__either', '--id', '1')).toEqual({ id: 1 })
   })
 
-  it('over MCP', async () => {
+  it('passes what a foreign schema allows to the server, over MCP', async () => {
     await using place = await withServer()
     const client = new Client({ name: 'test', version: '1' })
     await client.connect(
@@ -111,7 +111,7 @@ describe('what a foreign schema allows reaches the server', () => {
     await client.close()
   })
 
-  it('from the agent', async () => {
+  it('passes what a foreign schema allows to the server, from the agent', async () => {
     const calls = reaches.map(([tool, input], at) => call(`mcp__s__${tool}`, input, `c${at}`))
     await using peer = await startPeer([{ toolCalls: calls }, { content: 'Done.' }])
     await using place = await home(peer, {}, { settings: config })

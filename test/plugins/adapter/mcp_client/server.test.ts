@@ -19,7 +19,7 @@ const tools = (...names: string[]): string =>
 const boot = (server: object, waits: Partial<Waits> = {}): Promise<Booted> =>
   bootKernel({ waits, config: { automation, mcp: { servers: { s: server } } } as Config })
 
-it('a server that fails six times in a row is left alone until somebody reloads; everything else works', async () => {
+it('leaves a server that fails six times in a row alone until a reload and serves everything else', async () => {
   await using place = await tempWorkspace({ 'tools.json': tools('die', 'echo') })
   await using vt = await boot(
     { command: process.execPath, args: [fixture, place.root], startup_timeout_secs: 20 },
@@ -28,7 +28,7 @@ it('a server that fails six times in a row is left alone until somebody reloads;
   const starts = async (): Promise<number> => (await place.read('starts'))!.split('\n').length - 1
   matches(await vt.call('mcp__s__die', {}), { ok: false, error: { code: 'VT_MCP_DISCONNECTED' } })
   await writeFile(join(place.root, 'dead'), 'true')
-  // Each start waits longer than the one before: 1, 2, 4, 8, 16 times the shortest pause.
+  // The pause before a start doubles: 1, 2, 4, 8, 16 times the shortest one.
   const began = Date.now()
   for (let n = 0; n < 5; n++)
     matches(await vt.call('mcp__s__echo', { n }), {
@@ -53,7 +53,7 @@ it('a server that fails six times in a row is left alone until somebody reloads;
   matches(await vt.call('mcp__s__echo', { n: 1 }), { ok: true })
 })
 
-it('what a server asks its user goes to whoever can be asked, and is declined without anybody; models it may not ask', async () => {
+it('forwards a question of a server to a caller that can be asked, declines it otherwise, and refuses sampling', async () => {
   await using place = await tempWorkspace({ 'tools.json': tools('elicit', 'sample', 'roots') })
   await using vt = await boot({ command: process.execPath, args: [fixture, place.root] })
   const seen: string[] = []
@@ -90,7 +90,7 @@ it('what a server asks its user goes to whoever can be asked, and is declined wi
   })
 })
 
-it('what a server asks goes to the caller of the calls under way, and among several callers to nobody', async () => {
+it('forwards a question of a server to the only caller of the active calls, and declines it among several', async () => {
   await using place = await tempWorkspace({ 'tools.json': tools('elicit', 'hang') })
   await using vt = await boot({ command: process.execPath, args: [fixture, place.root] })
   const asked: string[] = []
@@ -116,7 +116,7 @@ it('what a server asks goes to the caller of the calls under way, and among seve
     output: { result: { action: 'accept', content: { colour: 'red' } } },
   })
   expect(asked).toEqual(['mine'])
-  // Several calls of one session have one person behind them.
+  // Calls of one session belong to one person.
   const again = new AbortController()
   const own = vt.kernel.call('mcp__s__hang', {}, { session: 'mine', signal: again.signal, ask: asker('mine') })
   await expect.poll(() => place.read('hanging')).toBe('..')
@@ -128,7 +128,7 @@ it('what a server asks goes to the caller of the calls under way, and among seve
   await own
 })
 
-it('the transport of 2024 is spoken where a server is said to have it, and a connection that was lost is made again', async () => {
+it('connects over the 2024 transport where a definition says so and reconnects a lost connection', async () => {
   await using far = await remote()
   await using vt = await boot({ type: 'sse', url: `${far.origin}/sse`, headers: { 'X-Team': 'red' } })
   matches(await vt.call('mcp__s__echo', { text: 'a' }), { ok: true })

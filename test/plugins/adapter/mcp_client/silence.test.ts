@@ -8,11 +8,11 @@ import type { Config } from 'vtcode'
 import { bootKernel, matches, tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { bin, surroundings, vtcode } from '../../../support/program.js'
 
-// What never answers, forgets to close, spins or answers too late; each server notes its process in `pids`.
+// Servers that never answer, never close, spin or answer too late; each one writes its process id to `pids`.
 const server = fileURLToPath(new URL('../../../fixtures/mcp/endless.mjs', import.meta.url))
 const far_too_long_ms = 25_000
 
-/** Its command. A shell notes the process before Node has even begun. */
+/** Returns the command of such a server. A shell writes the process id before Node has started. */
 const noted = (...args: string[]) => ({
   command: '/bin/sh',
   args: [
@@ -76,15 +76,15 @@ const within = async <T>(ms: number, work: Promise<T>): Promise<T | 'late'> => {
 
 const kinds = ['silent', 'spinning', 'unlisted', 'stubborn'] as const
 
-describe(`servers that are ${kinds.join(', ')}`, () => {
-  it('costs a call of a built-in tool nothing: it is not even started', async () => {
+describe(`mcp client: servers that are ${kinds.join(', ')}`, () => {
+  it('starts no silent server for a call of a built-in tool', async () => {
     await using made = await place(kinds)
     const ran = await within(far_too_long_ms, vtcode(made, ['call', 'unified_search', 'list']))
     expect(ran).toMatchObject({ code: 0, stderr: '' })
     expect(await made.starts()).toBe(0)
   })
 
-  it('are given up after `startup_timeout_secs`, each with its process', async () => {
+  it('gives up on silent servers after `startup_timeout_secs` and ends their processes', async () => {
     await using made = await place(kinds)
     const servers = Object.fromEntries(kinds.map((how) => [how, { ...noted(made.home, how), startup_timeout_secs: 1 }]))
     await using vt = await bootKernel({ config: { mcp: { servers } } as Config })
@@ -98,25 +98,28 @@ describe(`servers that are ${kinds.join(', ')}`, () => {
     expect(await made.starts()).toBe(kinds.length)
   })
 
-  it.each(['stdin', 'SIGTERM'] as const)('do not keep `vtcode mcp` beyond its %s, and end with it', async (end) => {
-    await using made = await place(kinds)
-    const child = served(made)
-    let out = ''
-    child.stdout!.on('data', (chunk: Buffer) => (out += chunk.toString()))
-    child.stdin!.write(hello + listing)
-    await expect.poll(() => made.starts(), { timeout: far_too_long_ms }).toBe(kinds.length)
-    if (end === 'stdin') child.stdin!.end()
-    else child.kill(end)
-    expect(await within(far_too_long_ms, child.over)).not.toBe('late')
-    expect(out).toContain('"id":1')
-    for (const pid of await made.pids()) await expect.poll(() => lives(pid)).toBe(false)
-    // None of them failed: we ended it.
-    expect(await vtcode(made, ['call', 'unified_search', 'list'])).toMatchObject({ code: 0, stderr: '' })
-  })
+  it.each(['stdin', 'SIGTERM'] as const)(
+    'keeps `vtcode mcp` alive no longer than its %s and ends silent servers with it',
+    async (end) => {
+      await using made = await place(kinds)
+      const child = served(made)
+      let out = ''
+      child.stdout!.on('data', (chunk: Buffer) => (out += chunk.toString()))
+      child.stdin!.write(hello + listing)
+      await expect.poll(() => made.starts(), { timeout: far_too_long_ms }).toBe(kinds.length)
+      if (end === 'stdin') child.stdin!.end()
+      else child.kill(end)
+      expect(await within(far_too_long_ms, child.over)).not.toBe('late')
+      expect(out).toContain('"id":1')
+      for (const pid of await made.pids()) await expect.poll(() => lives(pid)).toBe(false)
+      // A normal end records no failure.
+      expect(await vtcode(made, ['call', 'unified_search', 'list'])).toMatchObject({ code: 0, stderr: '' })
+    },
+  )
 })
 
-describe('a server that does not start', () => {
-  it('is told once, remembered for a while and named by `vtcode doctor`', async () => {
+describe('mcp client: server that fails to start', () => {
+  it('reports a server that fails to start once, remembers it for a while and names it in `vtcode doctor`', async () => {
     await using made = await place('silent', { startup_timeout_secs: 1 })
     const first = await vtcode(made, ['call', 'mcp__s__echo'])
     expect(first).toMatchObject({
@@ -126,7 +129,7 @@ describe('a server that does not start', () => {
     })
     expect(await made.starts()).toBe(1)
     expect(await vtcode(made, ['call', 'unified_search', 'list'])).toMatchObject({ code: 0, stderr: '' })
-    // Whoever asks for one of its tools hears why there is none; the server is not tried again so soon.
+    // A call of one of its tools gets the reason; the server is not started again so soon.
     expect(await vtcode(made, ['call', 'mcp__s__echo'])).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('within 1 s'),
@@ -136,11 +139,11 @@ describe('a server that does not start', () => {
       code: 1,
       stdout: expect.stringMatching(/VT_MCP_START.*user:s.*within 1 s/),
     })
-    // Who lists the tools wants to know them now.
+    // Listing the tools starts the server again.
     await vtcode(made, ['tools'])
     expect(await made.starts()).toBe(2)
   })
-  it('is told once by the next call of anything where nobody was told', async () => {
+  it('reports a server that fails to start at most once to later calls of other tools', async () => {
     await using made = await place('silent', { startup_timeout_secs: 1 })
     const child = served(made)
     child.stdin!.write(hello)
@@ -158,7 +161,7 @@ describe('a server that does not start', () => {
   })
 })
 
-it('a server that answers after its deadline changes nothing any more', async () => {
+it('ignores a server that answers after its deadline', async () => {
   await using made = await place('late')
   const s = { ...noted(made.home, 'late', '2000'), startup_timeout_secs: 1 }
   await using vt = await bootKernel({ config: { mcp: { servers: { s } } } as Config })
@@ -170,7 +173,7 @@ it('a server that answers after its deadline changes nothing any more', async ()
   )
 })
 
-it('a server that starts slowly is waited for by a call of its tool and by the list of `vtcode mcp`', async () => {
+it('waits for a slow server in a call of its tool and in the list of `vtcode mcp`', async () => {
   await using made = await place('late')
   const { code, stdout } = await vtcode(made, ['call', 'mcp__s__echo'])
   expect([code, stdout]).toEqual([0, expect.stringContaining('"ok":true')])
@@ -186,7 +189,7 @@ it('a server that starts slowly is waited for by a call of its tool and by the l
   await child.over
 })
 
-it('SIGTERM ends a verb that waits for servers', async () => {
+it('ends a command that waits for servers on SIGTERM', async () => {
   await using made = await place('stubborn')
   const child = spawn(process.execPath, [bin, 'tools'], { cwd: made.root, env: surroundings(made), stdio: 'ignore' })
   children.push(child)

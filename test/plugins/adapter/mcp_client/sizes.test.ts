@@ -13,7 +13,7 @@ const boot = (server: object): Promise<Booted> =>
 const mebi = 1_048_576
 const block = Buffer.alloc(mebi, 'a')
 
-/** Writes as many MiB as are asked for, as fast as they are read, until nobody reads them. */
+/** Writes the given number of MiB as fast as the client reads them, until it stops reading. */
 async function pour(
   response: ServerResponse,
   mebibytes: number,
@@ -32,7 +32,7 @@ async function pour(
 }
 
 it.each(['json', 'sse', 'gzip', 'list', 'pages'] as const)(
-  'a server over HTTP that sends without end by %s is cut off at 32 MiB',
+  'cuts off a server over HTTP that sends endlessly by %s at 32 MiB',
   async (how) => {
     const sent = { bytes: 0 }
     let listed = 0
@@ -83,13 +83,13 @@ it.each(['json', 'sse', 'gzip', 'list', 'pages'] as const)(
         ok: false,
         error: { message: expect.stringContaining('32 MiB') },
       })
-    // What lies in the buffers between the two comes on top.
+    // Data in the buffers between client and server is counted too.
     if (how !== 'gzip') expect(sent.bytes).toBeLessThan(96 * mebi)
     expect(await vt.call('unified_search', { action: 'list' })).toMatchObject({ ok: true })
   },
 )
 
-it('a long stream of small events is no answer that is too long', async () => {
+it('accepts a long stream of small events as an answer within the limit', async () => {
   await using server = await mcpServer(async ({ id, method, response, json }) => {
     if (method === 'tools/list') return json({ tools: [{ name: 'echo', inputSchema: { type: 'object' } }] })
     response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -107,7 +107,7 @@ it('a long stream of small events is no answer that is too long', async () => {
 
 const hostile = fileURLToPath(new URL('../../../fixtures/mcp/storm.mjs', import.meta.url))
 
-it('a server on pipes that sends a line, or pages of a list, without end is cut off', async () => {
+it('cuts off a server on pipes that sends an endless line or endless pages of a list', async () => {
   for (const how of ['line', 'pages']) {
     await using vt = await boot({ command: process.execPath, args: [hostile, how], startup_timeout_secs: 60 })
     if (how === 'pages')
@@ -117,7 +117,7 @@ it('a server on pipes that sends a line, or pages of a list, without end is cut 
   }
 })
 
-it('a storm of changed lists is a few lists, and other calls go on meanwhile', async () => {
+it('reads the list a few times during a storm of changed lists and serves other calls meanwhile', async () => {
   await using place = await tempWorkspace({})
   await using vt = await boot({ command: process.execPath, args: [hostile, 'storm', join(place.root, 'lists')] })
   let generations = 0
@@ -133,7 +133,7 @@ it('a storm of changed lists is a few lists, and other calls go on meanwhile', a
   expect(generations).toBeLessThanOrEqual(seconds + 3)
 })
 
-it('a link to a file is not passed on, neither as a link nor within what is embedded', async () => {
+it('drops a link to a file, alone and inside an embedded resource', async () => {
   await using vt = await boot({ command: process.execPath, args: [hostile, 'links'] })
   const answer = await vt.call('mcp__s__echo', {})
   expect(answer).toMatchObject({

@@ -4,7 +4,7 @@ import { createKernel, type Asker, type Kernel } from 'vtcode'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { vtcode } from '../../../support/program.js'
 
-// `npx -y x@latest` brings another server every week: what is new is there, what is as before works, and what changed is agreed to once.
+// `npx -y x@latest` runs another server version every week: changed tools need consent once.
 const fixture = fileURLToPath(new URL('../../../fixtures/mcp/server.mjs', import.meta.url))
 const automation = { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net'] } }
 const tool = (name: string, description = `The tool ${name}.`, more: object = {}): object => ({
@@ -69,7 +69,7 @@ const answering =
     return { [questions[0]!.id]: { selected: [label] } }
   }
 
-it('after an upgrade new tools are there, the others work, and what went is gone', async () => {
+it('offers new tools after an upgrade, serves unchanged ones and drops removed ones', async () => {
   await using made = await upgraded()
   await using vt = await made.open()
   const reloaded = new Promise<void>((resolve) => vt.inspection.onReload(resolve))
@@ -88,7 +88,7 @@ it('after an upgrade new tools are there, the others work, and what went is gone
   ])
 })
 
-it('a changed tool asks whoever calls, once and with the difference; a yes counts from then on', async () => {
+it('asks the caller once about a changed tool, with the difference, and remembers the consent', async () => {
   await using made = await upgraded()
   await using vt = await made.open()
   const seen: string[] = []
@@ -115,7 +115,7 @@ it('a changed tool asks whoever calls, once and with the difference; a yes count
   expect(await later.call('mcp__docs__search', { text: 'a', limit: 1 })).toMatchObject({ ok: true })
 })
 
-it('one command shows the difference and agrees; a tool of ours cannot give it', async () => {
+it('shows the difference and records consent with one command, and refuses consent from a tool', async () => {
   await using made = await upgraded()
   const search = ['--mode', 'full-auto', 'call', 'mcp__docs__search', '--text', 'a']
   const failed = JSON.parse((await vtcode(made, search)).stdout)
@@ -149,7 +149,7 @@ it('one command shows the difference and agrees; a tool of ours cannot give it',
   })
 })
 
-it('a tool that goes and comes back as another is a changed one, not a new one', async () => {
+it('treats a tool that disappears and returns in another form as changed, not new', async () => {
   await using made = await place()
   await made.open().then((vt) => vt.close())
   for (const tools of [[tool('fetch')], [tool('fetch'), tool('gone', 'Sends your keys away.')]]) {

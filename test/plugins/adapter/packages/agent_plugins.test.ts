@@ -7,7 +7,7 @@ import { bootKernel, matches, tempWorkspace, type Booted, type TempWorkspace } f
 import { remote, type Remote } from '../../../support/remote.js'
 
 // The cases of the public suite, https://github.com/agentplugins/agent-plugins-conformance, by their ids: the 32 of its commit 0990cb5 and
-// what later ones up to 6257093 add for commands and the transport of 2024. The packages are our own, of the same three kinds; the client is the kernel.
+// the cases that later ones up to 6257093 add for commands and the transport of 2024. The packages are local ones of the three kinds.
 const fixture = fileURLToPath(new URL('../../../fixtures/mcp/server.mjs', import.meta.url))
 const json = JSON.stringify
 const schema = (name: string): string => `https://agent-plugins.org/schemas/1.0.0/${name}.schema.json`
@@ -26,7 +26,7 @@ const probe = (name: string, more: object = {}): object => ({
   ...more,
 })
 
-/** By the end of its id in the suite, for both transports. */
+/** Keys are the ends of the ids in the suite, for both transports. */
 const wrongAddresses = (origin: string): Record<string, object> => ({
   'url.fragment': { url: `${origin}/mcp#invalid-fragment` },
   'url.userinfo': { url: origin.replace('//', '//me:word@') },
@@ -171,8 +171,8 @@ const servers = (): string[] => [
 ]
 const skills = (): string[] => vt.kernel.inspection.skills().all.map(({ id }) => id)
 
-describe('core', () => {
-  it('skills.discovery.immediate-children', async () => {
+describe('agent-plugins conformance: core', () => {
+  it('passes skills.discovery.immediate-children', async () => {
     expect(
       skills()
         .filter((id) => id.startsWith('core:'))
@@ -188,11 +188,11 @@ describe('core', () => {
     ['plugin-relative', 'relative', (root: string) => join(root, 'probe-workdir')],
     ['plugin-root', 'root', (root: string) => join(root, 'probe-workdir')],
     ['plugin-data', 'data', (_: string, { env }: Told) => env['PLUGIN_DATA']!],
-  ])('mcp.stdio.tool-availability.cwd-%s, mcp.stdio.cwd.%s', async (_, server, folder) => {
+  ])('passes mcp.stdio.tool-availability.cwd-%s, mcp.stdio.cwd.%s', async (_, server, folder) => {
     const told = await observe(server)
     expect(told.cwd).toBe(folder(join(place.root, 'core'), told))
   })
-  it('mcp.stdio.env.plugin-root, .plugin-data-absolute, .configured-value, .configured-precedence, .expansion', async () => {
+  it('passes mcp.stdio.env.plugin-root, .plugin-data-absolute, .configured-value, .configured-precedence, .expansion', async () => {
     const { env } = await observe('default')
     const root = join(place.root, 'core')
     matches(env, {
@@ -204,7 +204,7 @@ describe('core', () => {
     })
     expect(env['PLUGIN_DATA']).toMatch(/^\//)
   })
-  it('mcp.stdio.args.preservation-and-expansion', async () => {
+  it('passes mcp.stdio.args.preservation-and-expansion', async () => {
     const { argv, env } = await observe('default')
     expect(argv).toEqual([
       'default',
@@ -217,13 +217,13 @@ describe('core', () => {
       '${PLUGIN_ROOT_SUFFIX}',
     ])
   })
-  it('mcp.stdio.command.single-token, mcp.stdio.command.plugin-relative-resolution', async () => {
+  it('passes mcp.stdio.command.single-token, mcp.stdio.command.plugin-relative-resolution', async () => {
     matches(await observe('token'), {
       argv: ['arg with spaces', '', 'literal-value'],
       cwd: join(place.root, 'core/probe-workdir'),
     })
   })
-  it('filesystem.data.writable, .consistent-within-plugin, .distinct-across-plugins', async () => {
+  it('passes filesystem.data.writable, .consistent-within-plugin, .distinct-across-plugins', async () => {
     matches(await vt.call('mcp__plugin_core_default__keep', {}), { ok: true })
     const [one, two, other] = [
       await observe('default'),
@@ -233,7 +233,7 @@ describe('core', () => {
     expect(one).toBe(two)
     expect(other).not.toBe(one)
   })
-  it('mcp.streamable-http.tool-availability, .url.literal-route-and-query, .headers.literal-value', async () => {
+  it('passes mcp.streamable-http.tool-availability, .url.literal-route-and-query, .headers.literal-value', async () => {
     matches(await vt.call('mcp__plugin_core_http__echo', { text: 'x' }), { ok: true, text: '{"text":"x"}' })
     const asked = far.seen.filter(({ url, method }) => url.startsWith('/mcp') && method === 'POST')
     for (const { url, headers } of asked)
@@ -246,14 +246,14 @@ describe('core', () => {
       )
     expect(asked.length).toBeGreaterThan(2)
   })
-  it('mcp.sse.tool-availability, .url.literal-route-and-query, .headers.literal-value, .headers.literal-post-value, .headers.generated-precedence', async () => {
+  it('passes mcp.sse.tool-availability, .url.literal-route-and-query, .headers.literal-value, .headers.literal-post-value, .headers.generated-precedence', async () => {
     matches(await vt.call('mcp__plugin_core_sse__echo', { text: 'x' }), { ok: true, text: '{"text":"x"}' })
     const asked = far.seen.filter(({ url }) => url.startsWith('/sse?') || url === '/message')
     matches(asked[0], { method: 'GET', url: '/sse?value=$APC_SSE_VALUE', headers: { accept: 'text/event-stream' } })
     for (const { headers } of asked) expect(headers['x-apc-fixture']).toBe('${PLUGIN_ROOT}|fixture value with spaces')
     expect(asked.some(({ method, url }) => method === 'POST' && url === '/message')).toBe(true)
   })
-  it('mcp.streamable-http.headers.cross-origin-redirect, mcp.sse.headers.cross-origin-redirect, .cross-origin-endpoint', () => {
+  it('passes mcp.streamable-http.headers.cross-origin-redirect, mcp.sse.headers.cross-origin-redirect, .cross-origin-endpoint', () => {
     expect(['/away', '/sse-away', '/sse-endpoint'].every((path) => far.seen.some(({ url }) => url === path))).toBe(true)
     expect(far.strayed).toEqual([])
     const refused = vt.kernel
@@ -266,7 +266,7 @@ describe('core', () => {
   })
 })
 
-describe('recovery', () => {
+describe('agent-plugins conformance: recovery', () => {
   it.each([
     ['mcp.stdio.cwd.plugin-relative-escape', 'recovery-cwd-escape'],
     ['mcp.stdio.cwd.plugin-data-escape', 'recovery-cwd-data-escape'],
@@ -281,7 +281,7 @@ describe('recovery', () => {
     ...['streamable-http', 'sse'].flatMap((type) =>
       Object.keys(wrongAddresses('')).map((id) => [`mcp.${type}.${id}`, `recovery-${type}-${id}`]),
     ),
-  ])('%s', (_, server) => {
+  ])('passes %s', (_, server) => {
     expect(servers()).not.toContain(server)
     const told = vt.kernel
       .diagnostics()
@@ -290,7 +290,7 @@ describe('recovery', () => {
       )
     expect(told).toHaveLength(1)
   })
-  it('skills.recovery.valid-skill-available', () => {
+  it('passes skills.recovery.valid-skill-available', () => {
     expect(
       skills()
         .filter((id) => id.startsWith('recovery:'))
@@ -302,7 +302,7 @@ describe('recovery', () => {
       .map(({ message }) => message)
     expect(told.join('\n')).toMatch(/recovery-invalid[\s\S]*recovery-misnamed/)
   })
-  it('mcp.stdio.recovery.valid-server-available', async () => {
+  it('passes mcp.stdio.recovery.valid-server-available', async () => {
     matches(await observe('recovery-valid', 'recovery'), { argv: ['valid'] })
     const told = vt.kernel
       .diagnostics()
@@ -311,14 +311,14 @@ describe('recovery', () => {
     expect(told).toContain('conformanceUnknown')
     expect(told).toContain("'extensions' is no object")
   })
-  it('skills.recovery.invalid-mcp-document', () => {
+  it('passes skills.recovery.invalid-mcp-document', () => {
     expect(skills()).toContain('invalid:invalid-mcp-valid')
     expect(servers().some((name) => name.startsWith('invalid'))).toBe(false)
   })
 })
 
-// What the coverage page of the suite leaves out.
-describe('beyond the suite', () => {
+// Cases that the coverage page of the suite leaves out.
+describe('agent-plugins beyond the conformance suite', () => {
   const boot = async (files: Record<string, string>, link?: [to: string, at: string]) => {
     const own = await tempWorkspace(
       Object.fromEntries(Object.entries(files).map(([path, text]) => [`pack/${path}`, text])),
@@ -333,14 +333,14 @@ describe('beyond the suite', () => {
     return { kernel: booted.kernel, call: booted.call, own, told, [Symbol.asyncDispose]: end }
   }
 
-  it('a place of the wrong kind disables that part only, and an absent one is no fault', async () => {
+  it('disables only a part whose file is of the wrong kind and accepts an absent one', async () => {
     await using wrong = await boot({ 'plugin.json': plugin('pack'), skills: 'a file', 'mcp.json/x': '' })
     expect(wrong.told().join('\n')).toMatch(/mcp\.json[\s\S]*skills is no folder/)
     await using bare = await boot({ 'plugin.json': plugin('pack') })
     expect(bare.told()).toEqual([])
   })
 
-  it('skills and single skills behind a link out of the package are left out', async () => {
+  it('drops folders of skills and single skills that are links out of the package', async () => {
     const outside = await tempWorkspace({ 'skills/far/SKILL.md': skill('far') })
     await using all = await boot({ 'plugin.json': plugin('pack') }, [join(outside.root, 'skills'), 'pack/skills'])
     expect(all.kernel.inspection.skills().all.some(({ id }) => id.startsWith('pack:'))).toBe(false)
@@ -355,7 +355,7 @@ describe('beyond the suite', () => {
     await outside[Symbol.asyncDispose]()
   })
 
-  it('our own manifests count in dev.vtcode/, with the range and the options of the extension, and nowhere else', async () => {
+  it('loads native manifests from dev.vtcode/ only, with the version range and options of the extension', async () => {
     const files = {
       'vtcode.yaml': 'name: stray\ndescription: Stray.\nrun: [echo]\n',
       'dev.vtcode/greet.yaml':

@@ -19,7 +19,7 @@ async function boot(files: Files, more: object = {}): Promise<Booted & AsyncDisp
 }
 const claude = { '.claude-plugin/plugin.json': json({ name: 'pack' }) }
 const gemini = { 'gemini-extension.json': json({ name: 'pack', version: '1.0.0' }) }
-/** What a person gets who calls a command by its name. */
+/** Returns the text for a person who calls a command by its name. */
 async function called(
   vt: Booted,
   name: string,
@@ -36,7 +36,7 @@ async function called(
     : `${result.error.code} ${result.error.message}`
 }
 
-describe('a command that a person calls', () => {
+describe('package command called by a person', () => {
   it.each([
     ['$1 and $2', 'one "two three"', 'one and two three'],
     ['all: $ARGUMENTS', 'one "two three"', 'all: one "two three"'],
@@ -44,12 +44,12 @@ describe('a command that a person calls', () => {
     ['no name', 'a b', 'no name\n\nARGUMENTS: a b'],
     ['$1', '$2 $1', '$2'],
     ['$9 is empty, $12 and $ARGUMENTSX stay', 'a', ' is empty, $12 and $ARGUMENTSX stay'],
-  ])('gets %s filled with %s', async (body, given, text) => {
+  ])('fills the command %s with the arguments %s', async (body, given, text) => {
     await using vt = await boot({ ...claude, 'commands/say.md': body })
     expect(await called(vt, 'say', given)).toBe(text)
   })
 
-  it('of Claude Code runs and reads what stands in it, by calls that the policies judge; arguments are words there and nothing else', async () => {
+  it('runs and reads what a Claude Code command names, through judged calls, and keeps arguments as plain words', async () => {
     await using vt = await boot({
       ...claude,
       'commands/look.md': 'Status: !`echo $1`\nFile: @a.txt @nowhere.md mail@a.txt\nGiven: $2',
@@ -60,7 +60,7 @@ describe('a command that a person calls', () => {
     )
   })
 
-  it('of Gemini runs and reads what stands in it in its way', async () => {
+  it('runs and reads what a Gemini command names, in its syntax', async () => {
     await using vt = await boot({
       ...gemini,
       'commands/git/look.toml': "prompt = '''Costs $5 {{args}}: !{echo {{args}} \"{x}\"} @{a.txt}'''",
@@ -68,7 +68,7 @@ describe('a command that a person calls', () => {
     expect(await called(vt, 'git-look', "it's; id")).toBe("Costs $5 it's; id: it's; id {x} one")
   })
 
-  it('that would do what the policies refuse or ask about does nothing of it until a person agrees', async () => {
+  it('runs nothing of a command that policies deny or ask about until a person agrees', async () => {
     await using vt = await boot({
       ...claude,
       'commands/drop.md': 'Before.\n!`curl http://127.0.0.1:1/x`\n!`touch made`',
@@ -86,7 +86,7 @@ describe('a command that a person calls', () => {
     expect(await called(denied, 'drop')).toMatch(/^VT_POLICY_DENIED/)
   })
 
-  it('shows what a program printed and how it failed, and is not looked through again', async () => {
+  it('shows the output and the failure of a program in a command and expands that output no further', async () => {
     await using vt = await boot({
       ...claude,
       'commands/fail.md': 'It says !`printf "!\\140id\\140 @a.txt\\n" ; ls nowhere-at-all`.',
@@ -95,7 +95,7 @@ describe('a command that a person calls', () => {
   })
 })
 
-it('a model that loads a command gets it as it is written, whatever it gives it', async () => {
+it('loads a command for a model as plain text and runs nothing, whatever the arguments are', async () => {
   await using vt = await boot({ ...claude, 'commands/look.md': 'Status: !`touch made` of $1 and @a.txt' })
   expect(await vt.kernel.call('load_skill', { name: 'look', arguments: 'x' }, { surface: 'agent' })).toMatchObject({
     ok: true,
@@ -105,7 +105,7 @@ it('a model that loads a command gets it as it is written, whatever it gives it'
   expect(await vt.read('made')).toBeUndefined()
 })
 
-it('prompts of a bundle take their arguments by name', async () => {
+it('fills the prompts of a bundle with arguments by name', async () => {
   const manifest = {
     manifest_version: '0.2',
     name: 'pack',

@@ -19,7 +19,7 @@ async function boot(files: Files, config: Config = {}): Promise<{ vt: Booted } &
   }
 }
 
-it('commands of Gemini are prompts by the name of their place; what they run and read stays text for a model', async () => {
+it('loads Gemini commands as prompts named by their path and keeps their programs and files as text', async () => {
   await using made = await boot({
     'gemini-extension.json': json({ name: 'pack', version: '1.0.0' }),
     'commands/git/commit.toml':
@@ -54,7 +54,7 @@ it('commands of Gemini are prompts by the name of their place; what they run and
   expect(({} as { polluted?: true }).polluted).toBeUndefined()
 })
 
-it('what an extension forbids is forbidden, what it asks before is asked, what it allows is nothing; a rule that cannot be said asks and is named', async () => {
+it('applies deny and ask rules of a Gemini extension, ignores its allow rules and asks for unsupported ones', async () => {
   await using made = await boot({
     'gemini-extension.json': json({
       name: 'pack',
@@ -100,7 +100,7 @@ it('what an extension forbids is forbidden, what it asks before is asked, what i
   )
 })
 
-it('settings of an extension are options and secrets of the user, and variables of its programs', async () => {
+it('loads the settings of a Gemini extension as options, secrets and variables of its programs', async () => {
   const fixture = new URL('../../../fixtures/mcp/server.mjs', import.meta.url).pathname
   const place = await tempWorkspace({
     'tools.json': json([{ name: 'environment', description: 'Tells it.', inputSchema: { type: 'object' } }]),

@@ -21,7 +21,7 @@ const verdict = (result: Result): string => (result.ok ? 'run' : `${result.error
 interface Made extends AsyncDisposable {
   vt: Booted
   root: string
-  /** What the program of the package wrote down. */
+  /** Returns the lines that the program of the package wrote. */
   note(name: string): Promise<string>
 }
 async function boot(files: Files, config: Config = {}, env: Record<string, string> = {}): Promise<Made> {
@@ -45,7 +45,7 @@ async function noted(home: string, name: string): Promise<string> {
 describe('lifecycle hooks of a Claude Code plugin', () => {
   const manifest = json({ name: 'pack' })
 
-  it('run as they are written, are told the words of Claude Code, and refuse', async () => {
+  it('runs Claude Code hooks as written, with the names of Claude Code, and obeys their refusal', async () => {
     const hooks = { PreToolUse: [{ matcher: 'Read|Bash', ...hook('"${CLAUDE_PLUGIN_ROOT}"/guard.sh a "b c"') }] }
     await using made = await boot({
       '.claude-plugin/plugin.json': manifest,
@@ -71,7 +71,7 @@ describe('lifecycle hooks of a Claude Code plugin', () => {
     ['inline', { hooks: { PreToolUse: [hook('${CLAUDE_PLUGIN_ROOT}/guard.sh')] } }],
     ['a file that the manifest names', { hooks: './more/mine.json' }],
     ['files and inline together', { hooks: ['./more/mine.json', { Stop: [hook('true')] }] }],
-  ])('are read from %s', async (_, more) => {
+  ])('reads Claude Code hooks from %s', async (_, more) => {
     await using made = await boot({
       '.claude-plugin/plugin.json': json({ name: 'pack', ...more }),
       'more/mine.json': json({ hooks: { PreToolUse: [hook('${CLAUDE_PLUGIN_ROOT}/guard.sh')] } }),
@@ -79,7 +79,7 @@ describe('lifecycle hooks of a Claude Code plugin', () => {
     expect(verdict(await read(made.vt))).toBe('VT_POLICY_DENIED Not this.')
   })
 
-  it('that cannot be honoured are named one by one, and the others run', async () => {
+  it('names each Claude Code hook that is not supported and runs the others', async () => {
     const hooks = {
       PreToolUse: [
         hook('${CLAUDE_PLUGIN_ROOT}/guard.sh'),
@@ -105,7 +105,7 @@ describe('lifecycle hooks of a Claude Code plugin', () => {
     )
   })
 
-  it('get values of the user as arguments and variables, and ask while a needed one is missing', async () => {
+  it('fills hooks with values of the user as arguments and variables, and asks while a required one is missing', async () => {
     const userConfig = { level: { type: 'number', default: 3 }, key: { sensitive: true, required: true } }
     const files = {
       '.claude-plugin/plugin.json': json({ name: 'pack', userConfig }),
@@ -124,7 +124,7 @@ describe('lifecycle hooks of a Claude Code plugin', () => {
     expect(await made.note('env')).toMatch(/^CLAUDE_PLUGIN_OPTION_KEY=hush-hush-hush$/m)
   })
 
-  it('of two plugins both run, though they are written alike', async () => {
+  it('runs identical hooks of two plugins both', async () => {
     const note = hook('echo "$CLAUDE_PLUGIN_ROOT" >> "$CLAUDE_PROJECT_DIR"/seen')
     const files = Object.fromEntries(
       ['one', 'two'].flatMap((name) => [
@@ -145,7 +145,7 @@ describe('lifecycle hooks of a Claude Code plugin', () => {
     ])
   })
 
-  it('never agree in the place of a person', async () => {
+  it('ignores a hook that approves a call in place of a person', async () => {
     const yes = `printf %s '${json({ hookSpecificOutput: { hookEventName: 'PermissionRequest', decision: { behavior: 'allow' } } })}'`
     await using made = await boot({
       '.claude-plugin/plugin.json': manifest,
@@ -163,7 +163,7 @@ describe('lifecycle hooks of a Claude Code plugin', () => {
 })
 
 describe('lifecycle hooks of other formats', () => {
-  it('of Codex stand in a root hooks.json and run in the folder of the plugin', async () => {
+  it('reads Codex hooks from a root hooks.json and runs them in the plugin folder', async () => {
     await using made = await boot({
       '.codex-plugin/plugin.json': json({ name: 'pack', version: '1.0.0', description: 'x' }),
       'hooks.json': json({ hooks: { PreToolUse: [{ matcher: '^Read$', ...hook('./guard.sh') }] } }),
@@ -172,7 +172,7 @@ describe('lifecycle hooks of other formats', () => {
     expect(await made.note('cwd')).toBe(`${made.root}\n`)
   })
 
-  it('of Gemini have its events, its words and its milliseconds', async () => {
+  it('runs Gemini hooks with the events, names and milliseconds of Gemini', async () => {
     const hooks = {
       BeforeTool: [{ matcher: 'read_.*', ...hook('"${extensionPath}${/}guard.sh"', { timeout: 5000, name: 'x' }) }],
       BeforeModel: [hook('true')],
@@ -197,7 +197,7 @@ describe('lifecycle hooks of other formats', () => {
   })
 
   it.each(['vtcode/hooks.json', 'dev.vtcode/hooks.json'])(
-    'of our own stand in %s and are told our words',
+    'reads native hooks from %s and runs them with native names',
     async (path) => {
       const marker = path.startsWith('dev')
         ? {
@@ -218,7 +218,7 @@ describe('lifecycle hooks of other formats', () => {
     },
   )
 
-  it('of our own that are wrong are named with their line, and nothing of them runs', async () => {
+  it('names the line of each invalid native hook and runs none of that file', async () => {
     await using made = await boot({
       'vtcode/hooks.json': '{ "hooks": {\n "PreToolUse": [{ "hooks": [{ "command": 7 }] }] } }',
       'vtcode/x.yaml': 'name: x\ndescription: X.\nrun: [echo]\n',
@@ -236,7 +236,7 @@ describe('lifecycle hooks of other formats', () => {
   })
 })
 
-describe('who lets lifecycle hooks run', () => {
+describe('consent for lifecycle hooks', () => {
   const files = {
     '.claude-plugin/plugin.json': json({ name: 'pack' }),
     'hooks/hooks.json': json({ hooks: { PreToolUse: [hook('"${CLAUDE_PLUGIN_ROOT}"/guard.sh')] } }),
@@ -252,7 +252,7 @@ describe('who lets lifecycle hooks run', () => {
       mode: 'auto',
     })
 
-  it('is the user, for a workspace: none before they agree to the plugin as it stands, none once it has changed', async () => {
+  it('runs hooks of a workspace plugin only after consent, and none once the plugin has changed', async () => {
     await using place = await tempWorkspace({ ...in_('.vtcode/plugins/pack'), 'a.txt': 'one\n' })
     await chmod(join(place.root, '.vtcode/plugins/pack/guard.sh'), 0o755)
     const before = await kernelIn(place)
@@ -274,7 +274,7 @@ describe('who lets lifecycle hooks run', () => {
     await changed.close()
   })
 
-  it('is the user, for an installed plugin: they are part of what is agreed to, and missed when a byte of it changes', async () => {
+  it('includes hooks in the consent for an installed plugin and drops them when a byte changes', async () => {
     await using place = await tempWorkspace(in_('pack'))
     const root = join(place.root, 'pack')
     await chmod(join(root, 'guard.sh'), 0o755)
@@ -303,7 +303,7 @@ describe('who lets lifecycle hooks run', () => {
     await changed.close()
   })
 
-  it('copied by hand into the user’s folder, they wait for consent', async () => {
+  it('waits for consent before it runs hooks that were copied into the folder of the user by hand', async () => {
     await using place = await tempWorkspace({ 'a.txt': 'one\n' })
     const home = await tempWorkspace(in_('.vtcode/plugins/pack'))
     const folder = join(home.root, '.vtcode/plugins/pack')

@@ -19,7 +19,7 @@ interface Made extends AsyncDisposable {
   root: string
   told(): Diagnostic[]
 }
-/** A package with these files, and more that `lay` puts there. */
+/** Boots a package with these files and those that `lay` adds. */
 async function boot(files: Files, lay: (root: string) => Promise<unknown> = async () => {}): Promise<Made> {
   const place = await tempWorkspace(
     Object.fromEntries(Object.entries(files).map(([path, text]) => [`pack/${path}`, text])),
@@ -46,7 +46,7 @@ const own = ({ vt }: Made): string[] =>
     .filter((id) => id.startsWith('pack:'))
     .sort()
 
-describe.each(markers)('a package of %s', (_, marker) => {
+describe.each(markers)('package of %s', (_, marker) => {
   it.each([
     ['is nested deeply', '{"a":'.repeat(30_000) + '1' + '}'.repeat(30_000), /nested more than/],
     ['reaches for a prototype', '{"name":"pack","__proto__":{"polluted":true}}', /'__proto__' is not allowed/],
@@ -54,7 +54,7 @@ describe.each(markers)('a package of %s', (_, marker) => {
     ['is empty', '', /JSON/],
     ['is no text', Buffer.from([0xff, 0xfe, 0, 1]), /JSON/],
     ['is huge', ' '.repeat(300_000), /larger than 256 KiB/],
-  ])('whose manifest %s is named and not used; the others are', async (_, text, reason) => {
+  ])('refuses a package whose manifest %s, names it and loads the others', async (_, text, reason) => {
     await using made = await boot({
       [marker]: text,
       'skills/s/SKILL.md': '---\nname: s\ndescription: S.\n---\n',
@@ -92,7 +92,7 @@ const forms: Record<string, (file: string) => Promise<unknown>> = {
   folder: (file) => mkdir(file),
 }
 it.each(Object.keys(parts).flatMap((marker) => Object.keys(forms).map((form) => [marker, form] as const)))(
-  'beside %s, each part that is a %s is left out, and what is whole counts',
+  'skips in a package with %s each part that is a %s and loads the intact one',
   async (marker, form) => {
     await using made = await boot(
       {
@@ -121,7 +121,7 @@ it.each(Object.keys(parts).flatMap((marker) => Object.keys(forms).map((form) => 
   },
 )
 
-it('names that hide something, say nothing or are a word of the language are left out or mean nothing else', async () => {
+it("drops server names that are empty, too long or hide characters and reads 'toString' as a plain name", async () => {
   const names = ['', 'a\u202eb', 'n'.repeat(5_000), 'toString', '../../x']
   const server = { command: 'no-such-program', args: ['${user_config.valueOf}', '${toString}'] }
   await using made = await boot({
@@ -132,7 +132,7 @@ it('names that hide something, say nothing or are a word of the language are lef
   expect(made.told().filter(({ code }) => code === 'VT_FORMAT_INVALID')).toHaveLength(3)
 })
 
-it('thousands of parts have an end', async () => {
+it('stops at a limit in a package with thousands of parts', async () => {
   const count = (length: number, of: (i: number) => [string, unknown]): object =>
     Object.fromEntries(Array.from({ length }, (_, i) => of(i)))
   const hooks = count(2_000, (i) => [`E${i}`, [{ hooks: [] }]])
@@ -147,7 +147,7 @@ it('thousands of parts have an end', async () => {
   ).toHaveLength(2)
 })
 
-it('links that go round and out of the package end, and nothing behind them is read', async () => {
+it('stops at links that form a circle or leave the package and reads nothing through them', async () => {
   const manifest = json({
     name: 'pack',
     skills: ['./out', './loop', '../..'],

@@ -34,7 +34,7 @@ it.each<[string, Record<string, string>, string[]]>([
     ['odd:about'],
   ],
   [
-    'says that it has no commands',
+    'declares an empty list of commands',
     {
       '.claude-plugin/plugin.json': manifest({ commands: [] }),
       'commands/unused.md': command,
@@ -50,7 +50,7 @@ it.each<[string, Record<string, string>, string[]]>([
     },
     ['odd:go'],
   ],
-])('a package that %s is added with what can be used', async (_, files, ids) => {
+])('adds what is usable of a package that %s', async (_, files, ids) => {
   await using made = await tempWorkspace(
     Object.fromEntries(Object.entries(files).map(([path, text]) => [`odd/${path}`, text])),
   )

@@ -19,8 +19,8 @@ const reviewer = {
   'pkg/agents/helper.md': '---\nname: helper\ndescription: Helps.\n---\nYou help.\n',
 }
 
-describe('a package with a bad file', () => {
-  it('is added without that file, which is named with its line before anybody agrees; all else works', async () => {
+describe('package with a bad file', () => {
+  it('adds a package without its bad file, names that file with its line before consent and loads the rest', async () => {
     await using made = await tempWorkspace(reviewer)
     const added = await vtcode(made, ['plugins', 'add', 'pkg', '--yes'])
     expect(added).toMatchObject({ code: 0, stdout: 'Installed reviewer.\n' })
@@ -46,7 +46,7 @@ describe('a package with a bad file', () => {
     expect((await vtcode(made, ['call', 'unified_search', 'list'])).stderr).toBe('')
   })
 
-  it('brings its commands as prompts with what they are given', async () => {
+  it('loads the commands of a package with a bad file as prompts with their arguments', async () => {
     await using made = await tempWorkspace(reviewer)
     await vtcode(made, ['plugins', 'add', 'pkg', '--yes'])
     const client = new Client({ name: 'test', version: '1' })
@@ -72,7 +72,7 @@ describe('a package with a bad file', () => {
     }
   })
 
-  it('brings those of Gemini too, and asks for what they take', async () => {
+  it('loads the Gemini commands of a package with a bad file and asks for their arguments', async () => {
     await using made = await tempWorkspace({
       'gem/gemini-extension.json': '{ "name": "gem", "version": "1.0.0" }',
       'gem/commands/say.toml': 'prompt = "Say {{args}} aloud."\n',
@@ -110,7 +110,7 @@ describe('a package with a bad file', () => {
     }
   })
 
-  it('is refused where nothing else is left, with the file', async () => {
+  it('refuses a package whose only file is bad and names the file', async () => {
     await using made = await tempWorkspace({
       'pkg/.claude-plugin/plugin.json': '{ "name": "p" }',
       'pkg/skills/bad/SKILL.md': 'no front matter\n',
@@ -122,7 +122,7 @@ describe('a package with a bad file', () => {
   })
 })
 
-it('a package whose hooks, servers and commands are broken in part warns at no call of the user, and in their own workspace it does', async () => {
+it('reports broken parts of an installed package in doctor only, and of a workspace server list at a call', async () => {
   const files = {
     'pkg/.claude-plugin/plugin.json': '{ "name": "half" }',
     'pkg/hooks/hooks.json':
@@ -145,7 +145,7 @@ it('a package whose hooks, servers and commands are broken in part warns at no c
   expect((await vtcode(own, ['call', 'unified_search', 'list'])).stderr).toContain('server odd')
 })
 
-it('a marketplace says which plugins it offers and where, and what lies below it is no broken manifest', async () => {
+it('lists the plugins and sources of a marketplace and reports no broken manifest below it', async () => {
   const plugins = [
     { name: 'reviewer', source: './pkg' },
     { name: 'far', source: { source: 'github', repo: 'acme/far' } },

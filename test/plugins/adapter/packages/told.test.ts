@@ -13,7 +13,7 @@ const gemini = {
   'gem/agents/helper.md': agent,
 }
 
-it('what a package tells every model is shown before anybody agrees, is told, and is not once a byte of it changed', async () => {
+it('shows the instructions of a package before consent, sends them to the model and drops them once a byte changes', async () => {
   const peer = hold(await startPeer([{ content: 'ok' }, { content: 'ok' }, { content: 'ok' }]))
   const at = hold(await home(peer, gemini, { settings: { agent: { model: 'peer/m' } } }))
   const system = (): string => (peer.bodies.at(-1) as { messages: { content: string }[] }).messages[0]!.content
@@ -58,14 +58,14 @@ it.each([
     },
     ['how.md'],
   ],
-])('instructions are %s, inside of the package', async (_, files, instructions) => {
+])('takes instructions from %s, inside of the package only', async (_, files, instructions) => {
   await using made = await tempWorkspace(files)
   const added = await vtcode(made, ['plugins', 'add', 'p', '--yes'])
   expect(added).toMatchObject({ code: 0 })
   expect(JSON.parse((await vtcode(made, ['plugins', 'show', 'p', '--json'])).stdout)).toMatchObject({ instructions })
 })
 
-it('a command of a package is a slash command of the chat, with its arguments and what it runs; /help names it', async () => {
+it('offers a package command as a slash command of the chat with its arguments, and /help lists it', async () => {
   const files = {
     'p/.claude-plugin/plugin.json': '{ "name": "p" }',
     'p/commands/sum-up.md':

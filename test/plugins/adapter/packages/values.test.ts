@@ -35,10 +35,10 @@ const said = (options: object, secrets: object = {}): Config =>
   ({ plugins: { settings: { pack: { options } } }, secrets }) as Config
 const ask = (vt: Booted) => vt.call('mcp__plugin_pack_s__environment', {})
 
-describe('values that a user gives a package', () => {
+describe('package values set by the user', () => {
   const root = ['${CLAUDE_PLUGIN_ROOT}']
 
-  it('stand in arguments, variables and inside of texts; a default counts where none is given', async () => {
+  it('fills values into arguments, variables and texts, and uses a default where the user gives none', async () => {
     const userConfig = {
       team: { type: 'string', title: 'Team', default: 'blue' },
       port: { type: 'number' },
@@ -79,20 +79,17 @@ describe('values that a user gives a package', () => {
       "secrets: { 'pack:key': { env: NAME } }",
     ],
     ['a variable', {}, { args: ['x${NOT_SET_HERE}'] }, /variable NOT_SET_HERE/, 'Set NOT_SET_HERE'],
-  ])(
-    'that it cannot do without leave its server inactive while they are missing: %s',
-    async (_, userConfig, server, message, hint) => {
-      await using made = await boot(claude(userConfig, server))
-      expect(stateOf(made.vt.kernel, 'pack:s')).toBe('inactive')
-      const [found] = told(made.vt.kernel, 'VT_SECRET_MISSING')
-      expect([found!.severity, found!.message, found!.hint]).toEqual([
-        'warning',
-        expect.stringMatching(message),
-        expect.stringContaining(hint),
-      ])
-      matches(await made.vt.call('unified_search', { action: 'list' }), { ok: true })
-    },
-  )
+  ])('keeps a server inactive while a required value is missing: %s', async (_, userConfig, server, message, hint) => {
+    await using made = await boot(claude(userConfig, server))
+    expect(stateOf(made.vt.kernel, 'pack:s')).toBe('inactive')
+    const [found] = told(made.vt.kernel, 'VT_SECRET_MISSING')
+    expect([found!.severity, found!.message, found!.hint]).toEqual([
+      'warning',
+      expect.stringMatching(message),
+      expect.stringContaining(hint),
+    ])
+    matches(await made.vt.call('unified_search', { action: 'list' }), { ok: true })
+  })
 
   it.each([
     [
@@ -113,13 +110,8 @@ describe('values that a user gives a package', () => {
       { command: undefined, url: 'https://a.example/?k=${user_config.key}' },
       /secret into its address/,
     ],
-    [
-      'a value that nobody declares',
-      {},
-      { args: ['${user_config.none}'] },
-      /'none', which the package does not declare/,
-    ],
-  ])('a server with %s is left out and says why', async (_, userConfig, server, message) => {
+    ['an undeclared value', {}, { args: ['${user_config.none}'] }, /'none', which the package does not declare/],
+  ])('drops a server with %s and gives the reason', async (_, userConfig, server, message) => {
     await using made = await boot(claude(userConfig, server))
     expect(stateOf(made.vt.kernel, 'pack:s')).toBeUndefined()
     expect(
@@ -129,7 +121,7 @@ describe('values that a user gives a package', () => {
     ).toMatch(message)
   })
 
-  it('go into the headers of a server elsewhere', async () => {
+  it('fills values into the headers of a remote server', async () => {
     await using far = await remote()
     const server = {
       command: undefined,
@@ -145,7 +137,7 @@ describe('values that a user gives a package', () => {
     expect(json(far.seen)).toContain('Bearer hush-hush-hush eu')
   })
 
-  it('of a bundle: folders with places of the user in their defaults, several as several arguments, what the system has to be', async () => {
+  it('fills bundle defaults with folders of the user, splits multiple values into arguments and checks the platform', async () => {
     const bundle = (more: object, compatibility?: object): Files => ({
       'plugin.json/x': '',
       'manifest.json': json({

@@ -18,7 +18,7 @@ const token = { access_token: 'a-token', token_type: 'bearer' }
 const pending = { error: 'authorization_pending' }
 const signedIn = { headers: { authorization: 'Bearer a-token' } }
 
-/** A sign-in to a server that gives these answers in turn. */
+/** Prepares a sign-in to a server that gives these answers in turn. */
 function prepare(...answers: Answer[]) {
   let now = 0
   const sent: { url: string; body: string; redirect: string | undefined }[] = []
@@ -63,7 +63,7 @@ describe('createCredential', () => {
 })
 
 describe('signIn', () => {
-  it('asks the server at its interval until the user has typed the code in', async () => {
+  it('polls the server at its interval until the user has entered the code', async () => {
     const answers: Answer[] = [
       [200, code],
       [400, pending],

@@ -9,8 +9,8 @@ import {
 } from '../../../../build/plugins/agent/base/index.js'
 import { fc, runs } from '../../../support/property.js'
 
-describe('ids', () => {
-  it('sort by the time they were made at, and come again from the same chance', () => {
+describe('id generators', () => {
+  it('sorts ids by creation time and repeats them for the same seed', () => {
     const time = fc.integer({ min: 0, max: 2 ** 47 })
     fc.assert(
       fc.property(fc.uniqueArray(time, { minLength: 2, maxLength: 6 }), fc.integer(), (times, seed) => {
@@ -30,12 +30,12 @@ describe('ids', () => {
   })
 })
 
-describe('the loop detector', () => {
+describe('LoopDetector', () => {
   const writes = { quiet: false, write: true }
   const runsOnly = { quiet: false, write: false }
   const quiet = { quiet: true, write: false }
 
-  it('lets every call through whose result is new', () => {
+  it('allows every call whose result is new', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.constantFrom(writes, runsOnly, quiet)), { maxLength: 60 }),
@@ -50,7 +50,7 @@ describe('the loop detector', () => {
       { numRuns: runs(200) },
     )
   })
-  it('warns of the fourth same result and refuses behind the eighth, unless something was changed in between', () => {
+  it('warns at the fourth equal result and refuses after the eighth, unless a change came between', () => {
     const detector = new LoopDetector()
     const remarks = Array.from({ length: 8 }, () => [detector.objection('a'), detector.note('a', 'same', runsOnly)])
     expect(remarks.map(([objection, remark]) => [objection, remark !== undefined])).toEqual(
@@ -61,7 +61,7 @@ describe('the loop detector', () => {
     detector.note('b', 'x', writes)
     expect(detector.objection('a')).toBeUndefined()
   })
-  it('refuses a circle of two to six calls after four rounds, and lets go where one result differs', () => {
+  it('refuses a cycle of two to six calls after four rounds, unless one result differs', () => {
     fc.assert(
       fc.property(fc.integer({ min: 2, max: 6 }), fc.option(fc.nat({ max: 23 })), (period, other) => {
         const detector = new LoopDetector()
@@ -79,8 +79,8 @@ describe('the loop detector', () => {
   })
 })
 
-describe('a result as the model reads it', () => {
-  it('names the code, the hint and the next step of a failure, and the remarks', () => {
+describe('textOfResult', () => {
+  it('lists the code, the hint and the next step of a failure, and its remarks', () => {
     const { text, is_error } = textOfResult({
       ok: false,
       error: { code: 'VT_X', message: 'm', hint: 'h', retryable: false, next: { tool: 't', input: { a: 1 } } },
@@ -93,7 +93,7 @@ describe('a result as the model reads it', () => {
       spool_path: '.vtcode/spool/a',
     })
   })
-  it('says what the answer has to say of a change that was not made, in short where the error says it, and not where a call goes on', () => {
+  it('adds a short or full "Say:" line for a change that was not applied, unless a next call follows', () => {
     const told = (say: string, next?: { tool: string; input: object }) =>
       textOfResult({
         ok: false,
@@ -116,7 +116,7 @@ describe('a result as the model reads it', () => {
       'Say: Not applied. The rule denies it.',
     ])
   })
-  it('refers to an earlier one only where that is long, whole and the same', () => {
+  it('refers to an earlier result only when that is long, whole and equal', () => {
     const long = 'x'.repeat(200)
     const message = (text: string, is_error = false) => [
       {

@@ -5,7 +5,7 @@ import { hold } from '../../../support/inside.js'
 import { home, startPeer, vtcode } from '../../../support/peer.js'
 import { typing } from '../../../support/terminal.js'
 
-/** A user with the keys of two providers, who has chosen no model. */
+/** Makes a user with the keys of two providers and no chosen model. */
 async function two(script: Parameters<typeof startPeer>[0]) {
   const peer = hold(await startPeer(script))
   const at = hold(await home(peer))
@@ -20,8 +20,8 @@ async function two(script: Parameters<typeof startPeer>[0]) {
 }
 const down = '\u001b[B'
 
-describe('where several providers can be asked and nobody has chosen a model', () => {
-  it('a person at a terminal picks one, their settings keep it, and it is asked then and from then on', async () => {
+describe('model choice at start', () => {
+  it('saves the model that the user picks at a terminal and uses it from then on', async () => {
     const { peer, at, env, file } = await two([{ content: 'from the pick' }, { content: 'once more' }])
     const person = await typing(at, ['exec', 'hi'], { env })
     await person.until('Which model?')
@@ -33,7 +33,7 @@ describe('where several providers can be asked and nobody has chosen a model', (
     expect(await vtcode(at, ['exec', 'hi'], { env })).toMatchObject({ code: 0, out: 'once more\n' })
     expect(peer.bodies.map(({ model }) => model)).toEqual(['deepseek-v4-pro', 'deepseek-v4-pro'])
   })
-  it('a person who picks none, and a program, get the list to paste from, and nothing is written', async () => {
+  it('prints the list of models and writes nothing when the user picks none or is a program', async () => {
     const { peer, at, env, file } = await two([])
     const person = await typing(at, ['exec', 'hi'], { env })
     await person.until('Which model?')
@@ -45,7 +45,7 @@ describe('where several providers can be asked and nobody has chosen a model', (
     expect(await vtcode(at, ['exec', 'hi'], { env })).toMatchObject({ code: 3, err: expect.stringContaining(list) })
     expect([peer.asked, existsSync(file)]).toEqual([[], false])
   })
-  it('a choice that a repository brought holds for the run alone', async () => {
+  it('keeps a choice from a provider of the repository out of the user settings', async () => {
     const { peer, at, env, file } = await two([{ content: 'from the team' }])
     writeFileSync(
       join(at.root, 'vtcode.config.json'),
@@ -61,7 +61,7 @@ describe('where several providers can be asked and nobody has chosen a model', (
     await person.end()
     expect(existsSync(file)).toBe(false)
   })
-  it('a choice that cannot be kept holds for the run, and the line for the settings is said', async () => {
+  it('uses a choice that cannot be saved for the run and prints the line for the settings', async () => {
     const { at, env } = await two([{ content: 'from the pick' }])
     mkdirSync(join(at.home, '.vtcode'))
     writeFileSync(join(at.home, '.vtcode/vtcode.config.ts'), 'export default {}\n')
@@ -73,7 +73,7 @@ describe('where several providers can be asked and nobody has chosen a model', (
     expect(await person.end()).toMatchObject({ code: 0, rest: expect.stringContaining('from the pick') })
     expect(readFileSync(join(at.home, '.vtcode/vtcode.config.ts'), 'utf8')).toBe('export default {}\n')
   })
-  it('a home that cannot be written is said, with the line to keep', async () => {
+  it('reports a home that is not writable and prints the line to keep', async () => {
     const { at, env } = await two([{ content: 'from the pick' }])
     const person = await typing(at, ['exec', 'hi'], { env: { ...env, VTCODE_HOME: '/sys/vtcode' } })
     await person.until('Which model?')

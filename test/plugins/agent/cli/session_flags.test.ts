@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { definedOnly } from '../../../../build/core/shapes/index.js'
 import { readTask, sessionOptions } from '../../../../build/plugins/agent/cli/index.js'
 
-it('the flags of a session stand for options of the agent, and what was not said is not there', () => {
+it('turns session flags into agent options and leaves out flags that are not set', () => {
   expect(sessionOptions({})).toEqual({})
   expect(Object.keys(sessionOptions({}))).toEqual([])
   const model = (model?: string, provider?: string) => sessionOptions(definedOnly({ model, provider })).model
@@ -21,7 +21,7 @@ it('the flags of a session stand for options of the agent, and what was not said
   ]).toEqual([{ resume: 'ses_1' }, { resume: 'last' }, { session_id: 'ses_2', providers: { session: 'disk' } }])
 })
 
-it('a task is what the words say, what was piped in, or both', async () => {
+it('reads a task from its words, from stdin, or from both', async () => {
   const task = (words: string[], piped: string, isTTY = false) =>
     readTask(words, { stdin: Object.assign(Readable.from([Buffer.from(piped)]), { isTTY }) } as unknown as Parameters<
       typeof readTask

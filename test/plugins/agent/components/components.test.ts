@@ -9,7 +9,7 @@ import { describe, expect, it } from 'vitest'
 import { hold, items, scene } from '../../../support/inside.js'
 import { call, eventsOf, home, settingsFor, startPeer, vtcode, type Home } from '../../../support/peer.js'
 
-/** The record by the specification, in the order of the places. */
+/** Components by the specification, in the order of `places`. */
 const places: Place[] = ['interactive', 'exec', 'ci', 'bench', 'worker']
 const table = {
   approval: ['prompt', 'deny_ask', 'deny_ask', 'approve_all', 'deny_ask'],
@@ -53,8 +53,8 @@ const ask = call('unified_exec', {
   justification: 'to see',
 })
 
-describe('the components of an agent', () => {
-  it('are for each context those of the table', async () => {
+describe('agent components', () => {
+  it('uses for each context the components of the table', async () => {
     const at = await place()
     for (const [index, context] of places.entries()) {
       const { chosen, context: found } = await record(at, ['--context', context])
@@ -67,9 +67,9 @@ describe('the components of an agent', () => {
     }
   })
 
-  it('are frozen', async () => {
+  it('freezes components and what modules receive', async () => {
     const s = await scene([])
-    // No export of the published types: what it opens is for the program's own surfaces.
+    // The published types leave `openThread` out, because only the program's surfaces use it.
     const { openThread } = agent as unknown as {
       openThread(
         kernel: Kernel,
@@ -81,7 +81,7 @@ describe('the components of an agent', () => {
     expect(() => ((thread.providers.sandbox as { choose: unknown }).choose = () => 'none')).toThrow(TypeError)
     await close()
     const at = await place([{ content: 'ok' }])
-    // A module sees the entry that it stands in for, and what it sees is frozen too.
+    // A module gets the entry that it replaces, frozen too.
     own(
       at,
       'logging',
@@ -96,7 +96,7 @@ describe('the components of an agent', () => {
     expect(existsSync(join(at.root, '.vtcode/sessions', session!, 'events.jsonl'))).toBe(true)
   })
 
-  it('alone read the clock, random numbers, timers and whether this is CI', () => {
+  it('keeps the clock, random numbers, timers and the CI check out of all other code', () => {
     const root = fileURLToPath(new URL('../../../../plugins/agent/', import.meta.url))
     const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
     expect(files.length).toBeGreaterThan(50)
@@ -105,11 +105,11 @@ describe('the components of an agent', () => {
         readFileSync(join(root, file), 'utf8'),
       ),
     )
-    // The record's own files, the default of the library, and a mark in memory that never leaves it.
+    // Allowed: the component files, the default of the library, and a mark in memory only.
     expect(looking.sort()).toEqual(['base/clock.ts', 'components/contexts.ts', 'model/transport.ts', 'open.ts'])
   })
 
-  it('with a clock and random numbers of the caller make two runs equal, byte for byte', async () => {
+  it('repeats a run byte for byte with the clock and random numbers of the caller', async () => {
     const at = hold(await tempWorkspace({ 'a.txt': 'one\n' }))
     const env = { PATH: process.env['PATH']!, HOME: at.home }
     const logs: string[][] = []
@@ -147,8 +147,8 @@ describe('the components of an agent', () => {
   })
 })
 
-describe('a context', () => {
-  it('of exec is ci where the environment says so, and can only be made stricter', async () => {
+describe('run contexts', () => {
+  it('makes the context of exec ci in a CI environment and refuses a looser context', async () => {
     const at = await place([{ content: 'ok' }, { content: 'ok' }])
     expect(await record(at)).toMatchObject({ context: 'exec' })
     expect(await record(at, [], { CI: 'true' })).toMatchObject({ context: 'ci' })
@@ -172,7 +172,7 @@ describe('a context', () => {
     expect(await vtcode(at, ['exec', '--context', 'home', 'go'])).toMatchObject({ code: 2 })
   })
 
-  it('bench approves everything in a working sandbox or does not run, and keeps no session unless asked to', async () => {
+  it('approves everything in bench only in a working sandbox and keeps no session without --keep', async () => {
     const at = await place(
       [
         { toolCalls: [call('unified_exec', { action: 'run', command: 'touch ruled; touch /usr/x' }), ask] },
@@ -199,7 +199,7 @@ describe('a context', () => {
     })
   })
 
-  it('bench is refused without a sandbox, and nothing is approved unseen', async () => {
+  it('refuses bench and approve_all without a strict sandbox', async () => {
     const at = await place()
     const bare = { PATH: '/nonexistent' }
     expect(await record(at, ['--context', 'bench'], bare)).toMatchObject({
@@ -225,7 +225,7 @@ describe('a context', () => {
     })
   })
 
-  it('where nobody can be asked refuses a call that needs approval, without a trace, and names the rule', async () => {
+  it('refuses a call that needs approval when no person can be asked and names the rule', async () => {
     const at = await place(
       [
         { toolCalls: [ask, call('unified_exec', { action: 'run', command: 'touch ruled' })] },
@@ -245,7 +245,7 @@ describe('a context', () => {
     expect(readdirSync(at.root)).toEqual(['.vtcode'])
   })
 
-  it('that is strict runs commands in the sandbox or not at all, whatever settings and approvers say', async () => {
+  it('runs commands in the sandbox or not at all when the sandbox component is strict', async () => {
     const s = await scene(
       [
         { toolCalls: [ask, call('unified_exec', { action: 'run', command: 'touch /usr/x || touch inside' })] },
@@ -269,7 +269,7 @@ describe('a context', () => {
     ])
   })
 
-  it('of the library is the one that was passed, and components can be chosen by name', async () => {
+  it('uses the context that the library caller passes and lets components be chosen by name', async () => {
     const s = await scene([{ error: { message: 'busy' }, status: 503 }, { content: 'never' }])
     expect(await s.run('go', { context: 'bench', providers: { logging: 'silent' } })).toMatchObject({
       outcome_code: 'failed',
@@ -296,7 +296,7 @@ describe('a context', () => {
   })
 })
 
-/** Puts a module of the user's beside their settings, which name it `mine`; or other settings. */
+/** Writes user settings, and next to them a module that they name `mine`. */
 function own(
   at: Home,
   component?: string,
@@ -319,8 +319,8 @@ function own(
   writeFileSync(join(folder, 'mine.mjs'), code)
 }
 
-describe('a component of a module', () => {
-  it('is used where the user names it, and is no provider of models', async () => {
+describe('components from a module', () => {
+  it('uses a component module that the user names and lists it as no model provider', async () => {
     const at = await place([{ toolCalls: [ask] }, { content: 'ok' }])
     own(
       at,
@@ -341,7 +341,7 @@ describe('a component of a module', () => {
     expect((await vtcode(at, ['models', '--text'])).out).toMatch(/^peer\/m .*\n$/)
   })
 
-  it('of the wrong shape, one that throws, or a missing one ends the program with code 3', async () => {
+  it('exits with code 3 when a component module is missing, throws or has the wrong shape', async () => {
     for (const [code, says] of [
       ['export default () => ({})', 'makes no clock, which has now and sleep.'],
       ['export default () => { throw new Error("no luck") }', 'fails: no luck'],
@@ -363,7 +363,7 @@ describe('a component of a module', () => {
     })
   })
 
-  it('of a workspace is ignored, trusted or not, and a workspace cannot choose one', async () => {
+  it('ignores a component module of a workspace, trusted or not', async () => {
     const at = await place([], withProviders({ approval: 'mine' }))
     const folder = join(at.root, '.vtcode/plugins/mine')
     mkdirSync(folder, { recursive: true })

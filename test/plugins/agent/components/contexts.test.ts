@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { runContextOf, runContexts } from '../../../../build/plugins/agent/components/index.js'
 
-it('a context can only be made stricter', () => {
+it('allows only contexts that are at least as strict as the default', () => {
   const allowed = (verb: 'interactive' | 'exec', env = {}) =>
     runContexts.filter((asked) => {
       try {

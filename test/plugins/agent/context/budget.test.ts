@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { dedupe, tokenBudget } from '../../../../build/plugins/agent/context/index.js'
 import { fc, runs } from '../../../support/property.js'
 
-describe('the budget of a model', () => {
-  it('leaves room for the answer in every window, and shortens before it has to', () => {
+describe('tokenBudget', () => {
+  it('leaves room for the answer in every context window and compacts before the hard limit', () => {
     type Arguments = Parameters<typeof tokenBudget>
     const size = fc.integer({ min: 1000, max: 2_000_000 })
     fc.assert(
@@ -41,7 +41,7 @@ describe('the budget of a model', () => {
   })
 })
 
-describe('repeated reads of a file', () => {
+describe('dedupe', () => {
   type Arguments = Parameters<typeof dedupe>
   interface Step {
     path: 'a' | 'b'
@@ -92,7 +92,7 @@ describe('repeated reads of a file', () => {
     range(one)[0] <= range(other)[0] &&
     range(one)[1] >= range(other)[1]
 
-  it('leave the newest copy of every line, and say where it is', () => {
+  it('keeps the newest copy of every line and names its call', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 10 }), (steps) => {
         const { texts, reads } = built(steps)
@@ -108,7 +108,7 @@ describe('repeated reads of a file', () => {
             expect([newer > index, omitted(newer), holds(steps[newer]!, one)]).toEqual([true, false, true])
             return
           }
-          // The copy that stays says so where its file was changed behind it.
+          // The remaining copy has a mark when a later call changed its file.
           const overtaken = steps.some((other, at) => at > index && other.kind === 'change' && other.path === one.path)
           expect(texts[`c${index}`]?.includes('[file changed after this read by call') ?? false).toBe(overtaken)
         })
@@ -116,7 +116,7 @@ describe('repeated reads of a file', () => {
       { numRuns: runs(500) },
     )
   })
-  it('by a command count where it is one plain read of one file that went well', () => {
+  it('counts a command as a read only when it plainly reads one file and succeeds', () => {
     const after = (command: string, text = 'text\n[exit 0]') => {
       const part = (call_id: string, text: string) => ({
         role: 'tool',

@@ -22,7 +22,7 @@ const summary = JSON.stringify({
   next_steps: ['read the rest'],
 })
 const small = { provider: { context_window: 20_000 } }
-// The peer's own record leaves out bodies that are large; this is all that the latest script was asked.
+// The peer's record leaves out large bodies; `asked` holds every request to the latest script.
 let asked: any[] = []
 const requests = () => ({ steps: asked.filter((body) => !isSummary(body)), summaries: asked.filter(isSummary) })
 const boundaries = (s: Scene): any[] => s.events.filter(({ type }) => type === 'thread.compact_boundary')
@@ -43,8 +43,8 @@ function script(steps: Answer[], summaries: Answer[] = []): ((body: any) => Answ
 
 const tooLong: Answer = { error: { message: "This model's maximum context length is 9000 tokens" }, status: 400 }
 
-describe('a conversation that grows too long', () => {
-  it('is shortened before the model refuses it: memory, summary, last words, and the newest calls whole', async () => {
+describe('compaction of a long conversation', () => {
+  it('compacts before the model refuses: memory, summary, last messages and the newest calls whole', async () => {
     const s = await scene(
       script([...Array.from({ length: 8 }, (_, index) => read(index)), { content: 'All compared.' }]),
       { ...small, boot: { files } },
@@ -91,7 +91,7 @@ describe('a conversation that grows too long', () => {
     })
     checkLog(s.events)
   })
-  it('is shortened whatever the summarising model does: prose, an error, an answer that breaks off', async () => {
+  it('compacts even when the summarising model answers prose, an error or a cut answer', async () => {
     const broken: Answer = { content: summary, how: { truncateAfterChunks: 2, chunkSize: 5 } }
     const cut = await scene([read(0), read(1), tooLong, broken, broken, { content: 'All compared.' }], {
       boot: { files },
@@ -120,7 +120,7 @@ describe('a conversation that grows too long', () => {
       checkLog(s.events)
     }
   })
-  it('is summarised by data that fits: what does not goes back with what is wrong, twice at most, and all of it is paid for', async () => {
+  it('returns an invalid summary with its faults to the model, twice at most, and counts every cost', async () => {
     const answers = [
       { content: '{"goal": 7, "facts": [{"fact": "f"}]}' },
       { content: `{"goal": "g", "constraints": "none"}` },
@@ -144,7 +144,7 @@ describe('a conversation that grows too long', () => {
     expect(steps.at(-1).messages[2].content).toContain('Goal: compare the files')
     checkLog(s.events)
   })
-  it('is summarised at the end of its old part, as its server remembers that; by another model from a record', async () => {
+  it('asks for the summary at the end of the old part, and another model by a record of it', async () => {
     const steps = [...Array.from({ length: 8 }, (_, index) => read(index)), { content: 'All compared.' }]
     const s = await scene(script(steps), { ...small, boot: { files } })
     expect(await s.run('compare all of them')).toMatchObject({ outcome_code: 'success' })
@@ -176,7 +176,7 @@ describe('a conversation that grows too long', () => {
     })
     expect(summary).not.toHaveProperty('tools')
   })
-  it('is shortened when it is one long message of the user: the model gets its beginning and the path of the rest', async () => {
+  it('compacts one long user message to its beginning and the path of the rest', async () => {
     const s = await scene(script([{ content: 'read' }]), small)
     const task = `start ${'please '.repeat(100_000)}the end`
     expect(await s.run(task)).toMatchObject({ outcome_code: 'success', text: 'read' })
@@ -188,7 +188,7 @@ describe('a conversation that grows too long', () => {
     expect(await s.booted.read(path)).toBe(task)
     checkLog(s.events)
   })
-  it('is shortened once when the server finds it too long, with every result still there', async () => {
+  it('compacts once when the server reports an overflow and keeps every result', async () => {
     const s = await scene(script([read(0), read(1), tooLong, { content: 'ok' }]), { boot: { files } })
     expect(await s.run('compare')).toMatchObject({ outcome_code: 'success', text: 'ok' })
     expect(boundaries(s)).toMatchObject([{ trigger: 'recovery' }])
@@ -197,7 +197,7 @@ describe('a conversation that grows too long', () => {
     expect((await t.run('compare')).error?.code).toBe('VT_LLM_CONTEXT')
     checkLog(t.events)
   })
-  it('ends as handed off when compaction saves nothing any more', async () => {
+  it('ends the run as handed_off when compaction saves nothing more', async () => {
     const s = await scene(
       script(
         Array.from({ length: 20 }, (_, index) => read(index % 12)),
@@ -215,7 +215,7 @@ describe('a conversation that grows too long', () => {
     })
     checkLog(s.events)
   })
-  it('is shortened on request with a focus, and goes on in the next process', async () => {
+  it('compacts on request with a focus and continues in the next process', async () => {
     const s = await scene(
       script([
         ...Array.from({ length: 6 }, (_, index) => [read(index), { content: `seen ${index}` }]).flat(),
@@ -243,7 +243,7 @@ describe('a conversation that grows too long', () => {
     ])
     checkMessages(asked.at(-1).messages)
   })
-  it('fires the hooks of the user, which may forbid the compaction or repeat what they said at the start', async () => {
+  it('runs compaction hooks, which can forbid the compaction or repeat their start text', async () => {
     const hooks = {
       PreCompact: [{ hooks: [{ command: 'test -e allowed || { echo not now >&2; exit 2; }' }] }],
       PostCompact: [{ hooks: [{ command: 'cat > told' }] }],
@@ -276,7 +276,7 @@ describe('a conversation that grows too long', () => {
     ).toEqual(['Mind the colours.', 'and now?'])
     checkMessages(asked.at(-1).messages)
   })
-  it('is left alone when it is short, or when the user wants no shortening', async () => {
+  it('leaves a short conversation alone, and any when compaction is off', async () => {
     const s = await scene(script([{ content: 'hello' }]))
     const agent = await createAgent(s.booted.kernel, { env: {} })
     await agent.run('hi')
@@ -290,7 +290,7 @@ describe('a conversation that grows too long', () => {
     await t.run('go')
     expect([boundaries(t), harness(t.events, 'context_cleared')]).toEqual([[], []])
   })
-  it('is shortened when a smaller model takes over', async () => {
+  it('compacts when a smaller model takes over', async () => {
     const overloaded: Answer = { error: { message: 'insufficient_quota', code: 'insufficient_quota' }, status: 429 }
     const s = await scene(script([read(0), read(1), read(2), read(3), read(4), overloaded, { content: 'ok' }]), {
       boot: { files },
@@ -302,7 +302,7 @@ describe('a conversation that grows too long', () => {
   })
 })
 
-it('many compactions remember what one of the whole would: the newest items, each once whatever its case, five at most', async () => {
+it('keeps over many compactions the newest items, each once in any case, five at most', async () => {
   const word = fc.constantFrom('tabs', 'TABS', 'no any', 'No Any', 'keep a.ts', 'x', 'y', 'z')
   const list = fc.array(word, { maxLength: 7 })
   const one = fc.record({
@@ -310,7 +310,7 @@ it('many compactions remember what one of the whole would: the newest items, eac
     open_questions: list,
     facts: fc.array(fc.record({ fact: word, source: word }), { maxLength: 7 }),
   })
-  /** Of the same text the last one, in the order in which they were said last. */
+  /** Keeps the last of equal texts, in the order of their last occurrence. */
   const newest = <T>(all: T[], textOf: (item: T) => string): T[] =>
     all
       .filter(
@@ -356,9 +356,9 @@ it('many compactions remember what one of the whole would: the newest items, eac
   )
 }, 600_000)
 
-describe('repeated reads', () => {
+describe('repeated reads before a summary', () => {
   const body = Array.from({ length: 120 }, (_, index) => `line ${index + 1} of a`).join('\n') + '\n'
-  it('are folded before the conversation is summarised: one full copy, the newest, and what changed it', async () => {
+  it('folds repeated reads before the summary: one full copy, the newest, and the changes', async () => {
     const exec = (command: string): Answer => ({ toolCalls: [call('unified_exec', { action: 'run', command })] })
     const a: Answer = { toolCalls: [call('unified_file', { action: 'read', path: 'a.ts' })] }
     const steps: Answer[] = [

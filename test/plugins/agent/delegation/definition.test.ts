@@ -4,8 +4,8 @@ import { parseAgent } from '../../../../build/plugins/agent/delegation/index.js'
 const read = (head: string, body = 'Do it.') => parseAgent(Buffer.from(`---\n${head}\n---\n${body}\n`))
 const base = 'name: a\ndescription: d'
 
-describe('a definition of an agent', () => {
-  it('is read with every key, as a list or as words with commas', () => {
+describe('parseAgent', () => {
+  it('reads every key of a definition, as a list or separated by commas', () => {
     const { agent, remarks } = read(
       `${base}\ntools: [Read, 'unified_search']\ndisallowedTools: Bash, Write\nmodel: small\nreasoning_effort: high\nmode: auto\nmaxTurns: 7\nbackground: true\nisolation: worktree\nskills: [x]\ninitialPrompt: First.`,
     )
@@ -55,7 +55,7 @@ describe('a definition of an agent', () => {
     ['a number that is not one', `${base}\nmaxTurns: many`, /^maxTurns 4 .*1 to 1000/],
     ['an isolation that is not one', `${base}\nisolation: vm`, /^isolation 4 .*shared or worktree/],
     ['a tool with a specifier', `${base}\ntools: Bash(git log:*), Read`, /^tools 4 .*whole tools/],
-  ])('goes on without %s and says so', (_, head, says) => {
+  ])('ignores %s with a warning', (_, head, says) => {
     const { agent, remarks } = read(head)
     expect(remarks).toHaveLength(1)
     const { severity, message, line } = remarks[0]!
@@ -87,7 +87,7 @@ describe('a definition of an agent', () => {
       /^2 The text behind the front matter has 32769 bytes/,
     ],
     ['that is no text', Buffer.from([0x2d, 0xff, 0xfe]), /^1 The file is not UTF-8/],
-  ])('%s cannot be used', (_, bytes, says) => {
+  ])('rejects a definition %s', (_, bytes, says) => {
     const { agent, remarks } = parseAgent(bytes)
     expect(agent).toBeUndefined()
     const error = remarks.find(({ severity }) => severity === 'error')!

@@ -11,8 +11,8 @@ import { call } from '../../../support/peer.js'
 const look = 'Find out what the file says and report it.'
 const run = (command: string) => ({ toolCalls: [call('unified_exec', { action: 'run', command })] })
 
-describe('the work of agents', () => {
-  it('is given, added to, waited for and ended by the names of the field too', async () => {
+describe('delegation', () => {
+  it('accepts the action names of other programs for spawn, send, wait and close', async () => {
     const s = await delegation(
       [
         { toolCalls: [call('spawn_agent', { message: `ONE ${look}`, agent: 'explorer', background: true })] },
@@ -35,7 +35,7 @@ describe('the work of agents', () => {
     await s.agent.close()
   })
 
-  it('of twenty goes through three places, each to its end, and the next one is too many for a run', async () => {
+  it('runs twenty agents in three places to their end and refuses one more', async () => {
     const names = Array.from({ length: 20 }, (_, n) => `P${String.fromCharCode(65 + n)}`)
     const s = await delegation(
       [
@@ -61,7 +61,7 @@ describe('the work of agents', () => {
     await s.agent.close()
   })
 
-  it('fails by itself: a stream that is cut, a time that is over and a circle are values, with what was reported by then', async () => {
+  it('returns a cut stream, a timeout and a loop of an agent as failures with the report so far', async () => {
     const cut = { content: 'Some words that never come to an end. '.repeat(20), how: { truncateAfterChunks: 2 } }
     const circle = Array.from({ length: 40 }, (_, n) => ({
       toolCalls: [call('unified_search', { action: 'list', path: `d${n % 2}` })],
@@ -107,7 +107,7 @@ describe('the work of agents', () => {
     await s.agent.close()
   })
 
-  it('asks whoever can allow a call of the conversation, one question at a time, with the name of the agent in it', async () => {
+  it('asks the approver of the conversation one question at a time with the name of the agent', async () => {
     const asked: any[] = []
     let open = 0
     const approve = async (request: any) => {
@@ -139,7 +139,7 @@ describe('the work of agents', () => {
     await s.agent.close()
   })
 
-  it('asks by a file where nobody sits, with the name of the agent in it, and goes on when that is answered', async () => {
+  it('asks for approval by a file when no person is present and continues after the answer', async () => {
     const s = await delegation(
       [{ toolCalls: [spawn(`ONE ${look}`, { agent: 'verifier' })] }, says('Done.')],
       { ONE: [run('touch one.txt'), report('One.')] },
@@ -162,7 +162,7 @@ describe('the work of agents', () => {
     await s.agent.close()
   })
 
-  it('costs what all of its stretches cost, and is seen while it is under way', async () => {
+  it('adds up the cost of all stretches of an agent and shows it while the agent runs', async () => {
     const usage = { prompt_tokens: 1000, completion_tokens: 0, total_tokens: 1000 }
     const seen: any[] = []
     const s = await delegation(
@@ -202,7 +202,7 @@ describe('the work of agents', () => {
     expect(readFileSync(join(s.root, s.agent.children[0]!.transcript_path), 'utf8')).toContain('Second.')
   })
 
-  it('costs the conversation at most half of the bytes that it takes to look by itself', async () => {
+  it('costs the conversation at most half of the bytes of reading by itself', async () => {
     const files = Object.fromEntries(
       Array.from({ length: 8 }, (_, n) => [
         `src/part${n}.ts`,

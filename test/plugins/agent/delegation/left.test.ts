@@ -18,7 +18,7 @@ const factsOf = (place: Home, id: string): any[] =>
 const childrenIn = (facts: any[]): any[] => [
   ...new Map(facts.flatMap(({ kind, child }) => (kind === 'child' ? [[child.id, child] as const] : []))).values(),
 ]
-/** The session that no other one began. */
+/** Returns the session that no other one started. */
 const parentOf = (place: Home): string | undefined =>
   readdirSync(sessionsOf(place)).find((name) => {
     const file = join(sessionsOf(place), name, 'manifest.json')
@@ -29,8 +29,8 @@ const parentOf = (place: Home): string | undefined =>
     )
   })
 
-describe('what a killed process leaves of its agents', () => {
-  it('is failed and hands over what it reported so far, begins no second time, and holds no place', async () => {
+describe('agents of a killed process', () => {
+  it('marks an agent of a killed process as failed with its report and starts it no second time', async () => {
     const usage = { prompt_tokens: 1000, completion_tokens: 0, total_tokens: 1000 }
     const peer = await speakers({
       parent: [
@@ -102,13 +102,13 @@ describe('what a killed process leaves of its agents', () => {
       grounded_facts: expect.arrayContaining([{ fact: 'a.txt:1 says a', source: 'subagent:explorer' }]),
       delegation_notes: expect.arrayContaining(['`explorer`: Half of it is read.']),
     })
-    // What it cost is paid by the step after.
+    // The next step includes its cost.
     expect(children[0].cost_usd).toBeCloseTo(0.1)
     checkLog(logOf(place, id))
     for (const { messages } of peer.bodies()) checkMessages(messages)
   })
 
-  it('is joined to the memory as it came: facts, files, checks that nobody repeated, questions, of each at most as many as the memory takes', async () => {
+  it('adds unchecked facts, files, checks and questions of an agent to the memory, within its limits', async () => {
     const many = Array.from({ length: 7 }, (_, n) => `fact ${n}`)
     const s = await delegation([{ toolCalls: [spawn(`ONE ${look}`, { write_paths: ['src/**'] })] }, says('Done.')], {
       ONE: [

@@ -5,8 +5,8 @@ import { delegation, report, says, spawn } from '../../../support/delegation.js'
 
 const look = 'Find out what the file says and report it.'
 
-describe('hooks of agents', () => {
-  it('hear of the begin and the end of those that they match, add to what an agent is told, and send it on until they are content', async () => {
+describe('agent hooks', () => {
+  it('runs matching SubagentStart and SubagentStop hooks, which add text and continue an agent', async () => {
     const once = `cat >> ends; grep -q '"stop_hook_active":true' ends || { echo Read b.txt too. >&2; exit 2; }`
     const hooks = {
       SubagentStart: [{ matcher: 'explorer', hooks: [{ command: 'tee -a begins >&2; echo The build is red.' }] }],
@@ -44,12 +44,12 @@ describe('hooks of agents', () => {
       { hook_event_name: 'SubagentStop', agent_transcript_path: child.transcript_path, stop_hook_active: false },
       { stop_hook_active: true },
     ])
-    // The end of the conversation is its own.
+    // The Stop hook runs only for the end of the conversation.
     expect(readFileSync(join(s.root, 'stops'), 'utf8')).toBe('stop\n')
     await s.agent.close()
   })
 
-  it('that never are content send an agent on eight times, and a remark of one is told', async () => {
+  it('continues an agent eight times for a hook that never accepts and reports its remark', async () => {
     const hooks = {
       SubagentStop: [
         { hooks: [{ command: `printf '{"decision": "block", "reason": "More.", "systemMessage": "It goes on."}'` }] },

@@ -12,8 +12,8 @@ const run = (command: string) => call('unified_exec', { action: 'run', command }
 const results = (body: any): string[] =>
   body.messages.filter(({ role }: any) => role === 'tool').map(({ content }: any) => content)
 
-describe('the rights of an agent', () => {
-  it('stay what they were when its session is opened by its name, gone on with in another mode, or forked', async () => {
+describe('agent rights', () => {
+  it('keeps the rights of an agent when its session is opened, continued in another mode or forked', async () => {
     const tries = { toolCalls: [write('out.txt'), write('src/in.txt'), run('touch ran.txt'), spawn(`TWO ${look}`)] }
     const s = await delegation(
       [
@@ -58,7 +58,7 @@ describe('the rights of an agent', () => {
     ])
   })
 
-  it('hold for links out of its paths and for commands that write, and a program that it starts gives no more', async () => {
+  it('applies path rights to links, writing commands and programs that an agent starts', async () => {
     const s = await delegation(
       [{ toolCalls: [spawn(`ONE ${look}`, { write_paths: ['src/**'] })] }, says('Done.')],
       {
@@ -95,7 +95,7 @@ describe('the rights of an agent', () => {
     await s.agent.close()
   })
 
-  it('hold the depth twice: an agent at the last one is not told of agents and is refused, one above it may; a program that an agent started counts as one', async () => {
+  it('enforces the delegation depth in the tool list and in the call, also for started programs', async () => {
     const parts = {
       ONE: [{ toolCalls: [spawn(`TWO ${look}`, { agent: 'explorer' })] }, report('One.')],
       TWO: [{ toolCalls: [tool('spawn', { message: `SIX ${look}` })] }, report('Two.')],
@@ -127,7 +127,7 @@ describe('the rights of an agent', () => {
     await inner.agent.close()
   })
 
-  it('are those of the definition only as far as the conversation has them, and an explorer pays for few tools', async () => {
+  it('limits the rights of a definition to those of the conversation and gives an explorer few tools', async () => {
     const s = await delegation([says('Done.')], {})
     mkdirSync(join(s.root, 'src'))
     writeFileSync(join(s.root, 'src/a.ts'), '')

@@ -14,11 +14,11 @@ import { serve, type Answering } from '../../../support/server.js'
 
 const stream = { 'content-type': 'text/event-stream' }
 const secret = `ghp_${'aB3'.repeat(12)}`
-// The key of the scene's provider.
+// The key of the test provider.
 const named = 'key-of-the-peer-0123'
 keepSecret(named, 'PEER_API_KEY')
 
-/** What the deltas of each text come to; each begins where the one before ended. */
+/** Joins the deltas of each text; each starts where the previous one ended. */
 function joined(deltas: readonly Delta[]): Map<string, string> {
   const texts = new Map<string, string>()
   for (const { item_id, kind, at, text } of deltas) {
@@ -30,7 +30,7 @@ function joined(deltas: readonly Delta[]): Map<string, string> {
   }
   return texts
 }
-/** Every delta belongs to an item that was open, and all of them join to what it said in the end. */
+/** Checks that every delta belongs to an open item and that all deltas join to its final text. */
 function check(events: readonly ThreadEvent[], deltas: readonly Delta[]): void {
   const texts = joined(deltas)
   const ended = new Map(
@@ -71,9 +71,9 @@ const cuts = (said: string, places: readonly number[]): string[] => {
 }
 const places = fc.array(fc.nat({ max: 100_000 }), { maxLength: 40 })
 
-describe.each(formats)('what is said over %s', (format) => {
+describe.each(formats)('deltas over %s', (format) => {
   it(
-    'joins to the items that complete, without their secrets, wherever a server cuts it and wherever its connection breaks',
+    'joins deltas to the completed items without secrets, wherever the stream is cut',
     { timeout: 600_000 },
     async () => {
       let script: { body: Buffer[]; whole: boolean }[] = []
@@ -156,7 +156,7 @@ describe.each(formats)('what is said over %s', (format) => {
   )
 })
 
-/** A server that says these pieces, each when the one before was heard, and then what `last` does. */
+/** Starts a server that sends each piece after the previous one was received, and then runs `last`. */
 async function hearing(pieces: readonly string[], last: Answering, answers: readonly string[] = []) {
   const [frames] = [framesOf('openai-chat', { text: [...pieces] })]
   const said = frames.body.split(/(?<=\n\n)/)
@@ -181,8 +181,8 @@ async function hearing(pieces: readonly string[], last: Answering, answers: read
 }
 const bodyOf = (seen: { body: string }): any[] => JSON.parse(seen.body).messages
 
-describe('a reader of deltas', () => {
-  it('that never comes back holds up nothing, and misses what is said meanwhile', async () => {
+describe('delta reader', () => {
+  it('continues the run when a reader never returns and skips its deltas meanwhile', async () => {
     const s = await scene([{ content: 'word '.repeat(200_000), how: { chunkSize: 4000 } }])
     const deltas: Delta[] = []
     expect(await s.run('go', { onDelta: (delta) => (deltas.push(delta), new Promise(() => {})) })).toMatchObject({
@@ -190,7 +190,7 @@ describe('a reader of deltas', () => {
     })
     expect(deltas).toHaveLength(1)
   })
-  it('that throws gets no more, and nobody else learns of it', async () => {
+  it('sends no more deltas to a reader that throws, and other readers notice nothing', async () => {
     const s = await scene([{ content: 'word '.repeat(20_000), how: { chunkSize: 4000 } }])
     let count = 0
     const onDelta = () => {
@@ -200,7 +200,7 @@ describe('a reader of deltas', () => {
     expect(await s.run('go', { onDelta })).toMatchObject({ outcome_code: 'success' })
     expect(count).toBe(1)
   })
-  it('that takes nothing finds 256 KiB at most, joined, and sees by the next one how much is missing', async () => {
+  it('keeps at most 256 KiB of joined deltas for an idle reader and shows the gap', async () => {
     const reader = new RunReader()
     const delta = (at: number, said: string): Delta => ({
       type: 'item.delta',
@@ -223,7 +223,7 @@ describe('a reader of deltas', () => {
     expect((await reading.next()).value).toMatchObject({ at: 16 * 1024 * 1024, text: 'and on' })
     expect((await reading.next()).done).toBe(true)
   })
-  it('that is slow gets every event but the updates that a later one contains', async () => {
+  it('sends a slow reader every event except updates that a later one contains', async () => {
     const s = await scene([{ content: 'word '.repeat(2000), how: { chunkSize: 500 } }])
     const agent = await createAgent(s.booted.kernel, { env: {} })
     const id = agent.session_id
@@ -246,7 +246,7 @@ describe('a reader of deltas', () => {
       got.filter((one): one is Delta => one.type === 'item.delta'),
     )
   })
-  it('has events and deltas of a stream in one order, and the outcome in its end', async () => {
+  it('keeps events and deltas of a stream in one order and ends it with the outcome', async () => {
     const s = await scene(
       [
         {
@@ -273,12 +273,12 @@ describe('a reader of deltas', () => {
         got.findIndex(
           (event) => event.type === type && 'item' in event && (event.item as { id: string }).id === one.item_id,
         )
-      // A call begins when it is written down, which is when all of it was said.
+      // A call starts when it is recorded, after its last delta.
       if (one.kind === 'arguments') expect(index).toBeLessThan(at('item.started'))
       else expect([at('item.started') < index, index < at('item.completed')]).toEqual([true, true])
     }
   })
-  it('who leaves a stream ends its run, and the agent can go on', async () => {
+  it('ends the run when the reader leaves the stream and keeps the agent usable', async () => {
     const s = await scene([
       { content: 'a long story '.repeat(300), how: { latency: 20, chunkSize: 10 } },
       { content: 'ok' },
@@ -291,7 +291,7 @@ describe('a reader of deltas', () => {
       { code: 'VT_CANCELLED' },
     ])
   })
-  it('sees what a command prints while it runs, without its secrets', async () => {
+  it('shows the output of a command while it runs, without its secrets', async () => {
     const command = `echo one; sleep 0.4; echo ${secret.slice(0, 9)}""${secret.slice(9)}; sleep 0.4; echo two`
     const s = await scene([{ toolCalls: [call('unified_exec', { action: 'run', command })] }, { content: 'ok' }], {
       boot: { mode: 'auto', config: { sandbox: { mode: 'off' } } as never },
@@ -308,7 +308,7 @@ describe('a reader of deltas', () => {
   })
 })
 
-it('a secret that a server cuts in two is in no delta and no event, not even its first half', async () => {
+it('redacts a secret that a server splits in every delta and event, the first half too', async () => {
   const { s, heard } = await hearing(
     ['The key is ', `${secret.slice(0, 12)}`, secret.slice(12), ' and '],
     (_, response) => response.end(wholeOf('openai-chat', { text: 'more' })),
@@ -321,8 +321,8 @@ it('a secret that a server cuts in two is in no delta and no event, not even its
   expect(JSON.stringify([s.events, deltas])).not.toContain(secret.slice(0, 12))
 })
 
-describe('what was said before a turn ended', () => {
-  it('by a cancel between two deltas stays: the item has it, and the model reads it in the next turn, with a word on how it ended', async () => {
+describe('partial answers of an ended turn', () => {
+  it('keeps the answer of a cancelled turn and shows it to the model in the next turn with the reason', async () => {
     const { s, server, heard } = await hearing(['I begin ', 'with the first thing'], () => {})
     const stop = new AbortController()
     const [events, deltas]: [ThreadEvent[], Delta[]] = [[], []]
@@ -346,7 +346,7 @@ describe('what was said before a turn ended', () => {
       { role: 'user', content: 'go on' },
     ])
   })
-  it('by a stream that broke off for good stays too, with the reason', async () => {
+  it('keeps the answer of a stream that broke off for good, with the reason', async () => {
     const { s, server, heard } = await hearing(['half of '], (_, response) => response.destroy())
     const events: ThreadEvent[] = []
     const agent = await createAgent(s.booted.kernel, {
@@ -364,7 +364,7 @@ describe('what was said before a turn ended', () => {
       { role: 'user' },
     ])
   })
-  it.each(formats)('is taken by a server of %s', async (format: Format) => {
+  it.each(formats)('sends a partial answer in a form that a server of %s accepts', async (format: Format) => {
     const s = await scene(
       [{ content: 'a long story '.repeat(300), how: { latency: 20, chunkSize: 10 } }, { content: 'ok' }],
       { format },
@@ -379,7 +379,7 @@ describe('what was said before a turn ended', () => {
 })
 
 describe('vtcode exec --json --deltas', () => {
-  it('prints deltas between the events, which are in no log; without --deltas there are none', async () => {
+  it('prints deltas between the events only with --deltas and writes none to the log', async () => {
     const peer = hold(
       await startPeer(Array.from({ length: 2 }, () => ({ content: 'One. Two. Three.', how: { chunkSize: 4 } }))),
     )
@@ -398,7 +398,7 @@ describe('vtcode exec --json --deltas', () => {
     ).not.toContain('item.delta')
     expect((await vtcode(place, ['exec', '--json', 'go'])).out).not.toContain('item.delta')
   })
-  it('killed in the middle of an answer leaves a session that goes on', async () => {
+  it('leaves a session that continues after a kill in the middle of an answer', async () => {
     const peer = hold(
       await startPeer([
         { content: 'a long story '.repeat(300), how: { latency: 20, chunkSize: 10 } },

@@ -15,7 +15,7 @@ const usage = {
   estimated: true,
 }
 const hash = '0'.repeat(64)
-/** Each event of the contract with every field it may have. */
+/** Lists each event of the contract with every possible field. */
 const bodies: Record<string, object> = {
   'thread.started': {
     session_id: 'ses_1',
@@ -102,7 +102,7 @@ const bodies: Record<string, object> = {
   'plan.approval.resolved': { decision: 'execute', automatic: false },
   error: { message: 'm', code: 'VT_INTERNAL' },
 }
-/** Each item. */
+/** Lists each item. */
 const parts: Record<string, object> = {
   user_message: { text: 't', origin: 'prompt', intent_id: 'i', image_count: 0 },
   agent_message: { text: 't', status: 'completed' },
@@ -167,8 +167,8 @@ const events = [
   ),
 ]
 
-describe('the published shape of events', () => {
-  it('knows what is said between them, which has no number', () => {
+describe('event schema', () => {
+  it('covers deltas, which have no number', () => {
     const delta = {
       type: 'item.delta',
       thread_id: 'th_1',
@@ -196,14 +196,14 @@ describe('the published shape of events', () => {
     ])
       expect(isEvent(JSON.parse(JSON.stringify({ ...delta, ...wrong }))), JSON.stringify(wrong)).toBe(false)
   })
-  it('knows every event and every item, and each of their fields', () => {
+  it('covers every event and every item with each of their fields', () => {
     for (const event of events) {
       expect(isOurEvent(event), JSON.stringify([event, isOurEvent.errors])).toBe(true)
       const more = 'item' in event ? { ...event, item: { ...(event.item as object), more: 1 } } : { ...event, more: 1 }
       expect([isEvent(more), isOurEvent(more)], event.type).toEqual([true, false])
     }
   })
-  it('finds a field of the wrong type in each', () => {
+  it('rejects a field of the wrong type in each event', () => {
     for (const event of events) {
       const { type, seq, ts, thread_id, turn_id, ...body } = event as Record<string, any>
       const fields = type.startsWith('item.') ? body['item'] : body
@@ -217,7 +217,7 @@ describe('the published shape of events', () => {
   })
 })
 
-it('a session whose log holds an unknown event and field can be resumed', async () => {
+it('resumes a session whose log holds an unknown event and field', async () => {
   const s = await scene([{ content: 'one' }, { content: 'two' }])
   const { session_id } = await s.run()
   const file = join(s.booted.root, '.vtcode/sessions', session_id, 'events.jsonl')
@@ -234,8 +234,8 @@ it('a session whose log holds an unknown event and field can be resumed', async 
   expect(log.map((event) => event.seq)).toEqual(log.map((_, index) => index + 1))
 })
 
-describe('a turn begins with a token breakdown', () => {
-  it('of prompt, tools, instructions, conversation and cache misses', async () => {
+describe('token breakdown of a turn', () => {
+  it('counts prompt, tools, instructions, conversation and cache misses at the start of a turn', async () => {
     const counted = { prompt_tokens: 100, completion_tokens: 5 }
     const s = await scene(
       [
@@ -268,8 +268,8 @@ describe('a turn begins with a token breakdown', () => {
   })
 })
 
-describe('a call is also reported as', () => {
-  it('a command, with its output and where it ran', async () => {
+describe('events for calls', () => {
+  it('reports a command with its output and its folder', async () => {
     const run = (command: string, more: object = {}) => call('unified_exec', { action: 'run', command, ...more })
     const s = await scene(
       [
@@ -301,7 +301,7 @@ describe('a call is also reported as', () => {
     expect(commands.at(-1).aggregated_output.length).toBeLessThanOrEqual(8193)
     expect(items(s.events, 'tool_invocation').map(({ executor }) => executor)[0]).toMatch(/^(local|sandbox)$/)
   })
-  it('a web search', async () => {
+  it('reports a web search', async () => {
     const s = await scene([{ toolCalls: [call('web_search', { query: 'tapable' })] }, { content: 'ok' }])
     const results = [{ title: 'T', url: 'https://example.com/', snippet: 'S' }]
     await s.run('go', {
@@ -314,7 +314,7 @@ describe('a call is also reported as', () => {
     checkLog(s.events)
     expect(items(s.events, 'web_search')).toMatchObject([{ query: 'tapable', provider: 'duckduckgo', results }])
   })
-  it('a call of an MCP tool, unless it never reached the server', async () => {
+  it('reports a call of an MCP tool unless the call never reached the server', async () => {
     const s = await scene([
       { toolCalls: [call('mcp__docs__find', { q: 'x' }), call('mcp__docs__fail', {}), call('mcp__docs__denied', {})] },
       { content: 'ok' },
@@ -335,9 +335,9 @@ describe('a call is also reported as', () => {
   })
 })
 
-describe('files that changed', () => {
+describe('events for changed files', () => {
   const changes = (events: readonly any[]) => items(events, 'file_change').flatMap(({ changes }) => changes)
-  it('are reported with the lines added and removed, whoever changed them', async () => {
+  it('reports changed files with added and removed lines, whatever changed them', async () => {
     const file = (input: object) => call('unified_file', input)
     const script = [
       file({ action: 'write', path: 'new.txt', content: '1\n2\n3\n' }),

@@ -7,8 +7,8 @@ type Body = Parameters<Events['emit']>[0]
 const clock = { now: () => 0, sleep: async () => {} }
 const error = (message: string): Body => ({ type: 'error', message, code: 'VT_INTERNAL' }) as Body
 
-describe('the events of a thread', () => {
-  it('reach every sink in order and numbered without a gap, however slow one is; one that fails gets no more', async () => {
+describe('Events', () => {
+  it('sends events to every sink in order without a gap and drops a sink that fails', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.nat({ max: 2 }), { minLength: 1, maxLength: 8 }),
@@ -26,7 +26,7 @@ describe('the events of a thread', () => {
             if (told.broken.length > failing) throw new Error('full')
           })
           events.add(({ seq }) => {
-            // Each event is with the sinks before this one first.
+            // Earlier sinks get each event first.
             expect(told.slow.at(-1)).toBe(seq)
             told.fast.push(seq)
           })
@@ -42,7 +42,7 @@ describe('the events of a thread', () => {
       { numRuns: runs(30) },
     )
   })
-  it('end what is still open, the last first and once, and hold no secret', async () => {
+  it('closes what is still open, the last first and once, and redacts secrets', async () => {
     const events = new Events('th_1', clock)
     const seen: string[] = []
     events.add(
@@ -74,7 +74,7 @@ describe('the events of a thread', () => {
   })
 })
 
-it('a call is told briefly: its action and its first text, on one line that moves nothing', () => {
+it('shortens a call to its action and its first text on one line without control characters', () => {
   expect([
     briefly({ path: 'a', action: 'read', n: 1 }),
     briefly({ n: 1 }),

@@ -31,61 +31,76 @@ const refused = [{ tool: 'unified_file', target: 'a.txt', code: 'VT_POLICY_DENIE
 const failed = { failed: { ...ran, says: 'one is red' } }
 const around: Circumstances = { told: false, on: true, waiting: false, evaluated: false }
 
-describe('what follows an answer', () => {
+describe('finish decision', () => {
   it.each<[string, Partial<State>, Partial<Circumstances>, string]>([
     [
-      'what was not applied is told, in any case',
+      'reports changes that were not applied, in any case',
       { untold_refusals: refused, ...with_items(['a', 'pending']) },
       { on: false, waiting: true },
       'tell',
     ],
-    ['it is told once', { untold_refusals: refused }, { told: true, on: false }, 'end success'],
-    ['nothing is done where nobody asked for it', with_items(['a', 'pending']), { on: false }, 'end success'],
-    ['what a person said comes first', with_items(['a', 'pending']), { waiting: true }, 'end success'],
+    ['reports them once', { untold_refusals: refused }, { told: true, on: false }, 'end success'],
+    ['ends with open items when the finish loop is off', with_items(['a', 'pending']), { on: false }, 'end success'],
+    ['lets a waiting input come first', with_items(['a', 'pending']), { waiting: true }, 'end success'],
     [
-      'open items are gone on with',
+      'continues with open items',
       with_items(['a', 'completed'], ['b', 'pending'], ['c', 'in_progress'], ['d', 'blocked']),
       {},
       'go on',
     ],
     [
-      'three turns without a call are enough',
+      'stops after three turns without a call',
       { ...with_items(['a', 'pending']), idle: { turns: 2, now: true } },
       {},
       'end stopped_no_action',
     ],
-    ['two are not', { ...with_items(['a', 'pending']), idle: { turns: 2, now: false } }, {}, 'go on'],
-    ['what is all blocked is handed off', with_items(['a', 'completed'], ['b', 'blocked']), {}, 'end handed_off'],
     [
-      'what passed and did not change since is taken',
+      'continues after two turns without a call',
+      { ...with_items(['a', 'pending']), idle: { turns: 2, now: false } },
+      {},
+      'go on',
+    ],
+    [
+      'hands off when all open items are blocked',
+      with_items(['a', 'completed'], ['b', 'blocked']),
+      {},
+      'end handed_off',
+    ],
+    [
+      'accepts a passed verification without later changes',
       { verified: { kind: 'verified', result: 'passed', commands: [], changes: 3, files: [] }, changes: 3 },
       {},
       'end success',
     ],
     [
-      'what passed before a change is proved again',
+      'verifies again after a change',
       { verified: { kind: 'verified', result: 'passed', commands: [], changes: 3, files: [] }, changes: 4 },
       {},
       'verify',
     ],
     [
-      'what failed is proved again, also without a change',
+      'verifies again after a failure, also without a change',
       { verified: { kind: 'verified', result: 'failed', commands: [ran], changes: 3, files: [] }, changes: 3 },
       {},
       'verify',
     ],
-    ['what is complete is proved', with_items(['a', 'completed']), {}, 'verify'],
-    ['nothing to do is proved too', {}, {}, 'verify'],
-    ['what failed is gone on with', { failures: { all: 1, same: 1, last: '' } }, { ran: failed }, 'go on'],
+    ['verifies a complete list', with_items(['a', 'completed']), {}, 'verify'],
+    ['verifies an empty list too', {}, {}, 'verify'],
+    ['continues after a failed verification', { failures: { all: 1, same: 1, last: '' } }, { ran: failed }, 'go on'],
     [
-      'the same failure for the fourth time is the end',
+      'ends at the fourth equal failure',
       { failures: { all: 4, same: 4, last: '' } },
       { ran: failed },
       'end verification_failed',
     ],
-    ['and so is the eighth', { failures: { all: 8, same: 1, last: '' } }, { ran: failed }, 'end verification_failed'],
     [
-      'work that passed is evaluated where its task is planned',
+      'ends at the eighth failure of any kind',
+      { failures: { all: 8, same: 1, last: '' } },
+      { ran: failed },
+      'end verification_failed',
+    ],
+    [
+      'evaluates verified work of a planned task',
       {
         phase: { phase: 'build', round: 0 },
         verified: { kind: 'verified', result: 'passed', commands: [], changes: 3, files: [] },
@@ -95,32 +110,32 @@ describe('what follows an answer', () => {
       'evaluate',
     ],
     [
-      'and so is work that may not be proved, or has no commands',
+      'evaluates work that has no verification',
       { phase: { phase: 'build', round: 0 } },
       { evaluated: true, ran: {} },
       'evaluate',
     ],
     [
-      'not while steps are open',
+      'continues instead of an evaluation while steps are open',
       { phase: { phase: 'build', round: 0 }, ...with_items(['a', 'pending']) },
       { evaluated: true },
       'go on',
     ],
     [
-      'not before what a person said',
+      'lets a waiting input come before an evaluation',
       { phase: { phase: 'build', round: 0 } },
       { evaluated: true, waiting: true, ran: {} },
       'end success',
     ],
-    ['not a second time', { phase: { phase: 'done', round: 0 } }, { evaluated: true, ran: {} }, 'end success'],
+    ['evaluates no second time', { phase: { phase: 'done', round: 0 } }, { evaluated: true, ran: {} }, 'end success'],
     [
-      'not where nobody asked for it',
+      'evaluates nothing when evaluation is off',
       { phase: { phase: 'build', round: 0 } },
       { evaluated: false, ran: {} },
       'end success',
     ],
     [
-      'what passed before a step named another command is proved again',
+      'verifies again when a step names another command',
       {
         verified: { kind: 'verified', result: 'passed', commands: [], changes: 3, files: [] },
         changes: 3,
@@ -129,14 +144,14 @@ describe('what follows an answer', () => {
       {},
       'verify',
     ],
-    ['the seventh is not', { failures: { all: 7, same: 3, last: '' } }, { ran: failed }, 'go on'],
-    ['what passed, could not run or was not there is the end', {}, { ran: {} }, 'end success'],
+    ['continues after the seventh failure', { failures: { all: 7, same: 3, last: '' } }, { ran: failed }, 'go on'],
+    ['ends with success when no command failed', {}, { ran: {} }, 'end success'],
   ])('%s', (_, state, circumstances, expected) => {
     const decision = decide({ ...nothing, ...state }, { ...around, ...circumstances })
     expect([decision.then, ...('outcome' in decision ? [decision.outcome] : [])].join(' ')).toBe(expected)
   })
 
-  it('names exactly the open items, with their numbers', () => {
+  it('names exactly the open items with their numbers', () => {
     const decision = decide(
       {
         ...nothing,
@@ -148,7 +163,7 @@ describe('what follows an answer', () => {
       text: 'Open:\n2 [ ] write\n4 [/] test\nGo on with the next. When one cannot be done, mark it blocked and say why.',
     })
   })
-  it('a hundred open items take no more than 400 tokens: the first of them, and how many more', () => {
+  it('shows a hundred open items in at most 400 tokens: the first ones and the number of the rest', () => {
     const { text } = decide(
       {
         ...nothing,
@@ -168,7 +183,7 @@ describe('what follows an answer', () => {
     }
     expect(huge.text).toContain('x'.repeat(300))
   })
-  it('shows what failed: the command, how it ended, and the end of what it printed', () => {
+  it('shows a failed command with its exit status and the end of its output', () => {
     expect(decide({ ...nothing, failures: { all: 1, same: 1, last: '' } }, { ...around, ran: failed })).toMatchObject({
       text: '`npm test` ended with exit code 1. It has to pass.\none is red',
     })

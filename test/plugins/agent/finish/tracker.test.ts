@@ -30,8 +30,8 @@ const item = fc.record(
 )
 const items = fc.uniqueArray(item, { minLength: 1, maxLength: 8, selector: ({ description }) => description })
 
-describe('a tracker', () => {
-  it('is the same after it was written and read, whatever its texts are', () => {
+describe('tracker', () => {
+  it('returns the same tracker after writing and parsing, whatever its texts hold', () => {
     fc.assert(
       fc.property(odd, items, fc.option(fc.string({ unit: 'grapheme', maxLength: 200 })), (title, given, notes) => {
         let tracker = createTracker({ title, items: given })
@@ -49,7 +49,7 @@ describe('a tracker', () => {
     )
   })
 
-  it('keeps order, texts and statuses through any series of changes and trips through its file', () => {
+  it('keeps order, texts and statuses through any series of changes and round trips', () => {
     const change = fc.oneof(
       fc.record({ add: odd, after: fc.option(fc.nat(9), { nil: undefined }) }),
       fc.record({ index: fc.integer({ min: 1, max: 9 }), status: fc.constantFrom(...statuses) }),
@@ -88,11 +88,11 @@ describe('a tracker', () => {
     [`# t\n- [ ] ${'a'.repeat(301)}\n`, 2, 'at most 300'],
     [`# ${'t'.repeat(201)}\n`, 1, 'at most 200'],
     [`# t\n- [ ] a\n  verify:\n${'    - x\n'.repeat(11)}`, 15, 'at most 10'],
-  ])('that is not one is refused with the line: %j', (said, line, problem) => {
+  ])('rejects a file that is no tracker and names the line: %j', (said, line, problem) => {
     expect(() => parseTracker(said)).toThrow(new RegExp(`^Line ${line}: .*${problem}`))
   })
 
-  it('has no twins, no more than a hundred items, and a size', () => {
+  it('rejects duplicate items, a 101st item and a tracker over its size', () => {
     expect(() => createTracker({ title: 't', items: ['a', 'b', 'a'] })).toThrow('items[2] is "a", as items[0] is')
     const full = createTracker({ title: 't', items: Array.from({ length: 100 }, (_, at) => `item ${at}`) })
     expect(() => addItem(full, 'one more')).toThrow('100 items')

@@ -8,8 +8,8 @@ const within = (max_budget_usd: number) => ({
   settings: { agent: { model: 'peer/m', harness: { max_budget_usd } } },
 })
 
-describe('a budget', () => {
-  it('counts the schemas of the tools: a first request that costs more is not sent', async () => {
+describe('token budget', () => {
+  it('counts the schemas of the tools and refuses a first request that costs more', async () => {
     const open = await scene(
       [{ content: 'ok', usage: { prompt_tokens: 10, completion_tokens: 1, total_tokens: 11 } }],
       { provider: priced },
@@ -19,7 +19,7 @@ describe('a budget', () => {
     const about = (value: unknown): number => (JSON.stringify(value).length / 4 / 1e6) * 200
     const [words, all] = [about(messages), about(messages) + about(tools)]
     expect(all).toBeGreaterThan(2 * words)
-    // Between what the messages cost alone and what all of it does.
+    // The limit lies between the cost of the messages alone and the whole cost.
     const s = await scene([{ content: 'never' }], within((words * 1.3 + all * 0.7) / 2))
     expect(await s.run()).toMatchObject({
       outcome_code: 'budget_limit_reached',
@@ -29,7 +29,7 @@ describe('a budget', () => {
     expect(s.peer.bodies).toEqual([])
   })
 
-  it('does not count tools that are not sent', async () => {
+  it('ignores tools that are not sent', async () => {
     const open = await scene([{ content: 'ok' }], { provider: priced })
     await open.run('go', { tools: false })
     const words = (JSON.stringify(open.peer.bodies[0].messages).length / 4 / 1e6) * 200
@@ -40,7 +40,7 @@ describe('a budget', () => {
     expect(await s.run()).toMatchObject({ outcome_code: 'success' })
   })
 
-  it('is asked before every attempt: an answer that breaks off again and again does not spend more', async () => {
+  it('checks the budget before every attempt, so that broken answers do not exceed it', async () => {
     const cut = { content: 'long '.repeat(400), how: { truncateAfterChunks: 3 } }
     const once = await scene([{ content: 'ok' }], { provider: priced })
     await once.run()
@@ -50,7 +50,7 @@ describe('a budget', () => {
     expect(s.peer.bodies).toHaveLength(1)
   })
 
-  it('counts what a refused answer cost, also in later runs', async () => {
+  it('counts the cost of a refused answer, also in later runs', async () => {
     const s = await scene(
       [{ content: 'x y '.repeat(10_000), finishReason: 'content_filter' }, { content: 'never' }],
       within(1.5),
@@ -78,7 +78,7 @@ describe('a budget', () => {
     ],
     ['a negative price', { prompt_tokens: 5_000, completion_tokens: 1, total_tokens: 5_001, cost: -1_000 }],
     ['a number of tokens that nothing has', { prompt_tokens: 1e300, completion_tokens: 1e300, total_tokens: 1e300 }],
-  ])('is not raised by a server that counts %s, and the session is written as it is', async (_, usage) => {
+  ])('keeps the budget and a valid session when a server counts %s', async (_, usage) => {
     const cheap = { ...priced, cost: { input: 200, cache_read: 1, output: 200 } }
     const answers = Array.from({ length: 6 }, () => ({ content: 'ok', usage }))
     const s = await scene(answers, { ...within(7), provider: cheap })

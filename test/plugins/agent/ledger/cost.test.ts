@@ -14,8 +14,8 @@ const usage = fc.record({
 const cost = fc.record({ usage, cost: fc.oneof({ weight: 4, arbitrary: count }, fc.constant(null)) })
 const request = fc.record({ aside: fc.boolean(), cost })
 
-describe('the costs of a thread', () => {
-  it('add up: steps hold what was asked beside them, the run holds the steps, and nothing counts twice', () => {
+describe('thread costs', () => {
+  it('adds side requests to the step after them and steps to the run, each once', () => {
     fc.assert(
       fc.property(fc.array(request, { maxLength: 12 }), count, (requests, before) => {
         const ledger = new CostLedger(before)
@@ -38,7 +38,7 @@ describe('the costs of a thread', () => {
       }),
     )
   })
-  it('are unknown as soon as one price is, and add up in any order', () => {
+  it('marks a sum as unknown when one price is unknown, in any order', () => {
     fc.assert(
       fc.property(cost, cost, cost, (a, b, c) => {
         expect(addCosts(addCosts(a, b), c)).toEqual(addCosts(a, addCosts(b, c)))
@@ -48,7 +48,7 @@ describe('the costs of a thread', () => {
       }),
     )
   })
-  it('of one request count each token once, those of the cache at the price of input where they have none', () => {
+  it('counts each token once, and cached tokens at the input price when they have none', () => {
     const used = {
       input_tokens: 1_000_000,
       cached_input_tokens: 300_000,
@@ -61,7 +61,7 @@ describe('the costs of a thread', () => {
   })
 })
 
-it('a budget needs a price, unless the user goes without', () => {
+it('requires a price for a budget, unless the user allows a run without one', () => {
   type Arguments = Parameters<typeof checkPrice>
   const check = (cost: object | undefined, harness: object) =>
     checkPrice({ id: 'p/m', facts: { cost } } as unknown as Arguments[0], harness as Arguments[1])

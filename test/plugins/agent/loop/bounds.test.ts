@@ -11,7 +11,7 @@ const word =
   'data: {"id":"1","choices":[{"index":0,"delta":{"role":"assistant","content":"word "},"finish_reason":null}]}\n\n'
 const end = 'data: {"id":"1","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
 
-/** An agent whose model server answers like this, every time. */
+/** Makes an agent whose model server always answers like this. */
 async function against(
   answer: (response: ServerResponse) => unknown,
   provider: object = {},
@@ -22,8 +22,8 @@ async function against(
   return { s, server }
 }
 
-describe('a server that answers without end', () => {
-  it.each(formats)('in one line, packed small: is cut off, once and for all, over %s', async (format) => {
+describe('endless server answers', () => {
+  it.each(formats)('stops a compressed answer of one endless line for good over %s', async (format) => {
     const bomb = gzipSync(`data: ${'x'.repeat(20 * 1024 * 1024)}`)
     const { s, server } = await against(
       (response) => response.writeHead(200, { ...events, 'content-encoding': 'gzip' }).end(bomb),
@@ -37,7 +37,7 @@ describe('a server that answers without end', () => {
     expect(server.seen.length).toBe(1)
   })
 
-  it('in calls: none of them is made', async () => {
+  it('makes none of the calls of an endless answer', async () => {
     const call = (index: number) =>
       `data: {"id":"1","choices":[{"index":0,"delta":{"tool_calls":[{"index":${index},"id":"c${index}","type":"function","function":{"name":"unified_file","arguments":"{\\"action\\":\\"write\\",\\"path\\":\\"a\\",\\"content\\":\\"x\\"}"}}]},"finish_reason":null}]}\n\n`
     const { s, server } = await against((response) =>
@@ -53,7 +53,7 @@ describe('a server that answers without end', () => {
     expect(await s.booted.read('a')).toBeUndefined()
   })
 
-  it('while refusing: its status decides', async () => {
+  it('uses the HTTP status of an endless refusal', async () => {
     const bomb = gzipSync('x'.repeat(20 * 1024 * 1024))
     const { s } = await against((response) => response.writeHead(403, { 'content-encoding': 'gzip' }).end(bomb))
     expect((await s.run()).error).toMatchObject({
@@ -62,7 +62,7 @@ describe('a server that answers without end', () => {
     })
   })
 
-  it('word by word: ends at the total timeout', async () => {
+  it('ends an answer that comes word by word at the total timeout', async () => {
     const { s } = await against(
       (response) => {
         response.writeHead(200, events)
@@ -78,7 +78,7 @@ describe('a server that answers without end', () => {
   })
 })
 
-it('an HTML page instead of an answer is reported as one, and the request is not repeated', async () => {
+it('reports an HTML page as an answer and sends the request once', async () => {
   const { s, server } = await against((response) =>
     response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end('<html>Sign in to the network.</html>'),
   )
@@ -99,7 +99,7 @@ it.each([
   ['null', 'null'],
   ['<html><title>403</title>', 'Forbidden'],
   ['', 'Forbidden'],
-])('what stands before a model server refuses in words of its own: %s', async (body, says) => {
+])('reports a refusal of a gateway in its own words: %s', async (body, says) => {
   const { s } = await against((response) => response.writeHead(403).end(body))
   expect((await s.run()).error).toMatchObject({
     code: 'VT_LLM_AUTH',
@@ -107,7 +107,7 @@ it.each([
   })
 })
 
-it('an error inside an answer is reported with the message of the server', async () => {
+it('reports an error inside an answer with the message of the server', async () => {
   const { s } = await against((response) =>
     response.writeHead(200, events).end('data: {"error":{"message":"The cluster is on fire.","code":529}}\n\n'),
   )
@@ -118,8 +118,8 @@ it('an error inside an answer is reported with the message of the server', async
   expect(harness(s.events, 'model_retry').length).toBe(1)
 })
 
-it('a server that speaks no HTTP is reported as one, and the request is not repeated', async () => {
-  // It keeps the connection, as a server of SSH does: one that is closed with a request unread is a reset connection, another fault.
+it('reports a server that speaks no HTTP and sends the request once', async () => {
+  // The server keeps the connection, as SSH does; a close with an unread request would be a reset.
   const sockets: Socket[] = []
   const greeter = createServer((socket) => {
     sockets.push(socket)
@@ -136,7 +136,7 @@ it('a server that speaks no HTTP is reported as one, and the request is not repe
   greeter.close()
 })
 
-it('timeouts longer than timers can wait never fire', async () => {
+it('accepts timeouts longer than timers can wait and never fires them', async () => {
   const ages = 10 ** 12
   const { s } = await against((response) => response.writeHead(200, events).end(word + end), {
     timeouts: { first_token_ms: ages, idle_ms: ages, total_ms: ages, connect_ms: ages },
@@ -144,8 +144,8 @@ it('timeouts longer than timers can wait never fire', async () => {
   expect(await s.run()).toMatchObject({ outcome_code: 'success', text: 'word ' })
 })
 
-it('a connection that is never completed ends at its timeout, and the error names the stage', async () => {
-  // Accepts and says nothing: the handshake never ends.
+it('ends an incomplete connection at its timeout and names the stage', async () => {
+  // Accepts and sends nothing, so the handshake never ends.
   const silent = createServer((socket) => socket.on('error', () => {}))
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
   const began = Date.now()
@@ -158,7 +158,7 @@ it('a connection that is never completed ends at its timeout, and the error name
     message: expect.stringContaining('no connection in time'),
   })
   expect(harness(s.events, 'model_retry').map(({ error_category }) => error_category)).toEqual(['connect'])
-  // Far below what is waited for where nothing is said.
+  // Far below the default timeout.
   expect(Date.now() - began).toBeLessThan(25_000)
   silent.close()
 })

@@ -10,8 +10,8 @@ import { call } from '../../../support/peer.js'
 const write = (path: string) => call('unified_file', { action: 'write', path, content: 'x' })
 const started = (type: string) => (event: any) => event.type === 'item.started' && event.item.type === type
 
-describe('an agent under way', () => {
-  it('is steered: the open turn ends, and the new input comes before all that wait', async () => {
+describe('control of a running agent', () => {
+  it('ends the open turn on steer and runs the new input before all queued ones', async () => {
     const s = await scene([
       { content: 'a long story '.repeat(300), how: { latency: 20, chunkSize: 10 } },
       { content: 'something else' },
@@ -45,7 +45,7 @@ describe('an agent under way', () => {
     checkLog(events)
     for (const { messages } of s.peer.bodies) checkMessages(messages)
   })
-  it('holds before its next request until it may go on, and can be stopped meanwhile', async () => {
+  it('pauses before the next request until resumed and can be stopped meanwhile', async () => {
     const s = await scene([{ toolCalls: [call('unified_search', { action: 'list' })] }, { content: 'done' }])
     let held = false
     const agent = await createAgent(s.booted.kernel, {
@@ -57,7 +57,7 @@ describe('an agent under way', () => {
       },
     })
     const run = agent.run('go')
-    // The model is asked before the call begins, and only the call holds the next request.
+    // The first request precedes the call, and only the call pauses the next request.
     await expect.poll(() => held).toBe(true)
     await new Promise((resolve) => setTimeout(resolve, 300))
     expect(s.peer.asked).toHaveLength(1)
@@ -70,7 +70,7 @@ describe('an agent under way', () => {
   })
 })
 
-describe('a person who is asked', () => {
+describe('answers to an approval question', () => {
   const asked = async (
     answer: (path: string) => any,
     script = [
@@ -92,7 +92,7 @@ describe('a person who is asked', () => {
       resolved: s.events.filter(({ type }) => type === 'permission.resolved') as any[],
     }
   }
-  it('may cancel the rest of the step; the model is told and goes on', async () => {
+  it('cancels the rest of a step on request, and the model learns that and continues', async () => {
     const { s, outcomes, resolved } = await asked(() => ({ decision: 'cancel' }))
     expect(outcomes).toEqual(['permission_cancelled', 'cancelled', 'cancelled'])
     expect(resolved.map(({ decision }) => decision)).toEqual(['cancelled'])
@@ -101,7 +101,7 @@ describe('a person who is asked', () => {
       'VT_CALL_ABORTED: The user cancelled the rest of this step',
     )
   })
-  it('may say what to do instead, and how long an approval holds', async () => {
+  it('accepts an instruction instead of a yes and a duration of the approval', async () => {
     const { s, outcomes, resolved } = await asked((path) =>
       path === 'a' ? { decision: 'deny', followup: 'Use b.' } : { decision: 'allow', scope: 'session' },
     )
@@ -112,7 +112,7 @@ describe('a person who is asked', () => {
     ])
     expect(s.peer.bodies[1].messages.at(-3).content).toContain('Use b.')
   })
-  it('does not use up the time that calls may run', async () => {
+  it('excludes the wait for an approval from the time limit of calls', async () => {
     const s = await scene([{ toolCalls: [write('a')] }, { content: 'ok' }], { boot: { mode: 'ask' } })
     let now = Date.now()
     const clock = { now: () => now, sleep: async () => {} }
@@ -122,14 +122,14 @@ describe('a person who is asked', () => {
   })
 })
 
-it('a call that a lifecycle hook denies says so', async () => {
+it('reports a call that a lifecycle hook denies as denied by the hook', async () => {
   const hooks = { PreToolUse: [{ matcher: 'unified_file', hooks: [{ command: 'echo not today >&2; exit 2' }] }] }
   const s = await scene([{ toolCalls: [write('a')] }, { content: 'ok' }], { boot: { config: { hooks } as never } })
   await s.run()
   expect(items(s.events, 'tool_invocation')).toMatchObject([{ outcome: 'hook_denied' }])
 })
 
-it('a budget counts what the session cost before, and its record says it', async () => {
+it('counts the earlier cost of a session in the budget and in its record', async () => {
   const usage = { prompt_tokens: 1000, completion_tokens: 1000 }
   const s = await scene([{ content: 'one', usage }, { content: 'never' }], {
     provider: { cost: { input: 100, output: 500 } },
@@ -146,7 +146,7 @@ it('a budget counts what the session cost before, and its record says it', async
   })
 })
 
-it('an agent whose manifest cannot be written says so when it is closed, and lets go of the session', async () => {
+it('reports a manifest that cannot be written when the agent closes and releases the session', async () => {
   const s = await scene([{ content: 'one' }, { content: 'two' }, { content: 'three' }])
   const agent = await createAgent(s.booted.kernel, { env: {} })
   await agent.run('go')
@@ -163,7 +163,7 @@ it('an agent whose manifest cannot be written says so when it is closed, and let
   expect(await s.run('again', { resume: agent.session_id })).toMatchObject({ text: 'three' })
 })
 
-it('an agent without a kernel is a typed refusal that shows how one is made', async () => {
+it('rejects a missing kernel with an error that shows how to create one', async () => {
   for (const kernel of [undefined, {}, 'x'])
     await expect(createAgent(kernel as never)).rejects.toMatchObject({
       name: 'VT_CONFIG_INVALID',

@@ -26,8 +26,8 @@ const remarks = ({ events }: Scene) =>
     .filter(({ code }) => code.startsWith('VT_HOOK_'))
     .map(({ message }) => message)
 
-describe('hooks of a session', () => {
-  it('fire at its start, at each prompt, at each stop and at its end, once and in order', async () => {
+describe('session hooks', () => {
+  it('runs hooks at the start, at each prompt, at each stop and at the end, once and in order', async () => {
     const s = await open([{ content: 'One.' }, { content: 'Two.' }], {
       SessionStart: note(),
       UserPromptSubmit: note(),
@@ -55,7 +55,7 @@ describe('hooks of a session', () => {
     expect(new Set(events.map(({ session_id }) => session_id))).toEqual(new Set([agent.session_id]))
   })
 
-  it('are matched by source and reason', async () => {
+  it('matches hooks by source and reason', async () => {
     const s = await open([{ content: 'One.' }], {
       SessionStart: [...note('resume'), { matcher: 'startup|resume', hooks: [{ command: 'echo started >> other' }] }],
       SessionEnd: note('cancelled'),
@@ -64,7 +64,7 @@ describe('hooks of a session', () => {
     expect([await told(s.booted.read), await s.booted.read('other')]).toEqual([[], 'started\n'])
   })
 
-  it('learn whether it was resumed or forked', async () => {
+  it('passes to hooks whether the session was resumed or forked', async () => {
     const s = await open([{ content: 'One.' }, { content: 'Two.' }, { content: 'Three.' }, { content: 'Four.' }], {
       SessionStart: note(),
     })
@@ -81,7 +81,7 @@ describe('hooks of a session', () => {
     expect((await told(s.booted.read)).map(({ source }) => source)).toEqual(['startup', 'fork', 'resume', 'resume'])
   })
 
-  it('may add text for the model: plain text at the start, a field with the prompt', async () => {
+  it('adds plain text of a start hook and a field of a prompt hook to the conversation', async () => {
     const context = JSON.stringify({
       hookSpecificOutput: { additionalContext: 'It is Sunday.' },
       systemMessage: 'Mind the day.',
@@ -95,7 +95,7 @@ describe('hooks of a session', () => {
     expect(remarks(s)).toEqual(['Mind the day.'])
   })
 
-  it('read the conversation in the form of Claude Code, which is there from the start and grows with it, also in a session that goes on', async () => {
+  it('writes a transcript in the form of Claude Code from the start, also in a continued session', async () => {
     const look = `sed -n 's/.*"transcript_path":"\\([^"]*\\)".*/\\1/p' | { read -r file; wc -l < "$file" >> lines; grep '"role":"assistant"' "$file" | tail -1 >> last || true; }`
     const s = await open(
       [
@@ -138,7 +138,7 @@ describe('hooks of a session', () => {
     )
   })
 
-  it('is not waited for, and says nothing, when its first line says that it goes on by itself', async () => {
+  it('continues without an answer of a Stop hook whose first line declares it async', async () => {
     const s = await open([{ content: 'Done.' }], {
       Stop: [
         {
@@ -151,14 +151,14 @@ describe('hooks of a session', () => {
       ],
     })
     const agent = await createAgent(s.booted.kernel, { env: { PEER_API_KEY: 'key-of-the-peer-0123' } })
-    // Were it waited for, this would never end.
+    // Waiting for the hook would never end.
     expect(await agent.run('first')).toMatchObject({ outcome_code: 'success', text: 'Done.' })
     await writeFile(join(s.booted.root, 'go'), '')
     await expect.poll(() => s.booted.read('late')).toBe('late\n')
     await agent.close()
   })
 
-  it('may refuse a prompt, which then never reaches the model', async () => {
+  it('stops a prompt that a hook refuses before the model gets it', async () => {
     const s = await open([{ content: 'Never.' }], {
       UserPromptSubmit: [{ hooks: [{ command: 'grep -q secret && { echo no secrets >&2; exit 2; } || true' }] }],
     })
@@ -170,7 +170,7 @@ describe('hooks of a session', () => {
     expect(s.peer.bodies).toEqual([])
   })
 
-  it('may make the model go on when it stops, eight times in a row', async () => {
+  it('continues after a stop when a hook asks for it, eight times in a row', async () => {
     const s = await open([{ content: 'Done.' }, { content: 'Tested.' }], {
       Stop: [
         { hooks: [{ command: `grep -q '"stop_hook_active":true' || { echo run the tests first >&2; exit 2; }` }] },
@@ -185,7 +185,7 @@ describe('hooks of a session', () => {
     expect(await endless.run()).toMatchObject({ outcome_code: 'success', text: 'Answer 8.' })
   })
 
-  it('that fail or hang change nothing and are named in a notice', async () => {
+  it('ignores hooks that fail or hang and names them in a notice', async () => {
     const s = await open([{ content: 'Done.' }], {
       UserPromptSubmit: [
         { hooks: [{ command: 'exit 7' }, { command: 'sleep 30', timeout: 1 }, { command: 'echo "{broken"' }] },
@@ -199,7 +199,7 @@ describe('hooks of a session', () => {
     ])
   })
 
-  it('fire when the agent waits for a person', async () => {
+  it('runs Notification hooks when the agent waits for a person', async () => {
     const s = await open(
       [{ toolCalls: [call('unified_file', { action: 'write', path: 'n', content: '' })] }, { content: 'Done.' }],
       { Notification: note('permission_prompt') },

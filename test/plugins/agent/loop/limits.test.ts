@@ -3,7 +3,7 @@ import { LoopDetector, type AgentSettings } from '../../../../build/plugins/agen
 import { readArguments, TurnLimits } from '../../../../build/plugins/agent/loop/index.js'
 import { fc } from '../../../support/property.js'
 
-describe('the limits of a turn', () => {
+describe('turn limits', () => {
   const limits = (harness: Partial<AgentSettings['harness']> = {}, max_tool_loops = 0) => {
     const settings = {
       harness: {
@@ -20,7 +20,7 @@ describe('the limits of a turn', () => {
   const denied = { ok: false as const, error: { code: 'VT_POLICY_DENIED', message: '', hint: '', retryable: false } }
   const done = { ok: true as const, output: {} }
 
-  it('let as many calls through as they say, and none behind; 0 is no limit', () => {
+  it('allows as many calls as the limits permit and no more, and treats 0 as no limit', () => {
     fc.assert(
       fc.property(fc.nat({ max: 6 }), fc.nat({ max: 12 }), (most, wanted) => {
         const turn = limits({ max_tool_calls_per_turn: most })
@@ -35,7 +35,7 @@ describe('the limits of a turn', () => {
       }),
     )
   })
-  it('count time without waits for people and for what goes on, and loops', () => {
+  it('counts time without waits and background polls, and counts tool loops', () => {
     const turn = limits({ max_tool_wall_clock_secs: 1 }, 2)
     turn.note(traits('poll', true), ['exec'], done, { text: '' }, 5000)
     turn.note(traits('a'), ['exec'], done, { text: '' }, 999)
@@ -46,7 +46,7 @@ describe('the limits of a turn', () => {
     turn.counts.tool_loops = 2
     expect(turn.exhausted).toBe('tools.max_tool_loops')
   })
-  it('end a turn of nothing but refusals, and one call that goes well begins anew', () => {
+  it('ends a turn after a row of refusals, and one successful call resets the count', () => {
     fc.assert(
       fc.property(fc.array(fc.boolean(), { maxLength: 10 }), fc.integer({ min: 1, max: 4 }), (results, most) => {
         const turn = limits({ max_consecutive_blocked_tool_calls_per_turn: most })
@@ -59,7 +59,7 @@ describe('the limits of a turn', () => {
       }),
     )
   })
-  it('see a loop whatever time each call took, and make nothing once a person cancelled', () => {
+  it('detects a loop whatever time each call took and refuses calls after a cancel', () => {
     const turn = limits()
     const texts = [1, 20, 3.5, 400].map(
       (time) => turn.note(traits('same'), ['exec'], done, { text: `done in ${time} ms` }, time).text,
@@ -70,14 +70,14 @@ describe('the limits of a turn', () => {
   })
 })
 
-describe('the arguments of a call', () => {
+describe('call arguments', () => {
   const read = (
     text: string,
     finish: 'stop' | 'length' = 'stop',
     effects: readonly ('read' | 'write' | 'exec')[] = ['write'],
   ) => readArguments({ name: 't', text } as Parameters<typeof readArguments>[0], finish, async () => effects)
 
-  it('are those that were written, also as a text in a text', async () => {
+  it('returns arguments as written, also from a JSON text inside a JSON text', async () => {
     await fc.assert(
       fc.asyncProperty(fc.dictionary(fc.string(), fc.jsonValue(), { noNullPrototype: true }), async (input) => {
         const expected = { input: JSON.parse(JSON.stringify(input)) as unknown }
@@ -87,7 +87,7 @@ describe('the arguments of a call', () => {
     )
     expect(await read(' ')).toEqual({ input: {} })
   })
-  it('that were cut are repaired for calls that only look, and never where the answer ended or something could change', async () => {
+  it('repairs cut arguments for reading calls only, and never when the answer was cut', async () => {
     const whole = JSON.stringify({ path: 'a', text: 'one "two"' })
     await fc.assert(
       fc.asyncProperty(

@@ -14,8 +14,8 @@ const numbersOf = (root: string, id: string): number[] =>
     .split('\n')
     .map((line) => JSON.parse(line).n)
 
-describe('arguments that nobody can mean', () => {
-  it('nested thousands deep are answered with a typed error, and the session goes on with a whole journal', async () => {
+describe('invalid call arguments', () => {
+  it('answers arguments nested thousands deep with a typed error and keeps the journal whole', async () => {
     for (const depth of [65, 5_000, 100_000]) {
       const s = await scene([
         {
@@ -45,7 +45,7 @@ describe('arguments that nobody can mean', () => {
     }
   })
 
-  it('of five megabytes are answered with a typed error and are not sent back', async () => {
+  it('answers arguments of five megabytes with a typed error and keeps them out of later requests', async () => {
     const s = await scene([
       {
         toolCalls: [call('unified_file', { action: 'write', path: 'a', content: 'x'.repeat(5_000_000) })],
@@ -58,7 +58,7 @@ describe('arguments that nobody can mean', () => {
     expect(JSON.stringify(s.peer.bodies.at(-1).messages).length).toBeLessThan(100_000)
   })
 
-  it('named __proto__ or constructor are unknown properties, at any depth', async () => {
+  it('treats __proto__ and constructor as unknown properties at any depth', async () => {
     const inputs = [
       '{"action":"read","path":"a.txt","__proto__":{"x":1}}',
       '{"action":"read","path":"a.txt","constructor":1}',

@@ -21,9 +21,9 @@ interface Ending {
   script: Answer[]
   mode?: string
   settings?: object
-  /** The tools and codes of what was not applied. */
+  /** Tools, targets and codes of changes that were not applied. */
   not_applied: [tool: string, target: string, code: string][]
-  /** How many requests the model got, and the answer. */
+  /** The number of requests to the model. */
   asked: number
   text: string
   exit: number
@@ -50,7 +50,7 @@ const endings: Ending[] = [
     exit: 1,
   },
   {
-    title: 'a write that nobody could allow',
+    title: 'a write without an approver',
     script: [step(write()), done, honest],
     mode: 'ask',
     not_applied: [[file, 'a.txt', 'VT_POLICY_NEEDS_APPROVAL']],
@@ -131,7 +131,7 @@ const endings: Ending[] = [
     exit: 1,
   },
   {
-    title: 'a path in other words',
+    title: 'a path under another field name',
     script: [step(call('unified_file', { action: 'write', file_path: 'a.txt', content: 'x' })), done, honest],
     mode: 'plan',
     not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED']],
@@ -140,7 +140,7 @@ const endings: Ending[] = [
     exit: 1,
   },
   {
-    title: 'a path that draws lines',
+    title: 'a path with control characters',
     script: [step(write('a\n\u001b]52;c;eA==\u0007Not applied: none.txt')), done, honest],
     mode: 'plan',
     not_applied: [[file, 'a\\u{a}\\u{1b}]52;c;eA==\\u{7}Not applied: none.txt', 'VT_POLICY_DENIED']],
@@ -167,7 +167,7 @@ const endings: Ending[] = [
     exit: 0,
   },
   {
-    title: 'a read of what is not there',
+    title: 'a read of a missing file',
     script: [step(read('gone.txt')), done],
     not_applied: [],
     asked: 2,
@@ -175,7 +175,7 @@ const endings: Ending[] = [
     exit: 0,
   },
   {
-    title: 'a tool that nobody has',
+    title: 'an unknown tool',
     script: [step(call('no_such_tool', {})), done],
     not_applied: [],
     asked: 2,
@@ -183,7 +183,7 @@ const endings: Ending[] = [
     exit: 0,
   },
   {
-    title: 'a denied write, then a look around',
+    title: 'a denied write, then a read',
     script: [step(write()), step(run('ls')), done, honest],
     settings: { policy: { ...deny.policy, allow: ['Bash(ls)'] } },
     not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED']],
@@ -202,7 +202,7 @@ const endings: Ending[] = [
     exit: 0,
   },
   {
-    title: 'a model that tries again once it is told',
+    title: 'a model that tries another file after the report',
     script: [step(write()), done, step(write('b.txt')), done],
     settings: deny,
     not_applied: [],
@@ -211,7 +211,7 @@ const endings: Ending[] = [
     exit: 0,
   },
   {
-    title: 'a model that is told once, whatever it does then',
+    title: 'a model that ignores the report',
     script: [step(write()), done, step(write()), honest],
     settings: deny,
     not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED']],
@@ -237,27 +237,30 @@ async function scene(script: Answer[], settings: object = {}): Promise<{ at: Hom
 }
 const shown = (rows: Ending['not_applied']) => rows.map(([tool, target, code]) => ({ tool, target, code }))
 
-describe('what was not applied is told to the model once, then to the person', () => {
-  it.each(endings)('$title', async ({ script, mode = 'auto', settings, not_applied, asked, text, exit }) => {
-    const { at, asked: requests } = await scene(script, settings)
-    const { code, out } = await vtcode(at, ['exec', '--json', '--mode', mode, 'change it'])
-    const events = eventsOf(out)
-    checkLog(events)
-    const end = events.at(-1)
-    expect([code, end.result, requests().length]).toEqual([exit, text, asked])
-    expect(end.not_applied ?? []).toEqual(shown(not_applied))
-    const told = events
-      .filter(
-        ({ type, item }) => type === 'item.completed' && item.type === 'user_message' && item.origin === 'harness',
-      )
-      .map(({ item }) => item.text)
-    const first = requests().findIndex(({ messages }) => String(messages.at(-1).content).startsWith('Not applied: '))
-    expect(told.length).toBe(first < 0 ? 0 : 1)
-    if (told.length > 0)
-      expect(told[0]).toMatch(/^Not applied: .*\(VT_\w+\)\.[\s\S]*Say in your answer what was not done and why/)
-  })
+describe('notice of changes that were not applied', () => {
+  it.each(endings)(
+    'reports exactly what was not applied after $title',
+    async ({ script, mode = 'auto', settings, not_applied, asked, text, exit }) => {
+      const { at, asked: requests } = await scene(script, settings)
+      const { code, out } = await vtcode(at, ['exec', '--json', '--mode', mode, 'change it'])
+      const events = eventsOf(out)
+      checkLog(events)
+      const end = events.at(-1)
+      expect([code, end.result, requests().length]).toEqual([exit, text, asked])
+      expect(end.not_applied ?? []).toEqual(shown(not_applied))
+      const told = events
+        .filter(
+          ({ type, item }) => type === 'item.completed' && item.type === 'user_message' && item.origin === 'harness',
+        )
+        .map(({ item }) => item.text)
+      const first = requests().findIndex(({ messages }) => String(messages.at(-1).content).startsWith('Not applied: '))
+      expect(told.length).toBe(first < 0 ? 0 : 1)
+      if (told.length > 0)
+        expect(told[0]).toMatch(/^Not applied: .*\(VT_\w+\)\.[\s\S]*Say in your answer what was not done and why/)
+    },
+  )
 
-  it('exec and ask print it on stderr behind the answer with what to do next, and exit with 1', async () => {
+  it('prints changes that were not applied on stderr after the answer and exits with 1', async () => {
     const script = () => [step(write()), done, honest]
     const one = await scene(script())
     expect(await vtcode(one.at, ['exec', '--quiet', '--mode', 'plan', 'go'])).toMatchObject({
@@ -283,7 +286,7 @@ describe('what was not applied is told to the model once, then to the person', (
     ])
   })
 
-  it('a model without calls left gets the words of the seed', async () => {
+  it('uses the text of the recovery rule for a model without calls left', async () => {
     const { at, asked } = await scene([step(write()), done], { tools: { max_tool_loops: 1 } })
     const { out } = await vtcode(at, ['exec', '--json', '--mode', 'plan', 'go'])
     expect(eventsOf(out).at(-1)).toMatchObject({
@@ -295,13 +298,13 @@ describe('what was not applied is told to the model once, then to the person', (
     )
   })
 
-  it('the text of a refusal reaches the model as it reaches others', async () => {
+  it('passes the text of a refusal to the model unchanged', async () => {
     const { at, asked } = await scene([step(write('.git/config')), done, honest])
     await vtcode(at, ['exec', '--json', 'go'])
     expect(asked()[1].messages.at(-1).content).toMatch(/^ERROR VT_\w+: [\s\S]*\nSay: Not applied\. /)
   })
 
-  it('after kill -9 behind any write of the journal it is told no more than once, and the resumed run ends as it would have', async () => {
+  it('reports a change at most once after kill -9 at any journal write, and ends the resumed run equally', async () => {
     const answers = [step(write()), done, honest]
     const byPlace = (body: any): Answer =>
       answers[body.messages.filter(({ role }: any) => role === 'assistant').length] ?? honest
@@ -328,7 +331,7 @@ describe('what was not applied is told to the model once, then to the person', (
     const points = Array.from({ length: whole.writes - 1 }, (_, index) => index + 1)
     for (const n of samplePoints(points, 3)) {
       const { told, outcome_code, not_applied } = await play(n)
-      // Behind the first write there is no input yet: nothing is gone on with.
+      // The first write comes before the input, so there is nothing to resume.
       if (n > 1)
         expect({ n, told, outcome_code, not_applied }).toEqual({
           n,

@@ -56,7 +56,7 @@ const rows: Row[] = [
   { title: 'an answer', script: [{ content: 'ok' }], expected: ['success', 'success', 0] },
   { title: 'calls and an answer', script: [list(0), { content: 'ok' }], expected: ['success', 'success', 0] },
   {
-    title: 'a budget that is used up',
+    title: 'an exhausted budget',
     script: [{ ...list(0), usage: spent }],
     extra: priced,
     flags: ['--max-budget-usd', '1'],
@@ -94,20 +94,20 @@ const rows: Row[] = [
     stop: 'VT_CONTEXT_STUCK',
   },
   {
-    title: 'a change that nobody could allow',
+    title: 'a change without an approver',
     script: [write, { content: 'Done.' }, { content: 'I may not.' }],
     flags: ['--mode', 'ask'],
     expected: ['escalated', failed, 1],
   },
   {
-    title: 'a change that nobody could allow, and another way',
+    title: 'a change without an approver and another way',
     script: [write, run('touch x'), { content: 'Done so.' }],
     flags: ['--mode', 'ask'],
     extra: { settings: { policy: { allow: ['Bash(touch x)'] } } },
     expected: ['success', 'success', 0],
   },
   {
-    title: 'a change that nobody could allow, and a look around',
+    title: 'a change without an approver and a read',
     script: [write, run('ls'), { content: 'Done.' }, { content: 'I may not.' }],
     flags: ['--mode', 'ask'],
     expected: ['escalated', failed, 1],
@@ -120,17 +120,20 @@ const rows: Row[] = [
   },
 ]
 
-describe('vtcode exec says how a run ended', () => {
-  it.each(rows)('$title', async ({ script, extra, flags = [], expected, stop }) => {
-    const place = await scene(script, extra)
-    const { code, out } = await vtcode(place, ['exec', '--json', ...flags, 'x '.repeat(200)])
-    const events = eventsOf(out)
-    checkLog(events)
-    const { outcome_code, subtype, stop_reason } = events.at(-1)
-    expect([outcome_code, subtype, code, stop_reason]).toEqual([...expected, stop])
-  })
+describe('outcome of vtcode exec', () => {
+  it.each(rows)(
+    'reports the outcome of a run that has $title',
+    async ({ script, extra, flags = [], expected, stop }) => {
+      const place = await scene(script, extra)
+      const { code, out } = await vtcode(place, ['exec', '--json', ...flags, 'x '.repeat(200)])
+      const events = eventsOf(out)
+      checkLog(events)
+      const { outcome_code, subtype, stop_reason } = events.at(-1)
+      expect([outcome_code, subtype, code, stop_reason]).toEqual([...expected, stop])
+    },
+  )
 
-  it('the turns of a run: what still waits is not begun', async () => {
+  it('ends a run after its turn limit and leaves queued inputs waiting', async () => {
     const place = await scene([{ content: 'one' }, { content: 'two' }])
     const session = eventsOf((await vtcode(place, ['exec', '--json', 'go'])).out)[0].session_id as string
     const waiting = {
@@ -156,7 +159,7 @@ describe('vtcode exec says how a run ended', () => {
   })
 
   it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-    '%s while it speaks and while it calls: cancelled, 130, one end of the turn and no orphan',
+    'ends a run cancelled with code 130 on %s during an answer and a call, without orphans',
     async (signal) => {
       const slow: Answer = { content: 'slow '.repeat(500), how: { latency: 50, chunkSize: 5 } }
       const sleeping = nap()
@@ -181,13 +184,13 @@ describe('vtcode exec says how a run ended', () => {
         expect(events.filter(({ type }) => /^turn\.(completed|failed)$/.test(type))).toMatchObject([
           { type: 'turn.failed', code: 'VT_CANCELLED' },
         ])
-        // What was killed may take a moment to be gone.
+        // A killed process may take a moment to disappear.
         expect(await eventually(() => processesWith(sleeping.replace(' ', '\0')).length === 0)).toBe(true)
       }
     },
   )
 
-  it('a killed run has the outcome unknown, which the next process of the session writes', async () => {
+  it('records the outcome unknown of a killed run in the next process of the session', async () => {
     const place = await scene([
       { content: 'slow '.repeat(500), how: { latency: 50, chunkSize: 5 } },
       { content: 'later' },
@@ -209,7 +212,7 @@ describe('vtcode exec says how a run ended', () => {
     ])
   })
 
-  it('by 2 or 3 for what never became a run', async () => {
+  it('exits with 2 or 3 when a run never started', async () => {
     const place = await scene([])
     const ends = async (...args: string[]) => (await vtcode(place, ['exec', ...args])).code
     expect([await ends(), await ends('--nonsense', 'x'), await ends('--max-turns', 'many', 'x')]).toEqual([2, 2, 2])

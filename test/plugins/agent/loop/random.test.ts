@@ -5,7 +5,7 @@ import { scene } from '../../../support/inside.js'
 import { checkLog, checkMessages } from '../../../support/invariants.js'
 import { call, type Answer } from '../../../support/peer.js'
 
-/** Chance that can be repeated, mulberry32 (public domain). */
+/** Repeatable random numbers by mulberry32 (public domain). */
 function chance(seed: number) {
   const next = () => {
     seed = (seed + 0x6d2b79f5) | 0
@@ -21,7 +21,7 @@ function chance(seed: number) {
   }
 }
 
-/** An answer of any kind a model gives: words, calls good and bad, calls that are denied or need a yes, and answers that never end. */
+/** Picks an answer of any kind: text, good, bad and denied calls, calls that need approval, endless answers. */
 function answer({ next, pick, some }: ReturnType<typeof chance>): Answer {
   const path = () => pick(['a', 'b', 'c/d', '../out', '', 'no/such'])
   const calls = () =>
@@ -60,9 +60,9 @@ function answer({ next, pick, some }: ReturnType<typeof chance>): Answer {
   ])()
 }
 
-// Every seed is another script; one that failed is repeated by its number.
+// Every seed is another script, so a failure can be repeated by its number.
 it.each(Array.from({ length: rounds(5, 24) }, (_, seed) => seed))(
-  'whatever a model answers, the log is whole and every request is answered call by call: script %i',
+  'keeps the log whole and answers every call, whatever a model answers: script %i',
   async (seed) => {
     const dice = chance(seed)
     const script = Array.from({ length: 40 }, () => answer(dice))

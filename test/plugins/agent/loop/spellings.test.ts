@@ -19,7 +19,7 @@ const full = {
   config: { automation: { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net'] } } } as never,
 }
 
-/** A store in memory that writes down its steps. */
+/** Makes a store in memory that records its steps. */
 function noted(log: string[]): object {
   const files = new Map<string, string>()
   const append = async (name: string, line: string) => {
@@ -40,13 +40,13 @@ function noted(log: string[]): object {
   }
 }
 
-/** The line is there: a file is made before it is written. */
+/** Returns whether the log line exists; a file is created before its text is written. */
 const written = (place: { root: string }): boolean =>
   existsSync(join(place.root, 'log.txt')) && readFileSync(join(place.root, 'log.txt'), 'utf8').endsWith('\n')
 
-describe('a command under any of its names', () => {
+describe('commands under any name', () => {
   it.each(commands)(
-    'as %s is known to start programs, runs alone, and is on disk before it begins',
+    'treats %s as a command that starts programs: runs it alone, journals it first',
     async (name, input) => {
       const s = await scene([{ toolCalls: [call(name, input), call(name, input)] }, { content: 'ok' }], { boot: full })
       const log: string[] = []
@@ -72,7 +72,7 @@ describe('a command under any of its names', () => {
     },
   )
 
-  it('is not made again after a kill', async () => {
+  it('runs no command a second time after a kill, under any name of its tool', async () => {
     for (const [name, input] of [
       ['unified_exec_run', { command: 'echo ran >> log.txt; sleep 47.3' }],
       ['functions.unified_exec', { action: 'run', command: 'echo ran >> log.txt; sleep 47.3' }],
@@ -98,7 +98,7 @@ describe('a command under any of its names', () => {
     }
   })
 
-  it('is not made again where its tool has come to be called harmless meanwhile', async () => {
+  it('runs no command a second time after a kill when its tool became read-only meanwhile', async () => {
     const peer = hold(await startPeer([{ toolCalls: [call('slow', {})] }, { content: 'fine' }]))
     const manifest = (effects: string) => `name: slow\ndescription: Slow.\neffects: [${effects}]\nmodule: ./slow.mjs\n`
     const place = hold(
@@ -132,7 +132,7 @@ describe('a command under any of its names', () => {
     expect(await place.read('log.txt')).toBe('ran\n')
   })
 
-  it('that nobody serves runs beside no other', async () => {
+  it('runs a command without a handler alone', async () => {
     const s = await scene([
       {
         toolCalls: [
@@ -160,8 +160,8 @@ describe('a command under any of its names', () => {
   })
 })
 
-describe('what the agent knows of a tool', () => {
-  it('holds under every name: a change is reported, and a poll is no repetition', async () => {
+describe('tool traits under any name', () => {
+  it('reports a change and exempts a poll from repetition under every name of a tool', async () => {
     const write = call('functions.unified_file', { action: 'write', path: 'a.txt', content: 'one\n' })
     const edit = call('edit_file', { path: 'a.txt', old_str: 'one', new_str: 'two' })
     const polls = Array.from({ length: 9 }, () => ({

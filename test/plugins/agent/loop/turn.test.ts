@@ -16,8 +16,8 @@ const settled = (s: Scene) => {
   for (const { messages } of s.peer.bodies) checkMessages(messages)
 }
 
-describe('the calls of a step', () => {
-  it('that only read run side by side, the others alone and in their order', async () => {
+describe('calls of a step', () => {
+  it('runs reading calls side by side and the others alone and in order', async () => {
     const s = await scene([
       { toolCalls: [read('a'), read('b'), read('c'), write('d', 'x'), read('e')] },
       { content: 'ok' },
@@ -48,7 +48,7 @@ describe('the calls of a step', () => {
     ).toEqual(['a', 'b', 'c', 'd', 'e'].map((path) => `result of ${path}`))
     settled(s)
   })
-  it('run four at a time and no more', async () => {
+  it('runs four calls at a time and no more', async () => {
     const s = await scene([
       { toolCalls: Array.from({ length: 9 }, (_, index) => read(`f${index}`)) },
       { content: 'ok' },
@@ -68,7 +68,7 @@ describe('the calls of a step', () => {
     })
     expect(most).toBe(4)
   })
-  it('each get one result: unknown tools, wrong actions and denials too, and the rest still runs', async () => {
+  it('answers each call once, unknown tools, wrong actions and denials too, and runs the rest', async () => {
     const s = await scene([
       {
         toolCalls: [
@@ -95,7 +95,7 @@ describe('the calls of a step', () => {
     ).toEqual(['invalid_tool', 'error'])
     settled(s)
   })
-  it('ask for approval one after the other, and the model learns of a denial', async () => {
+  it('asks for approvals one after the other and reports a denial to the model', async () => {
     const s = await scene([{ toolCalls: [write('a', '1'), write('b', '2')] }, { content: 'ok' }], {
       boot: { mode: 'ask' },
     })
@@ -118,7 +118,7 @@ describe('the calls of a step', () => {
     ).toEqual(['asked', 'allow', 'asked', 'deny'])
     settled(s)
   })
-  it('that change files report which', async () => {
+  it('reports which files the calls changed', async () => {
     const s = await scene([
       {
         toolCalls: [
@@ -140,8 +140,8 @@ describe('the calls of a step', () => {
   })
 })
 
-describe('loops', () => {
-  it('with the same result are shortened to a reference, since the model has it already', async () => {
+describe('repeated calls', () => {
+  it('shortens an equal result to a reference, since the model has it already', async () => {
     const text = 'line of a file\n'.repeat(100)
     const s = await scene(
       [
@@ -162,7 +162,7 @@ describe('loops', () => {
     expect(results[3]).toContain('new')
     settled(s)
   })
-  it('of one search over a tree that stays the same: short from the second on, remarked on from the third, not run the sixth time; a change makes it new', async () => {
+  it('shortens, remarks on and stops a repeated search over an unchanged tree, until a change', async () => {
     const grep = {
       toolCalls: [call('unified_search', { action: 'grep', pattern: 'needle' })],
       how: { latency: 60, chunkSize: 4000 },
@@ -204,7 +204,7 @@ describe('loops', () => {
     ])
     settled(s)
   })
-  it('are not detected while a running command is polled', async () => {
+  it('ignores repetition while a running command is polled', async () => {
     const poll = (body: any) => ({
       toolCalls: [
         call('unified_exec', {
@@ -214,7 +214,7 @@ describe('loops', () => {
         }),
       ],
     })
-    // The same call is remarked on at the fourth time and stopped at the ninth.
+    // Equal calls get a remark at the fourth time and stop at the ninth.
     const polls = rounds(12, 30)
     const s = await scene(
       [
@@ -230,7 +230,7 @@ describe('loops', () => {
     expect(items(s.events, 'command_execution').every(({ status }) => status === 'in_progress')).toBe(true)
     settled(s)
   })
-  it('of several calls are stopped, and the turn ends when they go on', async () => {
+  it('stops loops of several calls and ends the turn when they continue', async () => {
     const round = [{ toolCalls: [list('a')] }, { toolCalls: [list('b')] }]
     const s = await scene(
       [...Array(8).fill(round).flat(), { content: 'I went in circles.' }].map((step) => step as Answer),
@@ -242,7 +242,7 @@ describe('loops', () => {
     expect(told(s).findIndex((text) => text.includes('VT_LOOP_CYCLE'))).toBe(8)
     settled(s)
   })
-  it('of one command with the same result are remarked on, then stopped', async () => {
+  it('remarks on and stops one command with the same result', async () => {
     const command = { toolCalls: [call('unified_exec', { action: 'run', command: 'true' })] }
     const s = await scene([...Array(9).fill(command), { content: 'enough' }])
     await s.run()
@@ -259,7 +259,7 @@ describe('loops', () => {
       'ERROR VT_LOOP_CYCLE',
     ])
   })
-  it('are not detected when forty different files are read', async () => {
+  it('accepts reads of forty different files', async () => {
     const files = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`f${index}`, `${index}`]))
     const s = await scene([...Object.keys(files).map((path) => ({ toolCalls: [read(path)] })), { content: 'ok' }], {
       boot: { files, config: { tools: { max_tool_loops: 0 } } },
@@ -269,14 +269,14 @@ describe('loops', () => {
   })
 })
 
-describe('limits', () => {
+describe('limits of a run', () => {
   const limited = async (config: object, script: Answer[]) => {
     const s = await scene(script, { settings: config, boot: { files: { 'a/1': '' } } })
     const outcome = await s.run()
     settled(s)
     return { s, outcome }
   }
-  it('on calls leave the rest unmade, and the model reports the state of the work', async () => {
+  it('leaves calls over the limit unmade, and the model reports the state of the work', async () => {
     const { s, outcome } = await limited({ agent: { model: 'peer/m', harness: { max_tool_calls_per_turn: 2 } } }, [
       { toolCalls: [list('.'), list('a'), read('a/1')] },
       { content: 'two of three' },
@@ -286,15 +286,15 @@ describe('limits', () => {
       text: 'two of three\n\nWhat is left stands in .vtcode/tasks/current_blocked.md.',
     })
     expect(s.peer.bodies[1].messages.at(-2).content).toContain('VT_LOOP_CALL_LIMIT')
-    // The server remembers what it has read only while the list stays.
+    // The server caches its input only while the tool list stays the same.
     expect(s.peer.bodies[1]).toMatchObject({ tools: s.peer.bodies[0].tools, tool_choice: 'none' })
     expect(harness(s.events, 'limit_reached')).toHaveLength(1)
   })
-  it('on the budget need a price', async () => {
+  it('requires a price for a limit on the budget', async () => {
     await expect(limited({ agent: { model: 'peer/m', harness: { max_budget_usd: 1 } } }, [])).rejects.toMatchObject({
       code: 'VT_LLM_UNPRICED',
     })
-    // Also that of a model which stands in for another.
+    // A fallback model counts too.
     const down = {
       name: 'peer',
       base_url: 'http://127.0.0.1:9/v1',
@@ -311,7 +311,7 @@ describe('limits', () => {
     })
     expect((await s.run()).error?.code).toBe('VT_LLM_UNPRICED')
   })
-  it('on the turns of a session and of a run hold', async () => {
+  it('enforces limits on the turns of a session and of a run', async () => {
     const s = await scene([{ content: 'one' }, { content: 'two' }, { content: 'three' }], {
       settings: { tools: { max_conversation_turns: 2 } },
     })
@@ -338,7 +338,7 @@ describe('limits', () => {
 })
 
 describe('follow-ups', () => {
-  it('come one at a time, in their order, when the turn before is over', async () => {
+  it('runs follow-ups one at a time, in order, after the turn before', async () => {
     const s = await scene([
       { toolCalls: [list('.')] },
       { content: 'first' },
@@ -368,7 +368,7 @@ describe('follow-ups', () => {
     expect(events.filter(({ type }) => type === 'interjected')).toHaveLength(2)
     checkLog(events)
   })
-  it('are sixteen at most', async () => {
+  it('accepts sixteen follow-ups at most', async () => {
     const s = await scene([])
     const agent = await createAgent(s.booted.kernel, { env: {} })
     for (let index = 0; index < 16; index++) await agent.followUp(`${index}`)
@@ -377,8 +377,8 @@ describe('follow-ups', () => {
   })
 })
 
-describe('an interruption', () => {
-  it('during an answer keeps the text so far, and ends the turn once', async () => {
+describe('interruption', () => {
+  it('keeps the text of an interrupted answer and ends the turn once', async () => {
     const s = await scene([{ content: 'a long story '.repeat(40), how: { latency: 20, chunkSize: 10 } }])
     const stop = new AbortController()
     const outcome = await s.run('go', { onDelta: ({ at }) => (at > 20 ? stop.abort() : undefined) }, stop.signal)
@@ -389,7 +389,7 @@ describe('an interruption', () => {
     })
     checkLog(s.events)
   })
-  it('while calls run ends them, and the next turn works', async () => {
+  it('ends running calls on an interruption, and the next turn works', async () => {
     const s = await scene([
       { toolCalls: [call('unified_exec', { action: 'run', command: 'sleep 60', timeout_secs: 60 }), write('a', 'x')] },
       { content: 'fresh' },
@@ -412,7 +412,7 @@ describe('an interruption', () => {
   })
 })
 
-it('a fault of the program ends the turn with a code, not the process', async () => {
+it('ends the turn with a code when the program has a fault, and keeps the process', async () => {
   const s = await scene([{ error: { message: 'slow' }, status: 429 }])
   const broken = { now: () => Date.now(), sleep: () => Promise.reject(new Error('the clock broke')) }
   expect((await s.run('go', { providers: { clock: broken } })).error).toMatchObject({
@@ -422,7 +422,7 @@ it('a fault of the program ends the turn with a code, not the process', async ()
   checkLog(s.events)
 })
 
-it('many turns of calls leave a sound journal', async () => {
+it('writes a sound journal over many turns of calls', async () => {
   const turns = rounds(20, 100)
   const steps = Array.from({ length: turns }, (_, index): Answer[] => [
     { toolCalls: [write(`f${index}`, 'x'.repeat(200))] },

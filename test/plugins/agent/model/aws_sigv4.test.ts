@@ -12,7 +12,7 @@ const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).u
 const encoded = (text: string) =>
   encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
 
-/** The signature a request must have by the public description of Signature Version 4, as AWS counts it on its side. */
+/** Computes the signature of a request by the public description of Signature Version 4. */
 function signatureOf({ method, path, headers, body }: Seen, secret: string): string {
   const { credential = '', names = '' } =
     /Credential=(?<credential>[^,]+), SignedHeaders=(?<names>[^,]+),/.exec(headers.authorization ?? '')?.groups ?? {}
@@ -35,7 +35,7 @@ function signatureOf({ method, path, headers, body }: Seen, secret: string): str
 const shownIn = ({ headers }: Pick<Seen, 'headers'>) =>
   /Signature=([0-9a-f]{64})$/.exec(headers.authorization ?? '')?.[1]
 
-// Of the public suite of AWS, https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-signing-examples.html
+// From the public suite of AWS, https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-signing-examples.html
 const secret = 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY'
 const token =
   'AQoDYXdzEPT//////////wEXAMPLEtc764bNrC9SAPBSM22wDOk4x4HIZ8j4FZTwdQWLWsKWHGBuFqwAeMicRXmxfpSPfIeoIYRqTflfKD8YUuwthAx7mSEI/qkPpKPi/kMcGdQrmGdeehM4IC1NtBmUpp2wUE8phUZampKsburEDy0KPkyQDYwT7WZ0wq5VSXDvp75YU9HFvlRd8Tx6q6fE8YQcHNVXAkiY9q6d+xo0rKwT38xVqr7ZD0u0iPPkUL64lIZbqBAz+scqKmlzm8FDrypNC9Yjc8fPOLn9FX9KSYvKTr4rvx3iSIlTJabIQwj2ICCR/oLxBA=='
@@ -73,7 +73,7 @@ it.each([
     'Param1=value1',
     'ff11897932ad3f4e8b18135d722051e5ac45fc38421b1da7b9d196a0fe09473a',
   ],
-])('the check of signatures counts as AWS does: %s', (_, method, path, more, body, expected) => {
+])('computes the AWS signature of the public examples: %s', (_, method, path, more, body, expected) => {
   const headers: IncomingHttpHeaders = { host: 'example.amazonaws.com', 'x-amz-date': '20150830T123600Z', ...more }
   headers.authorization = `AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request, SignedHeaders=${Object.keys(headers).sort().join(';')}, Signature=`
   expect(signatureOf({ method, path, headers, body }, secret)).toBe(expected)
@@ -106,7 +106,7 @@ const answers: Partial<Record<Format, string>> = {
 }
 const stream = { 'content-type': 'text/event-stream' }
 const ok = answers['openai-chat']!
-/** A server that takes signed requests only, as AWS does, and a user who has it in their settings. */
+/** Starts a server that accepts only signed requests and makes a user with that server in their settings. */
 const signedPlace = async (
   secretKey: string,
   { auth = {}, provider = {}, format = 'openai-chat' as Format, first = [] as string[] } = {},
@@ -138,9 +138,9 @@ const aws = (at: Home, files: Record<string, string>) => {
   for (const [name, text] of Object.entries(files)) writeFileSync(join(at.home, '.aws', name), text)
 }
 
-describe('a request that is signed with the keys of AWS', () => {
+describe('AWS signing', () => {
   it.each(['openai-chat', 'anthropic-messages'] as const)(
-    'over %s holds before a server that checks, with all that the entry adds, and shows no key',
+    'signs a request over %s with all entry headers and shows no key',
     async (format) => {
       const { server, at } = await signedPlace(secret, {
         format,
@@ -168,7 +168,7 @@ describe('a request that is signed with the keys of AWS', () => {
     },
   )
 
-  it('is refused by the server with other keys, and the error says so', async () => {
+  it('reports that the server refuses other keys', async () => {
     const { at } = await signedPlace('another secret')
     expect(await vtcode(at, ['ask', 'hi'], { env: mine })).toMatchObject({
       code: 1,
@@ -176,7 +176,7 @@ describe('a request that is signed with the keys of AWS', () => {
     })
   })
 
-  it('says the service and the region of the entry, and is signed anew where the same server sends it', async () => {
+  it('signs for the service and region of the entry and signs again after a redirect to the same server', async () => {
     const server = hold(
       await serve((_, response, seen) => {
         if (seen.path === '/v1/chat/completions') return response.writeHead(307, { location: '/v2/elsewhere' }).end()
@@ -196,7 +196,7 @@ describe('a request that is signed with the keys of AWS', () => {
     expect(second).not.toBe(first)
   })
 
-  it('is not signed for another server that it is sent to', async () => {
+  it('sends no signature to another server after a redirect', async () => {
     const other = hold(await serve((_, response) => response.writeHead(200, stream).end(ok)))
     const server = hold(
       await serve((_, response) => response.writeHead(307, { location: `http://localhost:${other.port}/v1/x` }).end()),
@@ -207,8 +207,8 @@ describe('a request that is signed with the keys of AWS', () => {
   })
 })
 
-describe('keys of AWS', () => {
-  it('of a profile come from the files of the user, those of the credentials first, and its name counts before the environment', async () => {
+describe('AWS keys', () => {
+  it("reads the keys of a profile from the user's files, credentials first, before the environment", async () => {
     const { at } = await signedPlace('secret-of-the-profile', { auth: { profile: 'at work' } })
     aws(at, {
       credentials:
@@ -226,7 +226,7 @@ describe('keys of AWS', () => {
     expect(server.seen[0]!.headers.authorization).toContain('Credential=AKIDOTHER/')
   })
 
-  /** The program of AWS, as far as it is asked here; it notes what it was asked. */
+  /** A stub of the AWS program that records its arguments. */
   const program = (at: Home, answer: string, folder = join(at.home, '.local/bin')) => {
     mkdirSync(folder, { recursive: true })
     const file = join(folder, 'aws')
@@ -237,7 +237,7 @@ describe('keys of AWS', () => {
   const lent = (end: number) =>
     `echo '${JSON.stringify({ Version: 1, AccessKeyId: 'ASIALENT', SecretAccessKey: 'secret-that-was-lent', SessionToken: token, Expiration: new Date(Date.now() + end).toISOString() })}'`
 
-  it('of a role or a sign-in come from the program of AWS, once for as long as they are valid', async () => {
+  it('gets keys of a role or a sign-in from the AWS program once for their lifetime', async () => {
     const list = chat({
       delta: {
         tool_calls: [
@@ -264,7 +264,7 @@ describe('keys of AWS', () => {
     }
   })
 
-  it('that are missing are reported with each way to get them; no program of the workspace is asked', async () => {
+  it('reports each way to get missing keys and runs no program of the workspace', async () => {
     const { at } = await signedPlace('x', { auth: { profile: 'gone' } })
     const PATH = program(at, lent(60_000), join(at.root, 'node_modules/.bin')).replace(
       process.env['PATH']!,
@@ -287,7 +287,7 @@ describe('keys of AWS', () => {
     }
   })
 
-  it('and the entry are checked: what is missing or strange is named', async () => {
+  it('names missing or invalid keys and fields of the entry', async () => {
     const at = hold(await home({ url: 'http://127.0.0.1:9' }, {}, { provider: { auth: { type: 'aws_sigv4' } } }))
     expect(await vtcode(at, ['ask', 'hi'])).toMatchObject({
       code: 3,

@@ -12,10 +12,10 @@ const floods: Record<string, (pieces: string[]) => object> = {
   arguments: input,
 }
 
-describe.each(formats)('a model server that speaks %s', (format) => {
-  // What looks like the beginning of a secret is held back and looked at again: the dearest of all texts.
+describe.each(formats)('flood from a server that speaks %s', (format) => {
+  // Possible starts of a secret are held back and checked again, so they are the most expensive texts.
   it.each(Object.keys(floods))(
-    'may say its %s in as many pieces as it likes: all are followed to the end, in a small heap',
+    'follows %s in any number of pieces to the end within a small heap',
     { timeout: 600_000 },
     async (kind) => {
       const pieces = Array.from<string>({
@@ -23,7 +23,7 @@ describe.each(formats)('a model server that speaks %s', (format) => {
       }).fill(kind === 'reasoning' ? '-----BEGIN PRIVATE KEY-----' : 'sk-aB3 x')
       const flood = framesOf(format, floods[kind]!(pieces))
       const answers = [flood.body + flood.end]
-      // No connection is used twice: the server might close it while a long answer is still being read.
+      // Each connection is used once, because the server might close it during a long answer.
       await using server = await serve(
         (_, response) =>
           void response
@@ -45,13 +45,13 @@ describe.each(formats)('a model server that speaks %s', (format) => {
         last: { type: 'thread.completed', outcome_code: 'success' },
         errors: [],
       })
-      // A server of Google's sends arguments whole.
+      // Google's servers send arguments whole.
       const told = events
         .filter(({ type, kind: of }) => type === 'item.delta' && of === kind)
         .map(({ text }) => text)
         .join('')
       if (kind === 'reasoning') expect(told).toBe('[redacted:private_key]')
-      // Google sends arguments in one piece; of what comes faster than it is read the middle may be left out.
+      // Google sends arguments in one piece; a slow reader may miss the middle of them.
       else expect(format === 'google-generative-ai' || JSON.parse(told).note === pieces.join('')).toBe(true)
     },
   )

@@ -5,7 +5,7 @@ import { hold } from '../../../support/inside.js'
 import { home, startPeer, vtcode } from '../../../support/peer.js'
 
 const key = 'sk-CANARY-0123456789'
-/** A key of a built-in provider, and one of the user's own for the peer; the manifest below is for another origin. */
+/** A key of a built-in provider and a user key for the peer; the manifest below is for another origin. */
 const env = { OPENAI_API_KEY: key, PEER_API_KEY: key }
 
 const ways: [what: string, said: (variable: string) => string][] = [
@@ -20,12 +20,12 @@ const places: [where: string, file: string, agree: string[]][] = [
   ['a plugin of the workspace, trusted,', '.vtcode/plugins/other/vtcode.yaml', ['trust', 'add', '--all']],
 ]
 
-describe.each(places)('the provider of %s', (_, file, agree) => {
+describe.each(places)('keys for the provider of %s', (_, file, agree) => {
   it.each(
     ways.flatMap(([what, said]) =>
       Object.keys(env).map((variable): [string, string, string] => [what, variable, said(variable)]),
     ),
-  )('gets no key that is for another origin: %s, %s', async (_what, variable, said) => {
+  )('sends no key of another origin: %s, %s', async (_what, variable, said) => {
     const own = hold(await startPeer([{ content: 'own' }]))
     const other = hold(await startPeer([{ content: 'planted' }]))
     const at = hold(await home(own, {}))

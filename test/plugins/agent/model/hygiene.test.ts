@@ -6,7 +6,7 @@ import { call, formats, home, startPeer, vtcode, type Format } from '../../../su
 import { startServer } from '../../../support/wire_server.js'
 
 const accepted = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/
-/** Names of calls and of their results, whatever the wire calls them. */
+/** Collects names of calls and of their results, whatever the wire calls them. */
 function namesIn(value: unknown, found: string[] = []): string[] {
   if (Array.isArray(value)) for (const item of value) namesIn(item, found)
   else if (typeof value === 'object' && value !== null) {
@@ -19,7 +19,7 @@ function namesIn(value: unknown, found: string[] = []): string[] {
   }
   return found
 }
-/** Texts of messages that hold nothing to read. */
+/** Collects texts of messages that hold only white space. */
 function blanksIn(value: unknown, found: string[] = []): string[] {
   if (Array.isArray(value)) for (const item of value) blanksIn(item, found)
   else if (typeof value === 'object' && value !== null) {
@@ -34,9 +34,9 @@ function blanksIn(value: unknown, found: string[] = []): string[] {
 const strange = ['functions.do_it', 'foo bar!', 'x'.repeat(100), '', '1st', 'ünified', 'a\u0000b', '\ud800']
 const historyOf = ({ messages, input, contents }: any): unknown => messages ?? input ?? contents
 
-describe('what goes back to a server', () => {
+describe('request history', () => {
   it.each(formats)(
-    'over %s holds no name that no wire accepts, and calls keep their results',
+    'sends over %s only names that every wire accepts, and keeps results with their calls',
     async (format: Format) => {
       const s = await scene(
         [
@@ -54,7 +54,7 @@ describe('what goes back to a server', () => {
     },
   )
 
-  it.each(formats)('over %s holds no text of white space alone', async (format: Format) => {
+  it.each(formats)('sends over %s no text of white space alone', async (format: Format) => {
     const s = await scene(
       [
         { content: ' \n ', toolCalls: [call('unified_search', { action: 'list' })] },
@@ -74,7 +74,7 @@ describe('what goes back to a server', () => {
     for (const body of s.peer.bodies) expect(blanksIn(historyOf(body))).toEqual([])
   })
 
-  it.each(formats)('over %s takes an answer of white space alone for none', async (format: Format) => {
+  it.each(formats)('treats an answer of white space alone over %s as empty', async (format: Format) => {
     const s = await scene([{ content: ' \n\t' }, { content: '  ' }, { content: '\n' }, { content: 'never' }], {
       format,
     })
@@ -82,15 +82,15 @@ describe('what goes back to a server', () => {
   })
 })
 
-describe('an answer that was cut by its length', () => {
+describe('answers cut by their length', () => {
   const reasons = {
     'openai-chat': 'length',
     'anthropic-messages': 'max_tokens',
     'google-generative-ai': 'MAX_TOKENS',
     'openai-responses': '',
   }
-  it.each(formats)('over %s is no success: the text is kept and the reason is told', async (format: Format) => {
-    // What the peer sends over this wire names no reason, as no server does.
+  it.each(formats)('fails a cut answer over %s with its text and the reason', async (format: Format) => {
+    // The peer names no reason over this wire, so a test server does.
     const server = format === 'openai-responses' ? hold(await startServer(format, { cut: true })) : undefined
     const s = await scene([{ content: 'ok', finishReason: reasons[format] }], {
       format,
@@ -106,7 +106,7 @@ describe('an answer that was cut by its length', () => {
     expect(s.events.some((event) => event.type === 'turn.failed' && event.code === 'VT_LLM_LENGTH')).toBe(true)
     expect(items(s.events, 'agent_message').map(({ text }) => text)[0]).toBe('ok')
   })
-  it('is printed by every verb, which says why it is not whole and fails', async () => {
+  it('prints a cut answer in every verb with the reason and a failing exit code', async () => {
     const cut = { content: 'The answer begins and', finishReason: 'length' }
     const at = hold(await home(hold(await startPeer([cut, cut, cut, { content: 'goes on' }]))))
     for (const [args, input] of [[['exec', '--quiet', 'go']], [['ask', 'go']], [['chat'], 'go\n']] as const) {
@@ -132,25 +132,22 @@ describe('reasoning', () => {
     ['openai-responses', (body: any) => body.reasoning?.effort, 'high'],
     ['anthropic-messages', (body: any) => body.output_config?.effort, 'high'],
     ['google-generative-ai', (body: any) => body.generationConfig?.thinkingConfig?.thinkingLevel, 'high'],
-  ] as const)(
-    'effort reaches the wire %s, and does not where the model knows none',
-    async (format, found, expected) => {
-      const server = await startServer(format)
-      const s = await scene([], { format, url: server.url, ...effort })
-      await s.run()
-      const none = await scene([], {
-        format,
-        url: server.url,
-        ...effort,
-        provider: { supports_reasoning_effort: false },
-      })
-      await none.run()
-      expect(server.bodies.map(found)).toEqual([expected, undefined])
-      await server[Symbol.asyncDispose]()
-    },
-  )
+  ] as const)('sends the reasoning effort over %s unless the model knows none', async (format, found, expected) => {
+    const server = await startServer(format)
+    const s = await scene([], { format, url: server.url, ...effort })
+    await s.run()
+    const none = await scene([], {
+      format,
+      url: server.url,
+      ...effort,
+      provider: { supports_reasoning_effort: false },
+    })
+    await none.run()
+    expect(server.bodies.map(found)).toEqual([expected, undefined])
+    await server[Symbol.asyncDispose]()
+  })
 
-  it('that is encrypted is asked for and goes back over openai-responses', async () => {
+  it('requests encrypted reasoning and returns it over openai-responses', async () => {
     const server = await startServer('openai-responses', { encrypted: 'encrypted-reasoning-of-the-server' })
     const s = await scene([], { format: 'openai-responses', url: server.url, provider: { supports_reasoning: true } })
     const agent = await createAgent(s.booted.kernel, { env: { PEER_API_KEY: 'k' } })
@@ -163,8 +160,8 @@ describe('reasoning', () => {
   })
 })
 
-describe('the length of an answer', () => {
-  it('is not guessed for a model whose window is not known', async () => {
+describe('answer length', () => {
+  it('sends no length for a model with an unknown context window', async () => {
     for (const format of ['openai-chat', 'openai-responses', 'google-generative-ai'] as const) {
       const s = await scene([{ content: 'ok' }], { format })
       await s.run()
@@ -184,7 +181,7 @@ describe('the length of an answer', () => {
     expect(said.peer.bodies[0].max_tokens).toBe(700)
   })
 
-  it('that a server refuses leads to a hint with the key', async () => {
+  it('hints at the settings key when a server refuses the length', async () => {
     const message =
       "'max_tokens' is too large: 9000. This model's maximum context length is 4096 tokens and your request has 50 input tokens."
     const s = await scene(
@@ -201,7 +198,7 @@ describe('the length of an answer', () => {
   })
 })
 
-it('events carry every message that the model is given beside the words of the user', async () => {
+it('reports in events every message that the model gets in addition to user prompts', async () => {
   const s = await scene(
     [
       { content: 'I do <tool_call>x</tool_call>' },

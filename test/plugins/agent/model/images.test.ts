@@ -19,7 +19,7 @@ const wired = (
 ) => wiredAs(format, script, { provider }, refuse)
 const key = { PEER_API_KEY: 'key-of-the-peer-0123' }
 
-/** Every value in a request, by where it lies. */
+/** Lists every value in a request by its path. */
 function places(value: unknown, at = ''): [string, unknown][] {
   return typeof value === 'object' && value !== null
     ? Object.entries(value).flatMap(([name, one]) => places(one, `${at}.${name}`))
@@ -28,7 +28,7 @@ function places(value: unknown, at = ''): [string, unknown][] {
 const holding = (body: string, text: string): string[] =>
   places(JSON.parse(body)).flatMap(([at, value]) => (typeof value === 'string' && value.includes(text) ? [at] : []))
 
-// The form of each wire, from the documents of its maker.
+// The form of each wire follows the documents of its provider.
 const inResult: Record<Format, RegExp> = {
   'openai-chat': /^\.messages\.\d+\.content\.\d+\.image_url\.url$/,
   'openai-responses': /^\.input\.\d+\.output\.\d+\.image_url$/,
@@ -41,8 +41,8 @@ const inPrompt: Record<Format, RegExp> = {
   'anthropic-messages': /^\.messages\.\d+\.content\.\d+\.source\.data$/,
 }
 
-describe.each(formats)('over %s', (format) => {
-  it('an image that a call reads reaches a model that sees, in the form of the wire, and the journal has its digest only', async () => {
+describe.each(formats)('images over %s', (format) => {
+  it('sends an image from a call to a vision model in the form of the wire and its digest to the journal', async () => {
     const s = await wired(format, [
       { toolCalls: [read('shot.png'), read('b.txt')] },
       { content: 'seen' },
@@ -57,13 +57,13 @@ describe.each(formats)('over %s', (format) => {
     const folder = join(s.booted.root, '.vtcode/sessions', outcome.session_id)
     expect(readFileSync(join(folder, 'messages.jsonl'), 'utf8')).not.toContain(base64)
     expect(readFileSync(join(folder, 'messages.jsonl'), 'utf8')).toContain('"width":8')
-    // It is what was read then, whatever became of the file, in a process that knows nothing but the journal.
+    // A process with only the journal sends the bytes that were read then, whatever became of the file.
     rmSync(join(s.booted.root, 'shot.png'))
     expect(await s.run('go on', { resume: outcome.session_id })).toMatchObject({ text: 'still' })
     expect(holding(s.bodies[2]!, base64)).toHaveLength(1)
   })
 
-  it('images of a task reach a model that sees, and one that does not reads a line for each', async () => {
+  it('sends images of a task to a vision model, and a line for each to another model', async () => {
     const s = await wired(format, [{ content: 'a' }, { content: 'b' }])
     const agent = await createAgent(s.booted.kernel, { env: key })
     const other = png(9, 9, 7)
@@ -90,7 +90,7 @@ describe.each(formats)('over %s', (format) => {
     for (const body of blind.bodies) expect(body).not.toContain(base64.slice(0, 40))
   })
 
-  it('an image whose bytes have changed or are gone is told as text', async () => {
+  it('replaces an image whose file changed or is gone by text', async () => {
     const s = await wired(format, [
       { toolCalls: [read('a.png'), read('b.png')] },
       { content: 'seen' },
@@ -109,7 +109,7 @@ describe.each(formats)('over %s', (format) => {
     expect(s.bodies[2]).not.toContain(png(200).toString('base64'))
   })
 
-  it('a server that refuses images is said once, and the run goes on with text', async () => {
+  it('reports once that a server refuses images and continues with text', async () => {
     const refusal = JSON.stringify({
       error: {
         message: 'This model does not support image input.',
@@ -133,7 +133,7 @@ describe.each(formats)('over %s', (format) => {
 })
 
 describe('images of a conversation', () => {
-  it('leave it with the result that is cleared, stay in a fork, and count as a fixed number of tokens', async () => {
+  it('removes images with a cleared result, keeps them in a fork and counts fixed tokens', async () => {
     const s = await wired('openai-chat', [{ toolCalls: [read('a.png')] }, { content: 'seen' }, { content: 'forked' }])
     writeFileSync(join(s.booted.root, 'a.png'), shot)
     const { session_id } = await s.run()
@@ -144,7 +144,7 @@ describe('images of a conversation', () => {
     expect((breakdown as any).token_breakdown.message_history_tokens).toBeLessThan(2000)
   })
 
-  it('are in a conversation that is compacted, by their names where its old part gave way to a summary', async () => {
+  it('keeps images in a compacted conversation and only names those of its old part', async () => {
     const summary = {
       content: JSON.stringify({
         goal: 'look',
@@ -183,7 +183,7 @@ describe('images of a conversation', () => {
     expect(s.bodies[6]).not.toContain(base64)
   })
 
-  it('are at most twenty in a request, the newest', async () => {
+  it('sends the newest twenty images at most', async () => {
     const all = Array.from({ length: 22 }, (_, index) => png(10 + index))
     const s = await wired('openai-chat', [{ content: 'a' }, { content: 'b' }])
     const agent = await createAgent(s.booted.kernel, { env: key })
@@ -197,7 +197,7 @@ describe('images of a conversation', () => {
     expect(s.bodies[1]).toContain('10 × 10 points: it made room for newer images]')
   })
 
-  it('that are none are refused before anything is sent, in words', async () => {
+  it('rejects files that are no images before a request, with the reason', async () => {
     const s = await wired('openai-chat', [])
     writeFileSync(join(s.booted.root, 'text.png'), 'no image\n')
     const agent = await createAgent(s.booted.kernel, { env: key })

@@ -9,7 +9,7 @@ const stream = { 'content-type': 'text/event-stream' }
 const args = JSON.stringify({ action: 'write', path: 'a.txt', content: 'x\n' })
 const write = { name: 'unified_file', arguments: args }
 type Answer = string | ((response: ServerResponse) => unknown)
-/** Answers request after request like this; the last one again and again. */
+/** Answers the requests in this order and repeats the last answer. */
 const answering = async (...answers: Answer[]): Promise<TestServer> =>
   hold(
     await serve((_, response) => {
@@ -21,11 +21,11 @@ const answering = async (...answers: Answer[]): Promise<TestServer> =>
 const against = async (format: Wire, server: TestServer, provider: object = {}) =>
   scene([], { url: server.url, format, provider })
 
-// What a server of each of these wires may do, with the same outcome on each.
-describe.each(wires)('over %s', (format) => {
+// Servers of each wire may do these things, with the same outcome.
+describe.each(wires)('model wire over %s', (format) => {
   const whole = wholeOf(format, { text: 'whole' })
 
-  it('an answer that closes after a whole call without its end is cut: nothing runs, and it is asked for again', async () => {
+  it('repeats a request whose answer ends after a whole call without its end, and runs nothing', async () => {
     const server = await answering(framesOf(format, { call: write }).body, whole)
     const s = await against(format, server)
     expect(await s.run()).toMatchObject({ outcome_code: 'success', text: 'whole' })
@@ -36,7 +36,7 @@ describe.each(wires)('over %s', (format) => {
     ])
   })
 
-  it('an unreadable frame makes an answer incomplete, though it ends well', async () => {
+  it('treats an answer with an unreadable frame as incomplete, even when it ends well', async () => {
     const { body, end } = framesOf(format, { text: 'half' })
     const server = await answering(`${body}data: {bad\n\n${end}`, whole)
     const s = await against(format, server)
@@ -45,7 +45,7 @@ describe.each(wires)('over %s', (format) => {
     expect(server.seen[1]!.body).not.toContain('half')
   })
 
-  it('a call that was cut short by the length changes no file, a whole one does, and the model is told which was which', async () => {
+  it('runs a whole call of an answer cut by its length, refuses a cut call and reports that to the model', async () => {
     const cut = await answering(wholeOf(format, { call: { ...write, arguments: args.slice(0, -6) } }, 'length'), whole)
     const s = await against(format, cut)
     expect(await s.run()).toMatchObject({ outcome_code: 'success', text: 'whole' })
@@ -57,7 +57,7 @@ describe.each(wires)('over %s', (format) => {
     expect(await t.booted.read('a.txt')).toBe('x\n')
   })
 
-  it('a refused token is renewed once, and no log shows either', async () => {
+  it('renews a refused token once and shows it in no log', async () => {
     const { root } = (await scene([])).booted
     const refuse = (response: ServerResponse) =>
       response
@@ -81,7 +81,7 @@ describe.each(wires)('over %s', (format) => {
     expect(fixed.seen.length).toBe(1)
   })
 
-  it('tokens are counted and priced, cached ones at their own price', async () => {
+  it('counts and prices tokens, cached ones at their own price', async () => {
     const first: Said = {
       call: { name: 'unified_search', arguments: '{"action":"list"}' },
       usage: { input: 1000, cached: 0, output: 50 },
@@ -104,7 +104,7 @@ describe.each(wires)('over %s', (format) => {
     expect(s.events.at(-1)).toMatchObject({ type: 'thread.completed', total_cost_usd })
   })
 
-  it('a server that redirects gets the key, the redirect target gets the request without it', async () => {
+  it('sends the key to the server but not to its redirect target', async () => {
     const other = await answering(whole)
     const server = await answering((response) =>
       response.writeHead(307, { location: `http://localhost:${other.port}/v1/elsewhere` }).end(),
@@ -118,7 +118,7 @@ describe.each(wires)('over %s', (format) => {
     expect([secretsOf(server).length, secretsOf(other)]).toEqual([2, []])
   })
 
-  it('a fallback replaces a server that is down, and gets no metadata of the first', async () => {
+  it('uses the fallback when a server is down, without metadata of the first', async () => {
     const thinking: Said = {
       reasoning: 'I look first.',
       call: { name: 'unified_search', arguments: '{"action":"list"}' },
@@ -151,7 +151,7 @@ describe.each(wires)('over %s', (format) => {
       ['a/x', 'start'],
       ['b/y', 'model_switch'],
     ])
-    // What it thought goes back to the server that thought it, as it was.
+    // Reasoning returns unchanged to the server that sent it.
     if (format !== 'openai-chat') expect(server.seen[1]!.body).toContain('note-of-this-server')
     expect(stand_in.seen[0]!.body).toContain('unified_search')
     expect(stand_in.seen[0]!.body).not.toMatch(/note-of-this-server|I look first/)
@@ -159,8 +159,8 @@ describe.each(wires)('over %s', (format) => {
   })
 })
 
-it('silence ends at a timeout, before the first token and in the middle', async () => {
-  // Over each wire; all of them wait at once.
+it('ends silence at a timeout, before the first token and in the middle', async () => {
+  // All wires wait at the same time.
   const told = await Promise.all(
     wires.map(async (format) => {
       const { body } = framesOf(format, { text: 'half' })
@@ -177,13 +177,13 @@ it('silence ends at a timeout, before the first token and in the middle', async 
   expect(told).toEqual(wires.map((format) => [format, 'whole', ['first_token', 'idle']]))
 })
 
-describe('a server that counts nothing', () => {
+describe('servers without token counts', () => {
   it.each([
     '{}',
     '{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}',
     '{"prompt_tokens":0,"completion_tokens":0,"prompt_tokens_details":{"cached_tokens":5}}',
     'null',
-  ])('says so by %s, and its tokens are estimated', async (usage) => {
+  ])('estimates tokens when the server answers with %s', async (usage) => {
     const said = wholeOf('openai-chat', { text: 'A few words, which are no tokens at all.' }).replace(
       /"usage":\{.*?\}\}/,
       `"usage":${usage}`,
@@ -196,11 +196,11 @@ describe('a server that counts nothing', () => {
   })
 })
 
-describe('a price that the server reports', () => {
+describe('server prices', () => {
   const paid = (cost: unknown) =>
     framesOf('openai-chat', { text: 'ok', usage: { input: 10, cached: 0, output: 1 } }).body +
     framesOf('openai-chat', {}).end.replace('"usage":{', `"usage":{"cost":${JSON.stringify(cost)},`)
-  it('wins over ours, and counts where we know none', async () => {
+  it('prefers a price of the server to the configured one and uses it when none is configured', async () => {
     for (const [provider, cost, expected] of [
       [{ cost: { input: 3, output: 15 } }, 0.0125, 0.0125],
       [{}, 0, 0],

@@ -18,14 +18,14 @@ const closing = (server: { close(done: () => void): unknown; closeAllConnections
     [Symbol.asyncDispose]: () =>
       new Promise<void>((done) => (server.closeAllConnections?.(), server.close(() => done()))),
   })
-/** The settings of a provider beside its defaults, as a user would write them; what the program says to them. */
+/** Runs the program with provider settings of a user on top of the defaults and returns its output. */
 const said = async (provider: object, env: Record<string, string> = {}) => {
   const peer = hold(await startPeer([]))
   const place = hold(await home(peer, {}, { provider }))
   return vtcode(place, ['models', 'describe', 'peer/m', '--text'], { env })
 }
 
-describe('a wrong entry is refused when it is read, with its place', () => {
+describe('validation of a provider entry', () => {
   it.each([
     ['supports_wings: true', { supports_wings: true }, /supports_wings/],
     ['retries of another name', { retries: { forever: 1 } }, /forever/],
@@ -38,9 +38,9 @@ describe('a wrong entry is refused when it is read, with its place', () => {
     ['an unknown format', { api_format: 'openai' }, /allowed: auto, openai-chat/],
     ['an auth of another type', { auth: { type: 'magic', value: 'x' } }, /allowed: none, bearer/],
     ['an auth without its value', { auth: { type: 'bearer' } }, /needs value/],
-    ['an auth with what is not its own', { auth: { type: 'none', value: 'x' } }, /has no value/],
-    ['an auth beside a key', { auth: { type: 'none' }, api_key_env: 'X' }, /exclude each other/],
-    ['a header that is ours', { headers: { Authorization: 'x' } }, /say it under auth/],
+    ['an auth with a field of another type', { auth: { type: 'none', value: 'x' } }, /has no value/],
+    ['an auth next to a key', { auth: { type: 'none' }, api_key_env: 'X' }, /exclude each other/],
+    ['a reserved header', { headers: { Authorization: 'x' } }, /say it under auth/],
     ['http to another machine', { base_url: 'http://models.example/v1' }, /neither https nor http to this machine/],
     ['an address with a name in it', { base_url: 'https://me:secret-word@models.example/v1' }, /user name/],
     ['a fragment', { base_url: 'https://models.example/v1#x' }, /fragment/],
@@ -48,13 +48,13 @@ describe('a wrong entry is refused when it is read, with its place', () => {
     ['the format without a package', { api_format: 'ai-sdk' }, /needs package/],
     ['a reserved name', { name: 'openai' }, /reserved/],
     ['a variable that is not set', { base_url: 'https://${NOWHERE}/v1' }, /NOWHERE/],
-  ])('%s', async (_, provider, says) => {
+  ])('rejects %s and names its place', async (_, provider, says) => {
     const { code, err } = await said(provider)
     expect([code, err]).toEqual([3, expect.stringMatching(says)])
     expect(err).toContain('vtcode.config.json')
     expect(err).not.toContain('secret-word')
   })
-  it('and what its texts name is filled in', async () => {
+  it('fills in variables that texts of an entry name', async () => {
     const { out } = await said(
       { base_url: 'https://${HOST_OF_MODELS:-other.example}/v1' },
       { HOST_OF_MODELS: 'models.example' },
@@ -63,7 +63,7 @@ describe('a wrong entry is refused when it is read, with its place', () => {
   })
 })
 
-describe('a credential', () => {
+describe('provider credentials', () => {
   const header = {
     'openai-chat': 'authorization',
     'openai-responses': 'authorization',
@@ -71,11 +71,11 @@ describe('a credential', () => {
     'google-generative-ai': 'x-goog-api-key',
   }
   it.each(formats)(
-    'from the environment goes where %s wants it, and nothing stands in for one that is not there',
+    'sends a credential from the environment where %s expects it, and none when it is missing',
     async (format) => {
       const s = await scene([{ content: 'ok' }, { content: 'ok' }], { format })
       await s.run()
-      // The peer's journal hides what opens doors; that it is there is what counts.
+      // The peer's journal redacts credentials, so only their presence counts.
       expect(Object.keys((s.peer.asked[0] as any).headers)).toContain(header[format])
       await s.run('go', { env: {} })
       expect(
@@ -83,7 +83,7 @@ describe('a credential', () => {
       ).toEqual([])
     },
   )
-  it('is sent unchanged, whatever is in it', async () => {
+  it('sends a credential unchanged, whatever it contains', async () => {
     const server = await answering()
     const s = await scene([], { url: server.url })
     await s.run('go', { env: { PEER_API_KEY: "$$money-$&-$1-$'" } })
@@ -98,7 +98,7 @@ describe('a credential', () => {
       { authorization: `Basic ${Buffer.from('me:mine-0123456789').toString('base64')}` },
     ],
     ['none', { type: 'none' }, {}],
-  ])('%s goes as it says, and the default key does not go with it', async (_, auth, expected) => {
+  ])('sends auth of the type %s and not the default key', async (_, auth, expected) => {
     for (const format of formats) {
       const server = await answering()
       const s = await scene([], { url: server.url, format, provider: { auth, retries: { request: 0, stream: 0 } } })
@@ -111,7 +111,7 @@ describe('a credential', () => {
       expect(sent, format).toEqual(expected)
     }
   })
-  it('of the type query goes into the address, and no error shows it', async () => {
+  it('adds a query credential to the address and shows it in no error', async () => {
     const server = hold(
       await serve((_, response, { path }) =>
         response
@@ -127,7 +127,7 @@ describe('a credential', () => {
     expect(server.seen[0]!.path).toBe('/v1/chat/completions?k=mine-0123456789')
     expect(JSON.stringify([outcome, s.events])).not.toContain('mine-0123456789')
   })
-  it('of a command is asked for again when it is old', async () => {
+  it('runs the credential command again when its token is old', async () => {
     const { root } = hold(await tempWorkspace({}))
     const server = await answering()
     const auth = {
@@ -153,7 +153,7 @@ describe('a credential', () => {
       expect((await t.run()).error, why).toMatchObject({ code: 'VT_LLM_AUTH', message: expect.stringContaining(why) })
     }
   })
-  it('of a command that prints without end, or what no header can hold, is refused, and its output is shown nowhere', async () => {
+  it('refuses credentials that are endless or hold line breaks, and shows their text nowhere', async () => {
     const server = await answering()
     const many = await scene([], {
       url: server.url,
@@ -179,7 +179,7 @@ describe('a credential', () => {
     }
     expect(server.seen).toEqual([])
   })
-  it('never follows a request to another origin, whatever it is and however it comes back', async () => {
+  it('sends no credential of any kind to another origin, also after a redirect back', async () => {
     for (const provider of [
       {},
       { auth: { type: 'query', name: 'k', value: 'mine-0123456789' } },
@@ -212,7 +212,7 @@ describe('a credential', () => {
     })
   })
   it.each(['canary-Zx81-4711-not-for-you', 'canary "Zx81" \\4711 not for you'])(
-    'is found in no output, no file and no child, although the server repeats it: %s',
+    'redacts a credential from output, files and children although the server repeats it: %s',
     async (canary) => {
       const shows = (text: string) => text.includes(canary) || text.includes(JSON.stringify(canary).slice(1, -1))
       const calling = `data: ${JSON.stringify({ id: 'x', choices: [{ index: 0, delta: { content: `your key is ${canary}`, tool_calls: [{ index: 0, id: 'c', type: 'function', function: { name: 'unified_exec', arguments: '{"action":"run","command":"env; echo done"}' } }] }, finish_reason: 'tool_calls' }] })}\n\ndata: [DONE]\n\n`
@@ -227,7 +227,7 @@ describe('a credential', () => {
               .end(JSON.stringify({ error: { message: `the key ${canary} is not good`, key: canary } }))
         }),
       )
-      // A name that does not look like that of a secret.
+      // The name does not look like that of a secret.
       const place = hold(await home(server, {}, { provider: { api_key_env: 'PEER_OPENER' } }))
       const ran = await vtcode(
         place,
@@ -246,13 +246,13 @@ describe('a credential', () => {
       )
       expect(files.length).toBeGreaterThan(4)
       expect(files.filter((file) => shows(readFileSync(file, 'utf8')))).toEqual([])
-      // The tool of the second request told its environment; what the server itself said is no news to it.
+      // The second request carries the environment of the tool; text that the server sent itself is no leak.
       const told = JSON.parse(server.seen[1]!.body).messages.find(({ role }: any) => role === 'tool').content
       expect(told).toContain('VTCODE=1')
       expect(shows(told)).toBe(false)
     },
   )
-  it('and an address of a repository or of a .env file are ignored', async () => {
+  it('ignores a credential and an address of a repository or a .env file', async () => {
     const peer = hold(await startPeer([{ content: 'ok' }]))
     const place = hold(await home(peer))
     const hostile = await answering()
@@ -273,8 +273,8 @@ describe('a credential', () => {
   })
 })
 
-describe('the way to a server', () => {
-  it('through a proxy is that of the entry, and a proxy that refuses is named', async () => {
+describe('connections to a provider', () => {
+  it('uses the proxy of the entry and names a proxy that refuses', async () => {
     const server = await answering()
     const asked: [string | undefined, string | undefined][] = []
     const tunnels: Socket[] = []
@@ -306,7 +306,7 @@ describe('the way to a server', () => {
       message: expect.stringContaining('the proxy refuses'),
     })
   })
-  it('wants a certificate that is good, by the authority of the entry if it names one, and shows its own', async () => {
+  it('requires a valid certificate, by the authority of the entry if set, and sends a client certificate', async () => {
     const { root } = hold(await tempWorkspace({}))
     const make = (...args: string[]) => execFileSync('openssl', args, { cwd: root, stdio: 'ignore' })
     make(
@@ -367,7 +367,7 @@ describe('the way to a server', () => {
       message: expect.stringContaining('/dev/zero is not a regular file'),
     })
   })
-  it('whose name has no address is asked for as often as it says', async () => {
+  it('retries a host without an address as often as configured', async () => {
     const nameless = await scene([], { url: 'https://no-such-host.invalid', provider: { retries: { request: 1 } } })
     expect((await nameless.run()).error).toMatchObject({
       code: 'VT_LLM_REQUEST',
@@ -377,7 +377,7 @@ describe('the way to a server', () => {
   })
 })
 
-it('a package of the user is taken from their folder, with their options, and its key goes where it puts one', async () => {
+it("loads a package from the user's folder with its options and puts the key where the package wants", async () => {
   const peer = hold(await startPeer([]))
   const server = hold(
     await serve((_, response) => response.writeHead(401, { 'content-type': 'application/json' }).end('{}')),
@@ -422,7 +422,7 @@ it('a package of the user is taken from their folder, with their options, and it
   ])
 })
 
-it('an unknown context window is assumed; it is said once a session, also when that is resumed, with the key that says it', async () => {
+it('assumes an unknown context window and reports the settings key once a session', async () => {
   const two = [{ toolCalls: [call('unified_search', { action: 'list' })] }, { content: 'ok' }]
   const peer = hold(await startPeer([...two, ...two, ...two]))
   const at = hold(await home(peer))
@@ -434,13 +434,13 @@ it('an unknown context window is assumed; it is said once a session, also when t
   const message = `How much peer/m can hold is not known; 128000 tokens are assumed. To say it: custom_providers[0].profiles."m".context_window in ${file}.`
   expect(await said(['hi'])).toMatchObject([{ type: 'harness', message }])
   expect(await said(['--continue', 'more'])).toEqual([])
-  // The key that was named is one that counts.
+  // The named settings key takes effect.
   const settings = JSON.parse(readFileSync(file, 'utf8'))
   settings.custom_providers[0].profiles = { m: { context_window: 64_000 } }
   writeFileSync(file, JSON.stringify(settings))
   expect(await said(['hi'])).toEqual([])
 })
-it('the window of a model that the table of a built-in provider lacks is said in the settings', async () => {
+it('names the settings key for a window that the table of a built-in provider lacks', async () => {
   const peer = hold(await startPeer([{ content: 'a' }, { content: 'b' }]))
   const at = hold(await home(peer))
   const env = { ANTHROPIC_API_KEY: 'x'.repeat(20), ANTHROPIC_BASE_URL: `${peer.url}/v1` }
@@ -462,7 +462,7 @@ it('the window of a model that the table of a built-in provider lacks is said in
   expect(await said()).toEqual([])
 })
 
-describe('a difference of a server from its format', () => {
+describe('provider compat settings', () => {
   const chat = async (provider: object, settings: object = {}) => {
     const s = await scene(
       [{ content: 'Looking.', toolCalls: [call('unified_search', { action: 'list' })] }, { content: 'ok' }],
@@ -471,7 +471,7 @@ describe('a difference of a server from its format', () => {
     expect(await s.run()).toMatchObject({ outcome_code: 'success' })
     return s.peer.bodies
   }
-  it('is set by compat, each key by itself', async () => {
+  it('applies each compat key by itself', async () => {
     const [, plain] = await chat({})
     expect(plain).not.toHaveProperty('store')
     expect(plain).not.toHaveProperty('prompt_cache_key')
@@ -501,7 +501,7 @@ describe('a difference of a server from its format', () => {
     expect(odd.messages.find(({ role }: any) => role === 'tool').name).toBe('unified_search')
     expect(odd.tools.every(({ function: { strict } }: any) => strict === false)).toBe(true)
   })
-  it('in thinking parameters is sent in the form of that server', async () => {
+  it('sends thinking parameters in the form of the server', async () => {
     const effort = { reasoning_effort: 'high' }
     expect((await chat({}, effort))[0]).toMatchObject({ reasoning_effort: 'high' })
     expect((await chat({ supports_reasoning_effort: false }, effort))[0]).not.toHaveProperty('reasoning_effort')
@@ -513,7 +513,7 @@ describe('a difference of a server from its format', () => {
     })
     expect((await chat({ compat: { thinking_format: 'qwen' } }, effort))[0]).toMatchObject({ enable_thinking: true })
   })
-  it('in caching is marked for Anthropic: the instructions, the last tool, and the last messages', async () => {
+  it('marks instructions, the last tool and the last messages for caching by Anthropic', async () => {
     const marks = (value: unknown): number => (JSON.stringify(value).match(/"cache_control"/g) ?? []).length
     const body = await rawBody(
       async (url) =>
@@ -538,7 +538,7 @@ describe('a difference of a server from its format', () => {
   })
 })
 
-/** The first request that `run` sends, as it came. */
+/** Returns the first request that `run` sends. */
 async function rawBody(run: (url: string) => Promise<void>): Promise<any> {
   const server = await answering('')
   await run(server.url)

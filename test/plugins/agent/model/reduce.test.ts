@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest'
 import { addUsage, noUsage, sizeOf, withTimeouts } from '../../../../build/plugins/agent/model/index.js'
 import { fc } from '../../../support/property.js'
 
-describe('the time of a request', () => {
+describe('withTimeouts', () => {
   const never = () => new AbortController().signal
   const times = (first_ms: number, total_ms: number) => ({ first_ms, total_ms, told_ms: total_ms })
 
-  it('goes on while there are signs of life, and ends with silence, with its whole time or with the caller', async () => {
+  it('extends the time on signs of life and ends on silence, total time or cancel', async () => {
     const speak = async (times: number, signal: AbortSignal, alive: (stage: 'idle', ms: number) => void) => {
       for (let n = 0; n < times; n++) {
         await sleep(40, undefined, { signal })
@@ -40,7 +40,7 @@ describe('the time of a request', () => {
   })
 })
 
-it('what was used adds up in any order, and an estimate stays one', () => {
+it('sums usage in any order and keeps an estimate marked', () => {
   const count = fc.nat({ max: 99 })
   const usage = fc.record(
     {

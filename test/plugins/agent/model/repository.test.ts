@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { hold } from '../../../support/inside.js'
 import { home, settingsFor, startPeer, vtcode } from '../../../support/peer.js'
 
-/** A workspace whose settings name a provider, in a home without one. */
+/** Makes a workspace whose settings name a provider, and a home without one. */
 async function repository(
   script: Parameters<typeof startPeer>[0],
   settings: (url: string) => object,
@@ -24,9 +24,9 @@ const team = (url: string, more: object = {}) => ({
 })
 const env = { TEAM_KEY: 'key-of-the-team-0123456789' }
 
-describe('providers of a repository', () => {
+describe('repository providers', () => {
   it.each(['json', 'yaml', 'ts'])(
-    'count once the user agreed to what was shown, and not after a changed byte: vtcode.config.%s',
+    'uses providers after consent and not after a changed byte: vtcode.config.%s',
     async (ending) => {
       const { peer, at, file } = await repository([{ content: 'hello from the team' }], team, { ending })
       const before = await vtcode(at, ['exec', 'hi'], { env })
@@ -38,7 +38,7 @@ describe('providers of a repository', () => {
             : /vtcode\.config\.\w+ names provider team; it is not trusted: `vtcode trust`/,
         ),
       ])
-      // Settings in code are read once they are agreed to; what they say is a question of its own.
+      // Settings in code are read after consent; their providers need a consent of their own.
       if (ending === 'ts') await vtcode(at, ['trust', 'add', '--all'])
       for (const verb of [['models'], ['doctor']]) {
         const told = await vtcode(at, verb, { env })
@@ -100,7 +100,7 @@ describe('providers of a repository', () => {
       { auth: { type: 'aws_sigv4', region: 'x' }, api_key_env: undefined },
       'aws_sigv4 counts in your own settings only',
     ],
-  ])('get nothing that is for others, agreed or not: %s', async (_, more, said) => {
+  ])('gives repository providers no credential of others, with consent or without: %s', async (_, more, said) => {
     const own = {
       custom_providers: [
         { name: 'corp', base_url: 'https://corp.example/v1', api_key_env: 'CORP_KEY', models: ['c'] },
@@ -131,7 +131,7 @@ describe('providers of a repository', () => {
     await vtcode(at, ['exec', 'hi'], { env: keys })
     expect(peer.asked).toEqual([])
   })
-  it('are told as uncounted by exec also where the user has a model of their own', async () => {
+  it('reports untrusted repository providers in exec even when the user has a model', async () => {
     const { peer, at } = await repository([{ content: 'mine' }, { content: 'mine' }], team, { own: {} })
     writeFileSync(join(at.home, '.vtcode/vtcode.config.json'), JSON.stringify(settingsFor(peer)))
     const told = 'vtcode.config.json names provider team; it is not trusted: `vtcode trust`'
@@ -143,7 +143,7 @@ describe('providers of a repository', () => {
     await vtcode(at, ['trust', 'add', '--all'])
     expect((await vtcode(at, ['exec', '--model', 'peer/m', 'hi'], { env })).err).not.toContain(told)
   })
-  it('take no name that the user has', async () => {
+  it('rejects a name that a provider of the user has', async () => {
     const { peer, at } = await repository([{ content: 'stolen' }], team, {
       own: settingsFor(
         { url: 'http://127.0.0.1:9' },
@@ -159,7 +159,7 @@ describe('providers of a repository', () => {
   })
 })
 
-describe('an entry that cannot be used', () => {
+describe('incomplete provider entries', () => {
   it.each([
     [
       'without a model',
@@ -167,14 +167,14 @@ describe('an entry that cannot be used', () => {
       /custom_providers\[0\] \(a\): models is empty; name one/,
     ],
     [
-      'whose name stands twice',
+      'a name that occurs twice',
       [
         { name: 'a', base_url: 'http://127.0.0.1:9/v1' },
         { name: 'a', base_url: 'http://127.0.0.1:9/v1' },
       ],
       /'custom_providers\.1\.name' is 'a', as in 'custom_providers\.0': give each entry a name of its own/,
     ],
-  ])('is named with what is missing: %s', async (_, custom_providers, said) => {
+  ])('names the missing part of an entry: %s', async (_, custom_providers, said) => {
     const { at } = await repository([], () => ({}), { own: { custom_providers } })
     for (const verb of [['exec', '--model', 'a/m', 'hi'], ['models']])
       expect(await vtcode(at, verb), verb[0]).toMatchObject({ code: 3, err: expect.stringMatching(said) })

@@ -6,7 +6,7 @@ import { call, formats } from '../../../support/peer.js'
 import { wired } from '../../../support/wired.js'
 
 const write = (path: string, content: string) => call('unified_file', { action: 'write', path, content })
-/** What the tool said, in the request that carries it back. */
+/** Returns the tool result from the request that carries it back. */
 const toldIn = (body: any): string => JSON.stringify(body.messages?.slice(-1) ?? body.input?.slice(-1))
 const paths = {
   'openai-chat': '/v1/chat/completions',
@@ -15,8 +15,8 @@ const paths = {
   'google-generative-ai': '/v1beta/models/m:streamGenerateContent?alt=sse',
 }
 
-describe.each(formats)('over %s', (format) => {
-  it('text and calls go round, side by side and in order', async () => {
+describe.each(formats)('model requests over %s', (format) => {
+  it('sends texts and parallel calls and their results in order', async () => {
     const s = await scene(
       [
         { content: 'Looking.', toolCalls: [call('unified_search', { action: 'list' }), write('a.txt', 'x\n')] },
@@ -36,7 +36,7 @@ describe.each(formats)('over %s', (format) => {
     ])
   })
 
-  it('a busy server is asked again after the time it names, within one step', async () => {
+  it('retries a busy server after the time it names, within one step', async () => {
     const s = await scene(
       [
         { error: { message: 'slow down' }, status: 429, retryAfter: 2 },
@@ -54,7 +54,7 @@ describe.each(formats)('over %s', (format) => {
     checkLog(s.events)
   })
 
-  it('an answer that is cut is asked for again; nothing of it stays, and nothing of it runs', async () => {
+  it('repeats a request whose answer is cut and keeps and runs nothing of the cut one', async () => {
     const cut = {
       content: 'half of a long answer '.repeat(20),
       toolCalls: [write('a.txt', 'no\n')],
@@ -81,7 +81,7 @@ describe.each(formats)('over %s', (format) => {
     checkLog(often.events)
   })
 
-  it('a last answer without calls begins with what the server has read already, and a call in it is not made', async () => {
+  it('starts the last answer with the same prefix as before and makes no call of it', async () => {
     const list = { toolCalls: [call('unified_search', { action: 'list' })] }
     const change = { toolCalls: [write('a.txt', 'no\n')] }
     const one = { settings: { agent: { model: 'peer/m' }, tools: { max_tool_loops: 1 } } }
@@ -92,7 +92,7 @@ describe.each(formats)('over %s', (format) => {
     })
     const [first, last, again] = s.bodies.map((body) => JSON.parse(body))
     expect(last.tools).toEqual(first.tools)
-    // Anthropic's servers forget what they have read when that word changes.
+    // Anthropic's servers drop their cache when that field changes.
     expect(last.tool_choice ?? last.toolConfig?.functionCallingConfig).toEqual(
       {
         'openai-chat': 'none',
@@ -130,7 +130,7 @@ describe.each(formats)('over %s', (format) => {
     checkLog(stubborn.events)
   })
 
-  it('an error that cannot pass is not retried', async () => {
+  it('sends a request with a permanent error once', async () => {
     const cases = [
       [{ error: { message: 'no such field' }, status: 400 }, 'VT_LLM_REQUEST'],
       [{ error: { message: 'who are you' }, status: 401 }, 'VT_LLM_AUTH'],
@@ -159,7 +159,7 @@ describe.each(formats)('over %s', (format) => {
 })
 
 // The peer's Anthropic half sends only arguments that parse.
-it.each(formats.slice(0, 2))('over %s arguments that were cut or are no JSON never run a change', async (format) => {
+it.each(formats.slice(0, 2))('runs no change from cut or invalid JSON arguments over %s', async (format) => {
   const s = await scene(
     [
       { toolCalls: [call('unified_file', '{"action":"write","path":"a.txt","content":"half')], finishReason: 'length' },
@@ -181,8 +181,8 @@ it.each(formats.slice(0, 2))('over %s arguments that were cut or are no JSON nev
   checkLog(s.events)
 })
 
-describe('an answer of a model', () => {
-  it('with missing or repeated call ids gets a result for each call', async () => {
+describe('model answers', () => {
+  it('answers each call with a missing or repeated id', async () => {
     const list = (path: string, id: string) => call('unified_search', { action: 'list', path }, id)
     const s = await scene([{ toolCalls: [list('a', 'same'), list('b', 'same'), list('c', '')] }, { content: 'ok' }], {
       boot: { files: { 'a/1': '', 'b/2': '', 'c/3': '' } },
@@ -197,27 +197,27 @@ describe('an answer of a model', () => {
         .map((message: any) => [message.tool_call_id, message.content]),
     ).toEqual(asked.map((id: string, index: number) => [id, `${'abc'[index]}/${index + 1}\n1 entry`]))
   })
-  it('with a call written as text is corrected twice, then the turn fails', async () => {
+  it('corrects a call written as text twice, then fails the turn', async () => {
     const text = { content: '<tool_call>{"name":"unified_search"}</tool_call>' }
     const s = await scene([text, text, text])
     expect((await s.run()).error?.code).toBe('VT_LLM_PSEUDO_CALL')
     expect(s.peer.asked.length).toBe(3)
     checkLog(s.events)
   })
-  it('that is empty is asked for three times', async () => {
+  it('repeats a request with an empty answer, three attempts in all', async () => {
     const s = await scene([{ content: '' }, { content: '' }, { content: '' }])
     expect((await s.run()).error?.code).toBe('VT_LLM_EMPTY')
     expect(s.peer.asked.length).toBe(3)
   })
-  it('that refuses ends the turn', async () => {
+  it('ends the turn on a refusal of the model', async () => {
     const s = await scene([{ content: 'I would rather', finishReason: 'content_filter' }])
     expect((await s.run()).error?.code).toBe('VT_LLM_REFUSED')
     checkLog(s.events)
   })
 })
 
-describe('a server', () => {
-  it('that stays silent is given up, and the error names the stage', async () => {
+describe('unresponsive servers', () => {
+  it('gives up a silent server and names the stage', async () => {
     const never = hold(await serve(() => {}))
     const t = await scene([], {
       url: never.url,
@@ -228,7 +228,7 @@ describe('a server', () => {
       message: expect.stringContaining('no first token'),
     })
   })
-  it('that does not run is reported as unreachable after the retries', async () => {
+  it('reports a stopped server as unreachable after the retries', async () => {
     const gone = await serve(() => {})
     await gone[Symbol.asyncDispose]()
     const s = await scene([], { url: gone.url, provider: { retries: { request: 2 } } })
@@ -240,8 +240,8 @@ describe('a server', () => {
   })
 })
 
-describe('a provider', () => {
-  it('of the user adds headers, query and body, and the profile of the model wins over the list and the entry', async () => {
+describe('provider settings', () => {
+  it('adds headers, query and body of the user and prefers the profile to the list and the entry', async () => {
     const s = await scene([{ content: 'ok' }], {
       provider: {
         headers: { 'x-team': 'tools', 'x-key': { env: 'OF_THE_TEAM' } },
@@ -264,7 +264,7 @@ describe('a provider', () => {
     expect(s.peer.bodies[0]).toMatchObject({ max_completion_tokens: 3000, top_p: 0.5, metadata: { a: 1, b: 2 } })
     expect(s.peer.bodies[0]).not.toHaveProperty('max_tokens')
   })
-  it('of any AI SDK package is used by its name, if it is installed and of the right version', async () => {
+  it('uses any AI SDK package by name if it is installed in the right version', async () => {
     const s = await scene([{ content: 'ok' }], {
       provider: { api_format: 'ai-sdk', package: '@ai-sdk/openai-compatible' },
     })

@@ -8,7 +8,7 @@ import { home, vtcode, type Home } from '../../../support/peer.js'
 
 const browser = new URL('../../../support/browser.mjs', import.meta.url).pathname
 
-/** A server that signs people in and answers as a model where the token is the one it gave last. */
+/** Starts a server that signs users in and answers as a model for its latest token. */
 async function signing(
   how: { expires_in?: number; refuse?: string; pending?: number } = {},
 ): Promise<{ server: TestServer; tokens: string[]; challenge: () => string }> {
@@ -76,14 +76,14 @@ async function place({ url }: TestServer, auth: object = { authorization_url: `$
   chmodSync(join(at.home, 'browser'), 0o755)
   return at
 }
-// A process of its own: the address to sign in at goes to the real stderr.
+// The sign-in address goes to the real stderr, so this needs its own process.
 const login = (at: Home, ...more: string[]) =>
   vtcode(at, ['models', 'login', 'peer', ...more], { process: true, env: { BROWSER: join(at.home, 'browser') } })
 const keptOf = (at: Home): string =>
   join(at.home, '.vtcode/model-logins', readdirSync(join(at.home, '.vtcode/model-logins'))[0]!)
 
-describe('a provider that people sign in to', () => {
-  it('is used after a sign-in in the browser, whose token is readable by the user alone and shown nowhere', async () => {
+describe('provider sign-in', () => {
+  it('signs in through the browser and keeps the token readable by the user alone and out of output', async () => {
     const { server, tokens } = await signing()
     const at = await place(server)
     expect(await vtcode(at, ['ask', 'hi'])).toMatchObject({
@@ -104,7 +104,7 @@ describe('a provider that people sign in to', () => {
     expect((await vtcode(at, ['ask', 'hi'])).code).toBe(3)
   })
 
-  it('is signed in to with a device code where there is no browser', async () => {
+  it('signs in with a device code without a browser', async () => {
     const { server } = await signing({ pending: 1 })
     const at = await place(server, { device: `${server.url}/device` })
     expect(await login(at)).toMatchObject({
@@ -114,7 +114,7 @@ describe('a provider that people sign in to', () => {
     expect(await vtcode(at, ['ask', 'hi'])).toMatchObject({ code: 0, out: 'welcome\n' })
   })
 
-  it('renews a token that ends or is refused, and keeps the new one', async () => {
+  it('renews a token that expires or is refused and saves the new one', async () => {
     const { server, tokens } = await signing({ expires_in: 30 })
     const at = await place(server)
     await login(at)
@@ -123,7 +123,7 @@ describe('a provider that people sign in to', () => {
     expect(
       new URLSearchParams(server.seen.filter(({ path }) => path === '/token').at(-1)!.body).get('refresh_token'),
     ).toBe('renewal-1-abcdef')
-    // The server has forgotten what it gave: one renewal, then the request again.
+    // The server no longer knows its token: one renewal, then the request again.
     const kept = JSON.parse(readFileSync(keptOf(at), 'utf8'))
     writeFileSync(
       keptOf(at),
@@ -133,7 +133,7 @@ describe('a provider that people sign in to', () => {
     expect(tokens.length).toBe(3)
   })
 
-  it('gets no token that was given for another address or by another server', async () => {
+  it('sends no token that was granted for another address or by another server', async () => {
     const { server } = await signing()
     const at = await place(server)
     await login(at)
@@ -150,7 +150,7 @@ describe('a provider that people sign in to', () => {
     expect(other.server.seen).toEqual([])
   })
 
-  it('reports the objection of the server or the settings', async () => {
+  it('reports objections of the server and faults of the auth settings', async () => {
     const { server } = await signing({ refuse: 'not+today' })
     const at = await place(server)
     expect(await login(at)).toMatchObject({ code: 3, err: expect.stringContaining('the server says not today') })

@@ -15,8 +15,8 @@ interface Table {
 }
 const table = JSON.parse(readFileSync(file, 'utf8')) as Table
 
-describe('the table of models', () => {
-  it('says where it comes from and when, and everything of each first choice: window, limit, price, vision, reasoning', () => {
+describe('model table', () => {
+  it('names its source and date and has window, limit, price, vision and reasoning of each first choice', () => {
     expect(table).toMatchObject({
       as_of: expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
       source: expect.stringContaining('models.dev'),
@@ -67,7 +67,7 @@ describe('the table of models', () => {
       ]),
     )
 
-  it('is refreshed from what models.dev answers; the first choices, which are kept by hand, stay', () => {
+  it('updates the table from models.dev and keeps the first choices, which are maintained by hand', () => {
     const at = folder()
     const small = { id: 'small', limit: { context: 8000, output: 1000 }, cost: { input: 1, output: 1 } }
     const answer = dev({ ...table.first, anthropic: [...table.first['anthropic']!, 'claude-newest'] })
@@ -91,7 +91,7 @@ describe('the table of models', () => {
     })
     expect(models['openai/gpt-6.1-sol']).toMatchObject({ supports_reasoning_effort: true })
   })
-  it('is not written where the source has no window, limit or price of a first choice', () => {
+  it('refuses a table whose source lacks window, limit or price of a first choice', () => {
     const at = folder()
     const answer = dev(table.first)
     delete answer['google']!.models[table.first['google']![0]!]

@@ -11,7 +11,7 @@ import { call, formats, startPeer, type Answer, type Format } from '../../../sup
 
 const head = { 'content-type': 'text/event-stream' }
 const write = (path: string, content: string) => call('unified_file', { action: 'write', path, content })
-/** What ends an answer on each wire; before the line with it is whole, nothing has been said. */
+/** Ends of an answer on each wire; before the whole line with the end, the answer is incomplete. */
 const ending = {
   'openai-chat': '"finish_reason":"tool_calls"',
   'openai-responses': '"type":"response.completed"',
@@ -19,11 +19,11 @@ const ending = {
   'google-generative-ai': '"finishReason":',
 }
 
-// Every byte in the long form of the suite; in the short one steps that fall on even and odd places.
+// The long suite cuts at every byte, the short one at steps on even and odd bytes.
 const step = rounds(47, 1)
 
 const shortAnswers = new Map<Format, Promise<Buffer>>()
-/** The bytes of a whole answer "ok", recorded once per wire. */
+/** Returns the bytes of a whole answer "ok", recorded once per wire. */
 function bytesOfOk(format: Format): Promise<Buffer> {
   if (!shortAnswers.has(format))
     shortAnswers.set(
@@ -33,7 +33,7 @@ function bytesOfOk(format: Format): Promise<Buffer> {
   return shortAnswers.get(format)!
 }
 
-/** The bytes that a peer sends for these answers, one after the other. */
+/** Returns the bytes that a peer sends for these answers in order. */
 async function bytesOf(format: Format, script: Answer[]): Promise<Buffer[]> {
   const peer = hold(await startPeer(script))
   const recorded: Buffer[] = []
@@ -50,9 +50,9 @@ async function bytesOf(format: Format, script: Answer[]): Promise<Buffer[]> {
   return recorded
 }
 
-describe.each(formats)('over %s', (format) => {
+describe.each(formats)('wire robustness over %s', (format) => {
   it(
-    'an answer that ends at any byte before its end is asked for again, and no call of it runs',
+    'repeats a request whose answer stops at any byte before its end and runs none of its calls',
     { timeout: 300_000 },
     async () => {
       const [asking, whole] = await bytesOf(format, [
@@ -65,7 +65,7 @@ describe.each(formats)('over %s', (format) => {
       const cuts = Array.from({ length: end + 1 }, (_, at) => at).filter((at) => at % step === 0 || at > end - 5)
       let queue: number[] = []
       let requests = 0
-      // Every other one is torn off instead of ended.
+      // Every other answer is torn off instead of ended.
       const cut = (response: ServerResponse, at: number) => {
         response.writeHead(200, head)
         if (at % 2 === 0) response.end(asking!.subarray(0, at))
@@ -96,14 +96,14 @@ describe.each(formats)('over %s', (format) => {
       }
       expect(items(s.events, 'tool_invocation')).toEqual([])
       expect(await s.booted.read('a.txt')).toBeUndefined()
-      // With one line more it is whole.
+      // One line more completes the answer.
       queue = [2 * asking!.length]
       await s.run()
       expect(await s.booted.read('a.txt')).toBe('né\n')
     },
   )
 
-  it('a finished call is not made again, however often the next answer fails', async () => {
+  it('runs a finished call once, however often the next answer fails', async () => {
     const counter = join(mkdtempSync(join(tmpdir(), 'vtcode-count-')), 'n')
     appendFileSync(counter, '')
     const count = call('unified_exec', { action: 'run', command: `printf x >> ${counter}` })
@@ -124,7 +124,7 @@ describe.each(formats)('over %s', (format) => {
     checkLog(s.events)
   })
 
-  it('calls side by side keep their order and their ids', async () => {
+  it('keeps the order and the ids of parallel calls', async () => {
     const list = (path: string) => call('unified_search', { action: 'list', path })
     const s = await scene(
       [{ toolCalls: [list('a'), list('b'), write('c.txt', 'c\n'), list('d')] }, { content: 'ok' }],
@@ -138,7 +138,7 @@ describe.each(formats)('over %s', (format) => {
     checkLog(s.events)
   })
 
-  it('slow tokens are waited for as long as they come', async () => {
+  it('waits for slow tokens as long as they arrive', async () => {
     const s = await scene([{ content: 'one two three four', how: { chunkSize: 4, latency: 50 } }], {
       format,
       provider: { timeouts: { first_token_ms: 5000, idle_ms: 5000, total_ms: 60_000 } },
@@ -152,7 +152,7 @@ describe.each(formats)('over %s', (format) => {
     ['a date', () => new Date(Date.now() + 60_000).toUTCString(), 60_000],
     ['ten days', () => '864000', undefined],
     ['nonsense', () => 'soon', 0],
-  ])('a server that asks to wait in %s is believed as far as that makes sense', async (_, after, wait) => {
+  ])('honors a retry-after of %s within sensible limits', async (_, after, wait) => {
     const ok = await bytesOfOk(format)
     const statuses = [429, 408, 200]
     const server = hold(
@@ -173,17 +173,17 @@ describe.each(formats)('over %s', (format) => {
     } else {
       expect(outcome).toMatchObject({ outcome_code: 'success', text: 'ok' })
       expect(s.waits.length).toBe(2)
-      // Without a word of the server the wait is by chance, and short; the server's own clock does not skip with ours.
+      // Without a header the wait is random and short; the server's clock does not skip with the test clock.
       const [first] = s.waits
       expect(wait === 0 ? first! < 30_000 : Math.abs(first! - wait) <= 2500).toBe(true)
     }
   })
 })
 
-describe('arguments that are no object', () => {
+describe('arguments that are not an object', () => {
   const frame = (event: Record<string, unknown>) =>
     `${event.type ? `event: ${event.type}\n` : ''}data: ${JSON.stringify(event)}\n\n`
-  /** An answer of Anthropic's wire that calls a tool with this text as its arguments. */
+  /** Returns an answer of Anthropic's wire that calls a tool with this text as its arguments. */
   const messages = (text: string) =>
     [
       {
@@ -233,7 +233,7 @@ describe('arguments that are no object', () => {
   const good = '{"action":"write","path":"a.txt","content":"x"}'
   it.each([
     ['cut in the middle', good.slice(0, -6), 'VT_LLM_BAD_JSON'],
-    ['text behind them', `${good} and more`, 'VT_LLM_BAD_JSON'],
+    ['text after them', `${good} and more`, 'VT_LLM_BAD_JSON'],
     ['NaN among them', '{"action":"write","path":"a.txt","content":NaN}', 'VT_LLM_BAD_JSON'],
     ['a list', '["write","a.txt"]', 'VT_LLM_BAD_JSON'],
     ['lone halves of a character', '{"action":"write","path":"a\\ud800.txt","content":"x"}', undefined],
@@ -242,16 +242,16 @@ describe('arguments that are no object', () => {
       `{"action":"write","path":"a.txt","content":"${'y'.repeat(5_000_000)}`,
       'VT_LLM_BAD_JSON',
     ],
-  ])('over anthropic-messages: %s never change a file, and the model is told', async (_, text, code) => {
+  ])('changes no file for %s over anthropic-messages and reports that to the model', async (_, text, code) => {
     const { outcome, s, server, told } = await run('anthropic-messages', messages(text))
     expect(outcome).toMatchObject({ outcome_code: 'success', text: 'ok' })
     expect(told).toHaveLength(1)
     if (code) expect(told[0]).toContain(code)
-    // A server refuses the whole conversation for half a character in it.
+    // A server refuses the whole conversation for half a character in the arguments.
     else expect(JSON.parse(server.seen[1]!.body.toString()).messages[1].content[0].input.path).toBe('a\ufffd.txt')
     expect(await s.booted.read('a.txt')).toBeUndefined()
   })
-  it('over anthropic-messages: an object in a text is unwrapped, and the last of two equal keys counts, as JSON has it', async () => {
+  it('unwraps an object inside a text and uses the last of two equal keys over anthropic-messages', async () => {
     const wrapped = await run('anthropic-messages', messages(JSON.stringify(good)))
     expect(await wrapped.s.booted.read('a.txt')).toBe('x')
     const twice = await run(
@@ -261,7 +261,7 @@ describe('arguments that are no object', () => {
     expect(await twice.s.booted.read('a.txt')).toBeUndefined()
     expect(await twice.s.booted.read('b.txt')).toBe('x')
   })
-  it('over openai-responses: a patch that comes as a common call, badly written, is answered like any other', async () => {
+  it('answers a malformed patch that comes as a common call over openai-responses', async () => {
     const s = await scene([{ toolCalls: [call('apply_patch', '{"input":"*** Begin Patch')] }, { content: 'ok' }], {
       format: 'openai-responses',
     })
@@ -275,7 +275,7 @@ describe('arguments that are no object', () => {
     ['a text', 'write a.txt'],
     ['a list', ['write']],
     ['a number', 7],
-  ])('over google-generative-ai: %s never changes a file', async (_, args) => {
+  ])('changes no file for %s over google-generative-ai', async (_, args) => {
     const { outcome, s } = await run('google-generative-ai', google(args))
     expect(outcome.outcome_code).toMatch(/success|failed/)
     expect(await s.booted.read('a.txt')).toBeUndefined()

@@ -3,7 +3,7 @@ import { addressFault, merged } from '../../../../build/plugins/agent/providers/
 import { fc } from '../../../support/property.js'
 
 describe('addressFault', () => {
-  it('takes https, and http to this machine only', () => {
+  it('accepts https, and http to this machine only', () => {
     for (const address of [
       'https://example.org/v1',
       'http://localhost:8080',
@@ -16,7 +16,7 @@ describe('addressFault', () => {
       expect([address, typeof addressFault(address)]).toEqual([address, 'string'])
     }
   })
-  it('names the field whose address holds a user or a fragment', () => {
+  it('names the field whose address contains a user or a fragment', () => {
     expect(addressFault('https://me@example.org', 'token_url')).toMatch(/^token_url holds a user name/)
     expect(addressFault('https://example.org/#x')).toMatch(/^base_url .* has a fragment/)
   })
@@ -26,7 +26,7 @@ describe('merged', () => {
   it('keeps the later value of a key and joins objects', () => {
     expect(merged({ a: 1, b: { c: 1, d: 2 } }, undefined, { b: { d: 3 } })).toEqual({ a: 1, b: { c: 1, d: 3 } })
   })
-  it('is associative', () => {
+  it('merges associatively', () => {
     const object = fc.dictionary(
       fc.constantFrom('a', 'b'),
       fc.oneof(fc.integer(), fc.dictionary(fc.constantFrom('a', 'b'), fc.integer())),

@@ -27,7 +27,7 @@ const nothing = { read: async () => undefined }
 const run = () => reduce(eventful().events)
 
 describe('reduce', () => {
-  it('makes turns, steps and calls of events, and adds up what they cost', () => {
+  it('builds turns, steps and calls from events and adds up their cost', () => {
     const { head, turns, totals } = run()
     expect(head).toMatchObject({ session_id: 'ses_one', thread_id: 'th_one', model: 'peer/m' })
     expect(
@@ -54,7 +54,7 @@ describe('reduce', () => {
       calls: [{ tool: 'unified_file', output: 'export const a = 1\n' }, { tool: 'unified_search' }],
     })
   })
-  it('tells a call that was asked about with the answer and the wait, and one that never ended', () => {
+  it('records the question, answer and wait of a call, and a call that never ended', () => {
     const [first] = run().turns
     const calls = first!.entries.flatMap((entry) => (entry.kind === 'step' ? entry.calls : []))
     expect(calls[2]).toMatchObject({
@@ -70,7 +70,7 @@ describe('reduce', () => {
     ])
     expect(cut.totals.end).toBeUndefined()
   })
-  it('passes by what it does not know and says how much that was', () => {
+  it('skips unknown events and counts them', () => {
     const log = eventful()
     const known = run()
     log.events.splice(
@@ -83,7 +83,7 @@ describe('reduce', () => {
     const { totals, turns } = reduce(log.events)
     expect([totals.unknown_events, totals.steps, turns.length]).toEqual([2, known.totals.steps, known.turns.length])
   })
-  it('gives the same whether a log comes at once or by the byte, keeps nothing of a step that is over, and never fails for a log that was cut anywhere', async () => {
+  it('returns the same run for whole and byte-wise logs, also for cut ones, and keeps no finished step', async () => {
     const { text } = eventful()
     expect(await reduceLog(events(text, 7))).toEqual(run())
     for (let length = 0; length < text.length; length += 97) {
@@ -95,7 +95,7 @@ describe('reduce', () => {
     for (const event of eventful().events) reducer.add(event)
     expect(reducer.end()).toEqual([])
   })
-  it('reads a log whose lines are no events, of no known version, or of the wrong shape', async () => {
+  it('reads a log with lines that are no events, have an unknown version or a wrong shape', async () => {
     const found = faults()
     const wrong = [
       '{',
@@ -112,11 +112,11 @@ describe('reduce', () => {
   })
 })
 
-describe('ATIF', () => {
+describe('ATIF export', () => {
   const trajectory = async (text: string, files: Parameters<typeof atifOf>[1] = nothing) =>
     JSON.parse(await joined(atifOf(events(text), files)))
 
-  it('is valid by schema and rules, with each step once and its sums equal to the totals', async () => {
+  it('writes valid ATIF with each step once and sums equal to the totals', async () => {
     const child = new TraceLog('ses_child', 'th_child')
       .begin()
       .ask('look')
@@ -163,12 +163,12 @@ describe('ATIF', () => {
       tokens_after: 900,
     })
   })
-  it('is valid for a log without a beginning, without an end, and for one of nothing', async () => {
+  it('writes valid ATIF for a log without a beginning or an end and for an empty one', async () => {
     const { text } = eventful()
     for (const part of ['', text.split('\n').slice(3).join('\n'), text.slice(0, text.length / 2), 'x\n'.repeat(3)])
       checkAtif(await trajectory(part))
   })
-  it('takes arguments that are no object for what they are', async () => {
+  it('writes call arguments that are not an object as a value', async () => {
     const document = await trajectory(
       new TraceLog().begin().ask('go').call('t', 'text').call('t', [1]).call('t', null).stepEnd().turnEnd().end().text,
     )
@@ -181,8 +181,8 @@ describe('ATIF', () => {
   })
 })
 
-describe('Open Responses', () => {
-  it('are valid by the published schemas, one for each step, linked', async () => {
+describe('Open Responses export', () => {
+  it('writes one valid, linked Open Responses document for each step', async () => {
     const text = await joined(openResponsesOf(events(eventful().text)))
     const ends = checkResponses(text)
     expect(ends.map(({ status, output }) => [status, output.map(({ type }: any) => type).join(' ')])).toEqual([
@@ -206,7 +206,7 @@ describe('Open Responses', () => {
     ])
     expect(text).toMatch(/"type":"vtcode:compact_boundary".*\n[^]*"type":"vtcode:thread_completed"/)
   })
-  it('say that a step which was cut has failed', async () => {
+  it('marks a cut step as failed', async () => {
     const [only] = checkResponses(
       await joined(openResponsesOf(events(new TraceLog().begin().ask('go').call('t', {}, { output: null }).text))),
     )
@@ -214,11 +214,11 @@ describe('Open Responses', () => {
   })
 })
 
-describe('OpenTelemetry', () => {
+describe('OpenTelemetry export', () => {
   const spansOf = async (text: string, content = false): Promise<any[]> =>
     JSON.parse(await joined(otelOf(events(text), { content }))).resourceSpans[0].scopeSpans[0].spans
 
-  it('has spans that nest, the same twice, and no text unless it is asked for', async () => {
+  it('writes the same nested spans each time and no text unless requested', async () => {
     const { text } = eventful()
     const spans = await spansOf(text)
     expect(await spansOf(text)).toEqual(spans)
@@ -247,14 +247,14 @@ describe('OpenTelemetry', () => {
     expect(JSON.stringify(spans)).not.toMatch(/export const a|parser/)
     expect(JSON.stringify(await spansOf(text, true))).toMatch(/export const a/)
   })
-  it('ends a run that has no end when its last thing did', async () => {
+  it('ends an unfinished run with its last event', async () => {
     const spans = await spansOf(eventful().text.split('\n').slice(0, -3).join('\n'))
     expect(spans.at(-1)).toMatchObject({ name: 'invoke_agent vtcode' })
     expect(await spansOf('')).toEqual([])
   })
 })
 
-it('an outline tells turns, steps and calls, and shows what would steer a terminal instead of doing it', () => {
+it('lists turns, steps and calls in the outline and escapes terminal control characters', () => {
   const log = new TraceLog()
     .begin()
     .ask('\u001b[2Jgo \u202eback')

@@ -27,8 +27,8 @@ const fired = ({ events }: { events: any[] }): string[] =>
     type === 'item.completed' && item.type === 'harness' && item.event === 'schedule_fired' ? [item.message] : [],
   )
 
-describe('what /loop and /remind say', () => {
-  it('is rounded to an interval that divides its unit, the nearest one', () => {
+describe('/loop and /remind', () => {
+  it('rounds an interval to the nearest one that divides its unit', () => {
     const rounded = Object.fromEntries(
       ['30s', '61s', '5m', '7m', '25m', '45m', '90m', '5h', '36h', '3d', '99d'].map((said) => [
         said,
@@ -56,14 +56,14 @@ describe('what /loop and /remind say', () => {
       undefined,
     ])
   })
-  it('is an interval before the prompt or behind it, and ten minutes without one', () => {
+  it('reads an interval before or after the prompt and defaults to ten minutes', () => {
     expect(readLoop('7m look at the build')).toEqual({ prompt: 'look at the build', every_secs: 360 })
     expect(readLoop('look at the build every 2h')).toEqual({ prompt: 'look at the build', every_secs: 7200 })
     expect(readLoop('read every file')).toEqual({ prompt: 'read every file', every_secs: 600 })
     for (const wrong of ['', '7m', '0m look'])
       expect(() => readLoop(wrong), wrong).toThrow(expect.objectContaining({ code: 'VT_SCHED_BAD_EXPRESSION' }))
   })
-  it('is a time that comes, and no words for one', async () => {
+  it('accepts a future time and rejects times in words', async () => {
     const now = Date.parse('2026-06-01T12:00:00Z')
     expect(await readReminder('+45m tea', now)).toEqual({ prompt: 'tea', at: now + 45 * minute })
     expect(await readReminder('2026-06-01T13:00:00Z tea time', now)).toEqual({
@@ -78,8 +78,8 @@ describe('what /loop and /remind say', () => {
   })
 })
 
-describe('what begins by itself in a session', () => {
-  it('joins at an idle boundary, after what people say, once for all the times that were missed, and comes back on resume', async () => {
+describe('session tasks', () => {
+  it('runs a due task at an idle boundary after user input, once for all missed times, and after resume', async () => {
     const s = await scene(Array.from({ length: 12 }, (_, index) => ({ content: `answer ${index}` })))
     const open = opener(s)
     const agent = await open()
@@ -109,7 +109,7 @@ describe('what begins by itself in a session', () => {
     await again.close()
   })
 
-  it('ends after three days, happens once where that was said, is at most fifty, and nothing without a person or when it is switched off', async () => {
+  it('ends tasks after three days, reminders after one run, and limits a session to fifty', async () => {
     const s = await scene(Array.from({ length: 12 }, () => ({ content: 'ok' })))
     const open = opener(s)
     const agent = await open()
@@ -138,7 +138,7 @@ describe('what begins by itself in a session', () => {
     await off.close()
   })
 
-  it('waits for one interval where the clock is set back by a day, and for no time that is past', async () => {
+  it('waits one interval when the clock is set back by a day, and ignores past times', async () => {
     const s = await scene(Array.from({ length: 6 }, () => ({ content: 'ok' })))
     const agent = await opener(s)()
     await agent.tasks.loop('10m look')

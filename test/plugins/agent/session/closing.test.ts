@@ -17,8 +17,8 @@ const refusedThenFine = [
   { content: 'Again not.' },
 ]
 
-describe('an agent', () => {
-  it('is escalated in the run whose change was refused, and not in a later one', async () => {
+describe('agent lifecycle', () => {
+  it('reports escalated for the run with the refused change and not for a later one', async () => {
     const s = await scene(refusedThenFine, { boot: { mode: 'ask' } })
     const agent = await createAgent(s.booted.kernel, { env: {} })
     const outcomes = [await agent.run('change'), await agent.run('just talk'), await agent.run('change')].map(
@@ -28,7 +28,7 @@ describe('an agent', () => {
     expect(outcomes).toEqual(['escalated', 'success', 'escalated'])
   })
 
-  it('may be closed twice, and is told to be closed by whatever is asked of it afterwards', async () => {
+  it('allows closing twice and reports VT_SESSION_CLOSED for every later request', async () => {
     const s = await scene([{ content: 'one' }, { content: 'never' }])
     const agent = await createAgent(s.booted.kernel, { env: {} })
     await agent.run('go')
@@ -51,11 +51,11 @@ describe('an agent', () => {
     agent.pause()
     agent.resume()
     expect(s.peer.bodies).toHaveLength(1)
-    // The kernel belongs to whoever made it.
+    // The kernel belongs to its creator.
     expect(await s.booted.kernel.call('unified_search', { action: 'list' })).toMatchObject({ ok: true })
   })
 
-  it('does one thing at a time: a second run is refused, and the first one knows nothing of it', async () => {
+  it('refuses a second run while one is open and leaves the first undisturbed', async () => {
     const s = await scene([{ content: 'one' }, { content: 'two' }])
     const agent = await createAgent(s.booted.kernel, { env: {} })
     const first = agent.run('go')
@@ -70,7 +70,7 @@ describe('an agent', () => {
     await agent.close()
   })
 
-  it('whose session is in memory leaves nothing on disk but what the task changed', async () => {
+  it('keeps an in-memory session off the disk, except for changes of the task', async () => {
     for (const files of [{}, { '.vtcode/plans/p.md': 'kept', '.vtcode/spool/.gitignore': '*\n' }]) {
       const s = await scene(
         [
@@ -94,7 +94,7 @@ describe('an agent', () => {
         outcome_code: 'success',
       })
       expect(await s.booted.read('a.txt')).toBe('y')
-      // What a kernel that lives notes of its own writes is no part of a session.
+      // Notes of a running kernel on its own writes are no part of a session.
       const left = readdirSync(s.booted.root, { recursive: true, encoding: 'utf8' }).filter(
         (name) => !before.includes(name) && !/^\.vtcode(\/tmp(\/.*)?)?$/.test(name),
       )
@@ -103,7 +103,7 @@ describe('an agent', () => {
     }
   })
 
-  it.each(['full_copy', 'summarized'] as const)('keeps the mode that was chosen for it in a fork: %s', async (fork) => {
+  it.each(['full_copy', 'summarized'] as const)('keeps the chosen mode in a fork: %s', async (fork) => {
     const place = hold(await home(hold(await startPeer([{ content: 'hello' }]))))
     const kernel = hold(
       await createKernel({ workspace: place.root, home: place.home }).then((made) =>

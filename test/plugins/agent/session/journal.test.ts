@@ -17,7 +17,7 @@ const word = fc.string({ unit: fc.constantFrom('a', 'é', '"', '\\', '\n', '\u20
 const said = (role: 'user' | 'assistant' | 'tool', text: string) => ({ role, parts: [{ type: 'text' as const, text }] })
 const summary = conversationTable.begin().summary
 
-/** A journal as a run writes it: turns of steps, with compactions and reverts between them. */
+/** Makes a journal as a run writes it: turns of steps, with compactions and reverts between them. */
 const journal = fc
   .array(
     fc.record({
@@ -54,8 +54,8 @@ const journal = fc
 const textOf = (records: { fact: Fact; turn: number }[]) =>
   records.map(({ fact, turn }, index) => lineOf(fact, index + 1, turn, '2026-01-01T00:00:00.000Z', () => 'a0')).join('')
 
-describe('a journal', () => {
-  it('is read as it was written, and cut anywhere it is what was whole before', () => {
+describe('journal', () => {
+  it('reads back what was written, and the whole entries before any cut', () => {
     fc.assert(
       fc.property(journal, fc.nat(), (records, at) => {
         const text = textOf(records)
@@ -73,7 +73,7 @@ describe('a journal', () => {
       }),
     )
   })
-  it('with one changed character, or a line that is lost, doubled or moved, ends before it', () => {
+  it('ends before a changed, lost, doubled or moved line', () => {
     fc.assert(
       fc.property(
         journal.filter(({ length }) => length > 2),
@@ -99,11 +99,11 @@ describe('a journal', () => {
       { numRuns: runs(200) },
     )
   })
-  it('describes the conversation that took place: what was reverted is gone, all else counts on', () => {
+  it('describes the conversation without reverted turns and with everything else', () => {
     fc.assert(
       fc.property(journal, (records) => {
         const state = conversationTable.replay(readJournal(textOf(records)).records)
-        // The same by hand: what was there when each turn began.
+        // The expected conversation, computed by hand from the start of each turn.
         let messages: string[] = []
         const begun = new Map<number, string[]>()
         for (const { fact, turn } of records) {
@@ -127,7 +127,7 @@ describe('a journal', () => {
   })
 })
 
-it('calls of the last step are unanswered until the results of all of them are there', () => {
+it('treats calls of the last step as unanswered until all of their results exist', () => {
   const call = (id: string) => ({
     type: 'tool_call' as const,
     call_id: id,
@@ -150,7 +150,7 @@ it('calls of the last step are unanswered until the results of all of them are t
   expect([unanswered(state), state.ended.size, callsIn(state.messages).length, state.steps]).toEqual([[], 0, 2, 1])
 })
 
-it('a part that a room brings is made by its facts, taken back by a revert, and carried into a fork', () => {
+it('builds a plugin part from its facts, reverts it and copies it into a fork', () => {
   const notes = conversationTable.with<{ notes: string[]; count: number }>({
     begin: () => ({ notes: [], count: 0 }),
     on: {
@@ -185,10 +185,10 @@ it('a part that a room brings is made by its facts, taken back by a revert, and 
   expect([back.notes, back.count, back.turn, back.messages.length]).toEqual([['1 a'], 2, 3, 1])
 })
 
-describe('inputs that wait', () => {
+describe('input queue', () => {
   const clock = { now: () => 0, sleep: async () => {} }
 
-  it('are each taken once, in their order, however often the process is lost and whoever sends them again', async () => {
+  it('takes each input once, in order, however often the process dies and the input is sent again', async () => {
     const step = fc.oneof(
       fc.record({
         kind: fc.constant('add' as const),
@@ -228,7 +228,7 @@ describe('inputs that wait', () => {
       }),
     )
   })
-  it('that the journal has are not taken again, and a damaged list is an error and not empty', async () => {
+  it('takes no input that the journal has and reports a damaged queue as an error', async () => {
     const store = memoryStore()
     const before = new Queue(store, clock, seeded(1))
     await before.add('one', { id: 'a' })

@@ -15,7 +15,7 @@ const place = async (
 const sessionsOf = (at: Home): string[] =>
   readdirSync(join(at.root, '.vtcode/sessions')).filter((name) => name.startsWith('ses_'))
 
-/** Puts a session of somebody else into a workspace, as a repository would: younger than any other. */
+/** Adds a foreign session to a workspace, as a repository would: newer than any other. */
 async function ship(to: Home, id = 'ses_SHIPPED', updated_at = '2099-01-01T00:00:00.000Z'): Promise<string> {
   const author = await place([{ content: 'planted answer' }])
   await vtcode(author, ['exec', '--quiet', '--session-id', id, 'planted prompt'])
@@ -27,8 +27,8 @@ async function ship(to: Home, id = 'ses_SHIPPED', updated_at = '2099-01-01T00:00
   return id
 }
 
-describe('a session that came with the workspace', () => {
-  it('is never the last one, whatever date it bears', async () => {
+describe('session shipped with a workspace', () => {
+  it('ignores a shipped session as the last one, whatever its date', async () => {
     const at = await place([{ content: 'mine' }, { content: 'on' }, { content: 'on' }, { content: 'on' }])
     await vtcode(at, ['exec', '--quiet', 'my own'])
     const [own] = sessionsOf(at)
@@ -45,7 +45,7 @@ describe('a session that came with the workspace', () => {
     expect(sessionsOf(at).sort()).toEqual([own, 'ses_SHIPPED'].sort())
   })
 
-  it('is no session at all where the user has none', async () => {
+  it('finds no session when the user has none', async () => {
     const at = await place([{ content: 'no' }])
     await ship(at)
     for (const args of [
@@ -66,7 +66,7 @@ describe('a session that came with the workspace', () => {
     expect(at.peer.bodies).toEqual([])
   })
 
-  it('needs its id and the consent of the user', async () => {
+  it('requires the id and the consent of the user', async () => {
     const at = await place([{ content: 'went on' }])
     const id = await ship(at)
     for (const args of [
@@ -92,7 +92,7 @@ describe('a session that came with the workspace', () => {
     expect((await vtcode(at, ['sessions', 'adopt', 'ses_NOBODY'])).err).toContain('VT_SESSION_NOT_FOUND')
   })
 
-  it.each(['auto', 'full-auto'])('brings no mode %s along when it is taken over', async (mode) => {
+  it.each(['auto', 'full-auto'])('drops the mode %s of an adopted session', async (mode) => {
     const policy = {
       policy: { mode: 'ask' },
       automation: { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec'] } },
@@ -130,7 +130,7 @@ describe('a session that came with the workspace', () => {
     }
   })
 
-  it('does not push out sessions of the user, and is not deleted itself', async () => {
+  it('keeps shipped sessions and evicts no session of the user for them', async () => {
     const at = await place([{ content: 'one' }, { content: 'two' }], { sessions: { max_count: 2 } })
     await vtcode(at, ['exec', '--quiet', 'one'])
     for (const id of ['ses_A', 'ses_B', 'ses_C']) await ship(at, id)
@@ -139,7 +139,7 @@ describe('a session that came with the workspace', () => {
   })
 })
 
-describe('a session of the user that somebody else changed', () => {
+describe('user session changed from outside', () => {
   const refused = (id: string) => expect.stringMatching(new RegExp(`VT_SESSION_FOREIGN[\\s\\S]*sessions adopt ${id}`))
   const changed = async (change: (folder: string, at: Home) => Promise<void> | void) => {
     const at = await place([{ content: 'mine' }, { content: 'on' }])
@@ -148,7 +148,7 @@ describe('a session of the user that somebody else changed', () => {
     return at
   }
 
-  it('is not gone on with, nor forked or reverted, where a pull put another in its place', async () => {
+  it('refuses to resume, fork or revert a session that a pull replaced', async () => {
     const at = await changed((folder, at) => {
       rmSync(folder, { recursive: true })
       return ship(at, 'ses_MINE').then(() => {})
@@ -167,7 +167,7 @@ describe('a session of the user that somebody else changed', () => {
     expect(await vtcode(at, ['exec', '--quiet', 'resume', 'ses_MINE', 'go on'])).toMatchObject({ code: 0, out: 'on\n' })
   })
 
-  it('is not gone on with where one line of it was added or reworded', async () => {
+  it('refuses to resume a session in which a line was added or changed', async () => {
     for (const reworded of [true, false]) {
       const at = await changed((folder) => {
         const file = join(folder, 'messages.jsonl')
@@ -207,7 +207,7 @@ describe('a session of the user that somebody else changed', () => {
   })
 })
 
-it('a session stays the own one of its user where the workspace was moved', async () => {
+it('resumes a session of the user after the workspace moved', async () => {
   const at = await place([{ content: 'one' }, { content: 'two' }])
   await vtcode(at, ['exec', '--quiet', 'one'])
   const [id] = sessionsOf(at)

@@ -21,7 +21,7 @@ const recorded: Answer[] = [
   { content: 'Nothing else.' },
 ]
 
-/** A place where nothing is left to chance: time stands still but for waits, and chance begins anew with each run. */
+/** Makes deterministic providers: time moves only in waits, and random numbers restart with each run. */
 function still() {
   let [time, seed] = [Date.UTC(2026, 0, 1), 42]
   return {
@@ -30,7 +30,7 @@ function still() {
   }
 }
 
-/** The answers of the model as the journal of a session has them, for a peer that plays them again. */
+/** Reads the answers of the model from a journal for a peer that replays them. */
 function fromJournal(journal: string): Answer[] {
   const messages = journal
     .trim()
@@ -49,7 +49,7 @@ function fromJournal(journal: string): Answer[] {
   })
 }
 
-it('a recorded session replays to the same bytes: answers, clock and random numbers decide everything', async () => {
+it('replays a recorded session to the same bytes from answers, clock and random numbers', async () => {
   const runs = [recorded, fromJournal, fromJournal]
   const logs: { messages: string; events: string }[] = []
   const place = hold(await tempWorkspace({ 'a.txt': 'one\n' }))
@@ -72,7 +72,7 @@ it('a recorded session replays to the same bytes: answers, clock and random numb
     await place.write('a.txt', 'one\n')
   }
   expect(logs[2]).toEqual(logs[1])
-  // The recording had to wait for the server once; everything that lasts is the same.
+  // The recording waited for the server once; everything else is equal.
   const facts = (text: string) =>
     text.split('\n').map((line) => line.replace(/"(ts|seal|crc|turn_id|segment_id|tool_call_id)":"[^"]*"/g, ''))
   expect(facts(logs[1]!.messages)).toEqual(facts(logs[0]!.messages))

@@ -7,7 +7,7 @@ import { openWorkspace } from '../../../../build/core/workspace/index.js'
 import { tidy } from '../../../../build/plugins/agent/session/index.js'
 import { sealedIn } from '../../../support/seal.js'
 
-it('looks once at what sessions put aside, however many sessions there are, and takes from the one used longest ago', async () => {
+it('checks the spool once for any number of sessions and removes from the least recently used', async () => {
   await using place = await tempWorkspace({})
   const ids = Array.from({ length: 8 }, (_, index) => `ses_${index}`)
   const spool = join(place.root, '.vtcode/spool')
@@ -39,7 +39,7 @@ it('looks once at what sessions put aside, however many sessions there are, and 
   try {
     expect(await within(0)).toEqual({ left: texts.map(() => true), looks: 1 })
     expect(await within(2)).toEqual({ left: texts.map(() => true), looks: 1 })
-    // What the one in use and one that is gone have put aside stays: 1,600 KiB of the sessions are too many by 576, thus three texts.
+    // Spool files of the current and of a missing session stay. The others exceed the limit by 576 KiB: three go.
     expect(await within(1)).toEqual({ left: texts.map((_, index) => index < 1 || index > 3), looks: 1 })
   } finally {
     workspace.close()

@@ -2,7 +2,7 @@ import { bootKernel } from 'vtcode/test'
 import { expect, it } from 'vitest'
 import { page, serve } from '../../../support/server.js'
 
-it('answers in the shape of its dialect', async () => {
+it('answers read_url in the shape of the thndrs dialect', async () => {
   await using server = await serve(
     page('<title>Hi</title><article><p>Some words that are long enough to be a page.</p></article>'),
   )
@@ -20,12 +20,12 @@ it('answers in the shape of its dialect', async () => {
 it.each([
   ['http://10.0.0.1/', 'VT_WEB_BLOCKED'],
   ['ftp://example.org/', 'VT_WEB_URL'],
-])('refuses %s like its target', async (url, code) => {
+])('refuses %s in read_url like the web action does', async (url, code) => {
   await using booted = await bootKernel()
   expect(await booted.call('read_url', { url })).toMatchObject({ error: { code } })
 })
 
-it('is not shown to those who did not ask for the dialect', async () => {
+it('hides read_url from callers without the thndrs dialect', async () => {
   await using booted = await bootKernel()
   expect(booted.kernel.tools().map(({ name }) => name)).not.toContain('read_url')
 })

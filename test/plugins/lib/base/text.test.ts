@@ -1,24 +1,24 @@
 import { describe, expect, it } from 'vitest'
 import {
-  byPath,
-  codePoints,
+  comparePaths,
+  countCodePoints,
   cut,
   cutAtCodePoint,
   decodeBytes,
   encode,
   excerpt,
-  firstInPathOrder,
-  inPathOrder,
-  recognise,
-  withoutEnd,
+  takeFirstByPath,
+  sortByPath,
+  detectTextForm,
+  trimEndChars,
 } from '../../../../build/plugins/lib/base/index.js'
 import { fc, runs } from '../../../support/property.js'
 
 const text = fc.string({ unit: fc.constantFrom('a', 'é', '技', '😀', ' '), maxLength: 60 })
 const points = (text: string): number => Array.from(text).length
 
-describe('an excerpt', () => {
-  it('holds the place that was asked for, within its limit, and says where the line goes on', () => {
+describe('excerpt', () => {
+  it('contains the requested place within the limit and marks where the line continues', () => {
     fc.assert(
       fc.property(text.filter(Boolean), fc.nat({ max: 59 }), fc.integer({ min: 10, max: 70 }), (line, at, limit) => {
         const chars = Array.from(line)
@@ -29,7 +29,7 @@ describe('an excerpt', () => {
         expect(cut).toBe(chars.length > limit)
         const shown = text.replace(/^…/, '').replace(/…$/, '')
         expect(line).toContain(shown)
-        // What is shown begins where the front was left out, and reaches over the place.
+        // The shown text begins after the omitted front and covers the place.
         const before = text.startsWith('…') ? index - Math.floor(limit / 5) : 0
         expect(chars.slice(before, before + points(shown)).join('')).toBe(shown)
         expect(before <= index && index < before + points(shown)).toBe(true)
@@ -38,7 +38,7 @@ describe('an excerpt', () => {
       { numRuns: runs(500) },
     )
   })
-  it('of bytes from the middle of a line has no broken character', () => {
+  it('keeps characters whole when bytes come from the middle of a line', () => {
     fc.assert(
       fc.property(text, fc.nat({ max: 100 }), fc.nat({ max: 100 }), (line, from, length) => {
         const bytes = Buffer.from(line).subarray(from, from + length)
@@ -49,11 +49,11 @@ describe('an excerpt', () => {
       }),
     )
   })
-  it('and a cut count code points, not units or bytes', () => {
+  it('counts code points, not units or bytes', () => {
     fc.assert(
       fc.property(text, fc.integer({ min: 1, max: 70 }), (line, limit) => {
         const short = cut(line, limit)
-        expect(codePoints(Buffer.from(line))).toBe(points(line))
+        expect(countCodePoints(Buffer.from(line))).toBe(points(line))
         expect(short).toEqual(
           points(line) <= limit
             ? { text: line, cut: false }
@@ -69,10 +69,10 @@ describe('an excerpt', () => {
   })
 })
 
-describe('the bytes of a text', () => {
+describe('text encoding', () => {
   const encoding = fc.constantFrom('utf-8' as const, 'utf-16le' as const, 'utf-16be' as const)
 
-  it('are read back as the text that was written, and what is no text is told', () => {
+  it('decodes bytes to the written text and reports bytes that are no text', () => {
     fc.assert(
       fc.property(text, encoding, fc.uint8Array({ maxLength: 12 }), (said, encoding, noise) => {
         expect(decodeBytes(encode(said, encoding), encoding)).toEqual({ text: said, lossy: false })
@@ -81,7 +81,7 @@ describe('the bytes of a text', () => {
       }),
       { numRuns: runs(500) },
     )
-    const form = (...bytes: number[]) => recognise(Buffer.from(bytes))
+    const form = (...bytes: number[]) => detectTextForm(Buffer.from(bytes))
     expect([form(0xff, 0xfe, 0x61, 0), form(0xfe, 0xff, 0, 0x61), form(0xef, 0xbb, 0xbf), form(0x61, 0)]).toEqual([
       { encoding: 'utf-16le', bom: 2, binary: false },
       { encoding: 'utf-16be', bom: 2, binary: false },
@@ -89,7 +89,7 @@ describe('the bytes of a text', () => {
       { encoding: 'utf-8', bom: 0, binary: true },
     ])
   })
-  it('are cut between characters, as far behind as they may be, and pages of them are the whole', () => {
+  it('cuts between characters as late as possible, so that pages add up to the whole', () => {
     fc.assert(
       fc.property(text.filter(Boolean), encoding, fc.integer({ min: 4, max: 20 }), (said, encoding, length) => {
         const pages: Buffer[] = []
@@ -106,7 +106,7 @@ describe('the bytes of a text', () => {
   })
 })
 
-describe('the order of paths', () => {
+describe('path order', () => {
   const path = fc
     .array(fc.constantFrom('a', 'b', 'a b', 'a-b', 'A', 'a.b', 'é', '!'), { minLength: 1, maxLength: 4 })
     .map((names) => names.join('/'))
@@ -117,26 +117,26 @@ describe('the order of paths', () => {
     return other[at] === undefined ? 1 : one[at]! < other[at] ? -1 : 1
   }
 
-  it('is by segment, whichever way it is made', () => {
+  it('sorts paths by segment in every implementation', () => {
     fc.assert(
       fc.property(fc.uniqueArray(path, { maxLength: 40 }), fc.integer({ min: 1, max: 8 }), (paths, wanted) => {
         // A file has nothing inside it.
         const files = paths.filter((path) => !paths.some((other) => other.startsWith(`${path}/`)))
         const sorted = [...files].sort(bySegment)
-        expect([...files].sort(byPath)).toEqual(sorted)
-        expect(inPathOrder(files, (path) => path)).toEqual(sorted)
-        expect(firstInPathOrder(files, (path) => path, wanted).slice(0, wanted)).toEqual(sorted.slice(0, wanted))
+        expect([...files].sort(comparePaths)).toEqual(sorted)
+        expect(sortByPath(files, (path) => path)).toEqual(sorted)
+        expect(takeFirstByPath(files, (path) => path, wanted).slice(0, wanted)).toEqual(sorted.slice(0, wanted))
       }),
       { numRuns: runs(500) },
     )
   })
 })
 
-it('a text loses what stands at its end, and nothing before it', () => {
-  expect(withoutEnd('a \t b \t ', ' \t')).toBe('a \t b')
-  expect(withoutEnd('a\r\n\n', '\n')).toBe('a\r')
-  expect(withoutEnd('   ', ' ')).toBe('')
-  expect(withoutEnd('', ' ')).toBe('')
-  // Half a minute by a regular expression.
-  expect(withoutEnd(`${' '.repeat(1_000_000)}x`, ' ')).toHaveLength(1_000_001)
+it('removes characters from the end of a text only', () => {
+  expect(trimEndChars('a \t b \t ', ' \t')).toBe('a \t b')
+  expect(trimEndChars('a\r\n\n', '\n')).toBe('a\r')
+  expect(trimEndChars('   ', ' ')).toBe('')
+  expect(trimEndChars('', ' ')).toBe('')
+  // A regular expression would take half a minute.
+  expect(trimEndChars(`${' '.repeat(1_000_000)}x`, ' ')).toHaveLength(1_000_001)
 })

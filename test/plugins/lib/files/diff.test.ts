@@ -3,17 +3,17 @@ import { describe, expect, it } from 'vitest'
 import {
   Changes,
   countLines,
-  diffOf,
+  diffChanges,
   diffTexts,
-  lineAt,
-  linesChanged,
+  findLineNumber,
+  countChangedLines,
 } from '../../../../build/plugins/lib/files/index.js'
 import { parsePatch, place } from '../../../../build/plugins/lib/patch/index.js'
 import { fc, runs } from '../../../support/property.js'
 
 const room = { lines: 10_000, bytes: 1_000_000 }
 const line = fc.constantFrom('a', 'b', '', ' x', 'é', '--', '+a', '\\ no')
-/** A text of lines, often with lines that occur twice; the last may be open. */
+/** Generates a text of lines, often with repeated lines; the last may have no end. */
 const text = fc
   .tuple(fc.array(line, { minLength: 1, maxLength: 12 }), fc.boolean())
   .map(([lines, open]) => lines.join('\n') + (open && lines.at(-1) !== '' ? '' : '\n'))
@@ -31,8 +31,8 @@ const spans = (length: number) =>
       }))
     })
 
-describe('changes of a text', () => {
-  /** Texts of one byte a character, changed in two rounds. */
+describe('Changes', () => {
+  /** Generates texts of one byte per character, changed in two rounds. */
   const changed = fc.string({ unit: fc.constantFrom('a', 'b', '\n'), maxLength: 40 }).chain((before) => {
     const first = spans(before.length)
     return first.chain((one) => {
@@ -42,7 +42,7 @@ describe('changes of a text', () => {
     })
   })
 
-  it('know the pieces that differ: all else is as it was', () => {
+  it('finds the differing pieces and leaves the rest unchanged', () => {
     fc.assert(
       fc.property(changed, ([before, one, two]) => {
         const changes = new Changes(Buffer.from(before))
@@ -60,18 +60,18 @@ describe('changes of a text', () => {
       { numRuns: runs(500) },
     )
   })
-  it('are shown as a diff that makes the new text of the old one', () => {
+  it('writes a diff that turns the old text into the new one', () => {
     fc.assert(
       fc.property(changed, ([before, one, two]) => {
         const changes = new Changes(Buffer.from(before))
         changes.replace(one)
         changes.replace(two)
-        expect(applyPatch(before, diffOf('f', changes, room))).toBe(changes.bytes.toString())
+        expect(applyPatch(before, diffChanges('f', changes, room))).toBe(changes.bytes.toString())
       }),
       { numRuns: runs(500) },
     )
   })
-  it('are shown where they stand, in the old text and in the new one, however many lines came or went before', () => {
+  it('shows changes at their lines in the old and the new text', () => {
     const edits = fc.uniqueArray(fc.tuple(fc.nat({ max: 79 }), fc.constantFrom('', 'n\n', 'n\nn\n', 'n\n\nn\nn\n')), {
       minLength: 1,
       maxLength: 5,
@@ -89,7 +89,7 @@ describe('changes of a text', () => {
             .map(([at, by]) => ({ start: starts[at]!, end: starts[at]! + lines[at]!.length, by: Buffer.from(by) })),
         )
         const [was, is] = [before, changes.bytes.toString()].map((text) => text.split('\n'))
-        for (const hunk of readPatch(diffOf('f', changes, room))[0]!.hunks) {
+        for (const hunk of readPatch(diffChanges('f', changes, room))[0]!.hunks) {
           const side = (mark: string) =>
             hunk.lines.filter((line) => line.startsWith(' ') || line.startsWith(mark)).map((line) => line.slice(1))
           expect([side('-'), side('+')]).toEqual([
@@ -101,19 +101,19 @@ describe('changes of a text', () => {
       { numRuns: runs(200) },
     )
   })
-  it('count lines as they are numbered', () => {
+  it('counts lines by their numbers', () => {
     fc.assert(
       fc.property(text, (text) => {
         const bytes = Buffer.from(text)
-        expect(countLines(bytes)).toBe(lineAt(bytes, bytes.length - 1))
+        expect(countLines(bytes)).toBe(findLineNumber(bytes, bytes.length - 1))
         expect(countLines(bytes)).toBe(text.replace(/\n$/, '').split('\n').length)
       }),
     )
   })
 })
 
-describe('a diff of ours', () => {
-  it('is a patch that we read, and it makes the new text of the old one', () => {
+describe('diffTexts', () => {
+  it('writes a patch that the parser reads and that yields the new text', () => {
     fc.assert(
       fc.property(text, text, (before, after) => {
         fc.pre(before !== after)
@@ -125,12 +125,12 @@ describe('a diff of ours', () => {
         const changes = new Changes(Buffer.from(before))
         changes.replace(spans)
         expect(changes.bytes.toString()).toBe(after)
-        expect({ added, removed }).toEqual(linesChanged(Buffer.from(before), Buffer.from(after)))
+        expect({ added, removed }).toEqual(countChangedLines(Buffer.from(before), Buffer.from(after)))
       }),
       { numRuns: runs(500) },
     )
   })
-  it('that has no room says how many lines are missing, and stays within its room', () => {
+  it('cuts a long diff within its limit and names the number of missing lines', () => {
     fc.assert(
       fc.property(text, text, fc.integer({ min: 3, max: 12 }), (before, after, lines) => {
         fc.pre(before !== after)

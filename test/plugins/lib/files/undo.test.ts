@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openWorkspace } from 'vtcode'
 import { bootKernel } from 'vtcode/test'
-import { latestOf, undo } from '../../../../build/plugins/lib/files/index.js'
+import { findLatestChange, undo } from '../../../../build/plugins/lib/files/index.js'
 
-/** A folder that is a link to git's every other time. */
+/** A folder that alternates with a link to `.git`. */
 const flipper = `
   import { renameSync, symlinkSync, unlinkSync } from 'node:fs'
   const stay = (ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Math.random() * ms)
@@ -15,8 +15,8 @@ const flipper = `
     unlinkSync('d'), renameSync('away', 'd'), stay(8)
   }`
 
-it('what is put back is put back in its own place: a folder that is exchanged for a link all the time leads no undo into git', async () => {
-  // What git has is what the last change left: to an undo that follows the link it is the file of its own.
+it('restores a file in its own folder and never in git, while the folder is exchanged for a link', async () => {
+  // The git file equals the result of the last change, so an undo through the link would accept it.
   await using made = await bootKernel({
     mode: 'auto',
     config: { manifests: ['!builtin:repeats', '!builtin:duplicate_calls'] },
@@ -36,7 +36,7 @@ it('what is put back is put back in its own place: a folder that is exchanged fo
       for (const content of ['one', 'two'])
         while (!(await made.call(one.tool, { ...one.input, content }, { session })).ok) count('refused')
       for (;;) {
-        const latest = await latestOf(workspace, session)
+        const latest = await findLatestChange(workspace, session)
         const outcome = await undo(workspace, latest!).then(
           () => 'undone',
           (error: { code?: string; message: string }) => error.code ?? error.message,

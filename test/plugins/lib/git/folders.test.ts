@@ -2,7 +2,7 @@ import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
-import { foldersWithin, gitFolderAbove, gitFolderAt } from '../../../../build/plugins/lib/git/index.js'
+import { listInnerGitFolders, findGitFolderAbove, findGitFolder } from '../../../../build/plugins/lib/git/index.js'
 
 const bare = (folder: string): Record<string, string> => ({
   [`${folder}/HEAD`]: 'ref: refs/heads/x\n',
@@ -10,8 +10,8 @@ const bare = (folder: string): Record<string, string> => ({
   [`${folder}/refs/x`]: '',
 })
 
-describe('the git folder of a folder', () => {
-  it('is `.git` itself, what the link is, or what the file names, with the folder that it shares', async () => {
+describe('gitFolderAt', () => {
+  it('finds `.git` itself, a link target or a named folder, with its shared folder', async () => {
     await using made = await tempWorkspace({
       ...bare('one/.git'),
       ...bare('store'),
@@ -26,19 +26,19 @@ describe('the git folder of a folder', () => {
     mkdirSync(join(root, 'linked'))
     symlinkSync('../one/.git', join(root, 'linked/.git'))
     const both = (path: string) => ({ path: join(root, path), common: join(root, path) })
-    expect(gitFolderAt(join(root, 'one'))).toEqual(both('one/.git'))
-    expect(gitFolderAt(join(root, 'linked'))).toEqual(both('one/.git'))
-    expect(gitFolderAt(join(root, 'tree'))).toEqual({
+    expect(findGitFolder(join(root, 'one'))).toEqual(both('one/.git'))
+    expect(findGitFolder(join(root, 'linked'))).toEqual(both('one/.git'))
+    expect(findGitFolder(join(root, 'tree'))).toEqual({
       path: join(root, 'store/worktrees/t'),
       common: join(root, 'store'),
     })
-    expect(gitFolderAt(join(root, 'dangling'))).toEqual(both('not/there'))
-    expect(gitFolderAt(join(root, 'none'))).toBe(undefined)
-    expect(gitFolderAt(join(root, 'odd'))).toBe(undefined)
-    expect(foldersWithin(both('store')).map(({ path }) => path)).toEqual([join(root, 'store/worktrees/t')])
+    expect(findGitFolder(join(root, 'dangling'))).toEqual(both('not/there'))
+    expect(findGitFolder(join(root, 'none'))).toBe(undefined)
+    expect(findGitFolder(join(root, 'odd'))).toBe(undefined)
+    expect(listInnerGitFolders(both('store')).map(({ path }) => path)).toEqual([join(root, 'store/worktrees/t')])
   })
 
-  it('is found from a place inside of it, and not from a working tree inside of it', async () => {
+  it('finds the git folder above a path inside it, and none from a working tree inside it', async () => {
     await using made = await tempWorkspace({
       ...bare('store'),
       'store/hooks/x': '',
@@ -46,15 +46,15 @@ describe('the git folder of a folder', () => {
       'store/main/src/a': '',
     })
     const root = realpathSync(made.root)
-    expect(gitFolderAbove(join(root, 'store/hooks/new'), root)).toBe(join(root, 'store'))
-    expect(gitFolderAbove(join(root, 'store/main/src/a'), root)).toBe(undefined)
-    expect(gitFolderAbove(join(root, 'other/a'), root)).toBe(undefined)
+    expect(findGitFolderAbove(join(root, 'store/hooks/new'), root)).toBe(join(root, 'store'))
+    expect(findGitFolderAbove(join(root, 'store/main/src/a'), root)).toBe(undefined)
+    expect(findGitFolderAbove(join(root, 'other/a'), root)).toBe(undefined)
   })
 
-  it('is not waited for: a pipe or a folder in place of a file says nothing', async () => {
+  it('ignores a pipe or a folder in place of a file without waiting', async () => {
     await using made = await tempWorkspace({ ...bare('.git') })
     mkdirSync(join(made.root, '.git/commondir'))
     writeFileSync(join(made.root, 'f'), '')
-    expect(gitFolderAt(made.root)).toEqual({ path: join(made.root, '.git'), common: join(made.root, '.git') })
+    expect(findGitFolder(made.root)).toEqual({ path: join(made.root, '.git'), common: join(made.root, '.git') })
   })
 })

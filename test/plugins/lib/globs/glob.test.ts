@@ -3,7 +3,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { glob, ignoreRules, isGlob } from '../../../../build/plugins/lib/globs/index.js'
+import { compileGlob, parseIgnoreRules, isGlob } from '../../../../build/plugins/lib/globs/index.js'
 import { fc, runs } from '../../../support/property.js'
 
 const name = fc
@@ -14,8 +14,8 @@ const part = fc
   .array(fc.constantFrom('a', 'b', '.', 'é', '*', '?', '[ab]', '[!a]', '{a,b.}'), { minLength: 1, maxLength: 4 })
   .map((bits) => bits.join('').replace(/\*+/g, '*'))
 
-describe('a glob', () => {
-  /** The same as an expression of JavaScript's, which may take its time. */
+describe('glob', () => {
+  /** Translates a glob to a JavaScript expression, which may be slow. */
   const expression = (pattern: string): RegExp => {
     const pieces: Record<string, string> = { '{': '(?:', '}': ')', ',': '|', '*': '[^/]*', '?': '[^/]', '.': '\\.' }
     const segment = (text: string) =>
@@ -35,7 +35,7 @@ describe('a glob', () => {
       .join('')
     return new RegExp(`^${pattern.includes('/') ? '' : '(?:.*/)?'}${body}$`, 'u')
   }
-  it('matches what it says, segment by segment', () => {
+  it('matches a path segment by segment', () => {
     const pattern = fc
       .tuple(
         fc.constantFrom('', '/', '**/'),
@@ -53,14 +53,14 @@ describe('a glob', () => {
         (pattern, path) => {
           const expected = expression(pattern).test(path)
           if (expected) hits += 1
-          expect([pattern, path, glob(pattern, true)(path)]).toEqual([pattern, path, expected])
+          expect([pattern, path, compileGlob(pattern, true)(path)]).toEqual([pattern, path, expected])
         },
       ),
       { numRuns: runs(2000) },
     )
     expect(hits).toBeGreaterThan(runs(50))
   })
-  it('without a special character is the name itself, and an escape makes any name one', () => {
+  it('matches a name without special characters and an escaped name literally', () => {
     fc.assert(
       fc.property(
         fc.string({
@@ -72,28 +72,28 @@ describe('a glob', () => {
         (text, other) => {
           const escaped = text.replace(/[\\*?[\]{},!-]/g, '\\$&')
           expect([
-            glob(escaped, true)(text),
-            glob(escaped, true)(`x/${text}`),
-            glob(escaped, true)(`${text}x`),
+            compileGlob(escaped, true)(text),
+            compileGlob(escaped, true)(`x/${text}`),
+            compileGlob(escaped, true)(`${text}x`),
           ]).toEqual([true, true, false])
-          if (!isGlob(other)) expect(glob(other, true)(other)).toBe(true)
-          expect(glob(other.toUpperCase(), false)(other)).toBe(true)
+          if (!isGlob(other)) expect(compileGlob(other, true)(other)).toBe(true)
+          expect(compileGlob(other.toUpperCase(), false)(other)).toBe(true)
         },
       ),
     )
   })
-  it('takes time by its length, whatever is in it, and refuses to grow beyond 1,000 alternatives', () => {
+  it('runs in time linear in its length and refuses more than 1,000 alternatives', () => {
     const started = performance.now()
-    expect(glob(`${'a*'.repeat(200)}b`, true)('a'.repeat(5000))).toBe(false)
-    expect(glob(`${'**/a/'.repeat(50)}b`, true)('a/'.repeat(2000))).toBe(false)
+    expect(compileGlob(`${'a*'.repeat(200)}b`, true)('a'.repeat(5000))).toBe(false)
+    expect(compileGlob(`${'**/a/'.repeat(50)}b`, true)('a/'.repeat(2000))).toBe(false)
     expect(performance.now() - started).toBeLessThan(20_000)
-    expect(() => glob('{a,b}'.repeat(10), true)).toThrow(RangeError)
-    expect(() => glob('{a,b}'.repeat(9), true)).not.toThrow()
+    expect(() => compileGlob('{a,b}'.repeat(10), true)).toThrow(RangeError)
+    expect(() => compileGlob('{a,b}'.repeat(9), true)).not.toThrow()
   })
 })
 
-describe('rules of what is ignored', () => {
-  it('mean what git takes them to mean', () => {
+describe('ignore rules', () => {
+  it('ignores exactly what git ignores', () => {
     const repository = mkdtempSync(join(tmpdir(), 'rules-'))
     spawnSync('git', ['init', '-q', repository])
     const segment = fc
@@ -130,8 +130,8 @@ describe('rules of what is ignored', () => {
         })
           .stdout.split('\n')
           .filter(Boolean)
-        const rules = ignoreRules(text)
-        // What lies in a folder that is ignored cannot be kept again.
+        const rules = parseIgnoreRules(text)
+        // Files in an ignored folder cannot be included again.
         const ours = paths.filter((path) =>
           path
             .split('/')

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { eventOf, matches } from '../../../../build/plugins/lib/hooks/index.js'
+import { parseEventName, hasMatch } from '../../../../build/plugins/lib/hooks/index.js'
 import { fc } from '../../../support/property.js'
 
-describe('the matcher of a hook', () => {
-  it('that is a list means exactly the names in it', async () => {
+describe('hook matcher', () => {
+  it('matches exactly the names of a list', async () => {
     const name = fc.constantFrom('Read', 'Write', 'unified_file/read', 'mcp__a__b', 'Rea', 'eRead')
     await fc.assert(
       fc.asyncProperty(
@@ -11,32 +11,32 @@ describe('the matcher of a hook', () => {
         fc.constantFrom('|', ',', ' | ', ', '),
         fc.array(name, { maxLength: 2 }),
         async (listed, between, names) => {
-          expect(await matches(listed.join(between), names)).toBe(names.some((one) => listed.includes(one)))
+          expect(await hasMatch(listed.join(between), names)).toBe(names.some((one) => listed.includes(one)))
         },
       ),
     )
   })
-  it('that is an expression is looked for anywhere, in time linear in the name', async () => {
+  it('matches an expression anywhere in time linear in the name', async () => {
     expect(
       await Promise.all([
-        matches('mcp__.*', ['mcp__a__b']),
-        matches('^Read$', ['ReadAll']),
-        matches('(Edit|Write)$', ['MultiEdit']),
-        matches('.*', []),
+        hasMatch('mcp__.*', ['mcp__a__b']),
+        hasMatch('^Read$', ['ReadAll']),
+        hasMatch('(Edit|Write)$', ['MultiEdit']),
+        hasMatch('.*', []),
       ]),
     ).toEqual([true, false, true, false])
     const started = performance.now()
-    expect(await matches('^(a+)+$', [`${'a'.repeat(5000)}b`])).toBe(false)
+    expect(await hasMatch('^(a+)+$', [`${'a'.repeat(5000)}b`])).toBe(false)
     expect(performance.now() - started).toBeLessThan(10_000)
   })
-  it('that is absent, or cannot be read, is for every call: a guard is not lost to a slip', async () => {
+  it('matches every call when the matcher is absent or unreadable', async () => {
     for (const matcher of [undefined, '', '*', '(', '[a', '(?=a)', `${'a'.repeat(600)}.`])
-      expect([matcher, await matches(matcher, ['Read'])]).toEqual([matcher, true])
+      expect([matcher, await hasMatch(matcher, ['Read'])]).toEqual([matcher, true])
   })
 })
 
-describe('the name of an event', () => {
-  it('is one in every spelling, and those of Gemini are names of ours', () => {
+describe('hook event names', () => {
+  it('recognises an event in every spelling and maps names of Gemini', () => {
     const spellings = (name: string) => [
       name,
       name.toLowerCase(),
@@ -58,9 +58,9 @@ describe('the name of an event', () => {
       'PreCompact',
       'PostCompact',
     ]) {
-      expect(spellings(event).map(eventOf)).toEqual(Array(4).fill(event))
+      expect(spellings(event).map(parseEventName)).toEqual(Array(4).fill(event))
     }
-    expect(['BeforeTool', 'AfterTool', 'BeforeAgent', 'AfterAgent', 'PreCompress'].map(eventOf)).toEqual([
+    expect(['BeforeTool', 'AfterTool', 'BeforeAgent', 'AfterAgent', 'PreCompress'].map(parseEventName)).toEqual([
       'PreToolUse',
       'PostToolUse',
       'UserPromptSubmit',
@@ -68,7 +68,7 @@ describe('the name of an event', () => {
       'PreCompact',
     ])
   })
-  it('of what never happens here is none', () => {
-    expect(['WorktreeCreate', 'constructor', '', 'PreTool'].map(eventOf)).toEqual(Array(4).fill(undefined))
+  it('rejects names of events that never happen', () => {
+    expect(['WorktreeCreate', 'constructor', '', 'PreTool'].map(parseEventName)).toEqual(Array(4).fill(undefined))
   })
 })

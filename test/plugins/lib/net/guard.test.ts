@@ -12,7 +12,7 @@ import { fc, runs } from '../../../support/property.js'
 type WebSettings = Parameters<typeof checkHost>[1]
 const settings = (more: Partial<WebSettings> = {}) =>
   ({ enabled: true, deny_hosts: [], private_hosts: [], ...more }) as unknown as WebSettings
-/** Whether a URL is refused before anything is asked, and whether its address would be when it is connected to. */
+/** Returns whether a URL is refused before a request, or its address at the connection. */
 const refused = (url: string, more?: Partial<WebSettings>): boolean => {
   try {
     checkHost(readUrl(url), settings(more))
@@ -25,7 +25,7 @@ const refused = (url: string, more?: Partial<WebSettings>): boolean => {
 const octet = fc.nat({ max: 255 })
 const dotted = (...parts: fc.Arbitrary<number>[]) => fc.tuple(...parts).map((bytes) => bytes.join('.'))
 const is = (value: number) => fc.constant(value)
-/** Nothing opens these: they have a test of their own. */
+/** Cloud metadata addresses, which no setting opens; another test covers them. */
 const ofClouds = [
   '169.254.169.254',
   '169.254.169.253',
@@ -58,7 +58,7 @@ const hex = (address: string) =>
         .join(''),
     )
     .join(':')
-/** One address in the many ways that a URL may spell it, and inside an IPv6 address. */
+/** Lists the spellings of an address in a URL, also inside an IPv6 address. */
 const spellings = (address: string) => [
   address,
   `${address}.`,
@@ -76,14 +76,14 @@ const spellings = (address: string) => [
   `[::${hex(address)}]`,
 ]
 
-describe('an address that is not public', () => {
-  it('is refused however it is spelt or wrapped, and opened only by who names it', async () => {
+describe('private addresses', () => {
+  it('refuses a private address in every spelling and form unless the settings name it', async () => {
     await fc.assert(
       fc.asyncProperty(inside, async (address) => {
         for (const host of spellings(address)) expect([host, refused(`http://${host}/`)]).toEqual([host, true])
         for (const rule of [address, `${address}/32`, `${address}/8`, '*'])
           expect([rule, refused(`http://${address}/`, { private_hosts: [rule] })]).toEqual([rule, false])
-        // The neighbour is not meant.
+        // The rule does not match the neighbour.
         const other = address.replace(/\d+$/, (last) => String(Number(last) ^ 1))
         expect(refused(`http://${address}/`, { private_hosts: [other, `${other}/32`, `[${address}]`, '::/0'] })).toBe(
           true,
@@ -112,8 +112,8 @@ describe('an address that is not public', () => {
   })
 })
 
-describe('a rule about hosts', () => {
-  it('means whole labels: a longer or shorter name is another', () => {
+describe('host rules', () => {
+  it('matches whole labels, so that a longer or shorter name differs', () => {
     const label = fc.stringMatching(/^[a-z]{1,4}$/)
     fc.assert(
       fc.property(label, label, label, (a, b, c) => {
@@ -135,14 +135,14 @@ describe('a rule about hosts', () => {
           false,
           false,
         ])
-        // What is denied stays so, whatever is allowed.
+        // Denials stay, whatever is allowed.
         expect(refused(`https://${site}/`, { allow_hosts: ['*'], deny_hosts: [site] })).toBe(true)
         expect(refused(`https://${site}/`, { allow_hosts: [`*.${site}`] })).toBe(true)
       }),
     )
     expect(hostOf(new URL('http://[2606:4700::1111]:8080/'))).toBe('2606:4700::1111')
   })
-  it('that denies an address denies it in every spelling and behind every name', async () => {
+  it('denies an address in every spelling and for every name', async () => {
     const address = fc
       .tuple(...Array.from({ length: 4 }, () => fc.integer({ min: 1, max: 254 })))
       .map((bytes) => bytes.join('.'))
@@ -150,7 +150,7 @@ describe('a rule about hosts', () => {
       fc.property(address, fc.nat({ max: 10 }), fc.nat({ max: 10 }), (one, rule, host) => {
         const all = spellings(one)
         const said = all[rule]!.replace(/^\[|\]$/g, '')
-        // An exemption from the rule of public addresses is none from what is denied.
+        // An exemption for private addresses lifts no denial.
         for (const more of [{}, { private_hosts: ['*'] }])
           expect([said, all[host], refused(`http://${all[host]}/`, { deny_hosts: [said], ...more })]).toEqual([
             said,
@@ -169,7 +169,7 @@ describe('a rule about hosts', () => {
       addressesOf('localhost', settings({ deny_hosts: ['127.0.0.0/8', '::1'], private_hosts: ['*'] })),
     ).rejects.toMatchObject({ name: 'VT_WEB_BLOCKED' })
   })
-  it('that denies an address denies it behind a translator of the own network too, however long its prefix is', () => {
+  it('denies an address translated by NAT64 of the local network, whatever its prefix length', () => {
     const forms = [
       '[64:ff9b:1:a00:0:500::]',
       '[64:ff9b:1:a:0:5::]',
@@ -186,13 +186,13 @@ describe('a rule about hosts', () => {
         ])
     for (const host of ['[64:ff9b:1::a9fe:a9fe]', '[64:ff9b:1:a9fe:a9:fe00::]'])
       expect([host, refused(`http://${host}/`, { private_hosts: ['*'] })]).toEqual([host, true])
-    // It opens nothing: who may ask 10.0.0.5 may not ask what another network calls so.
+    // The rule opens nothing here: 10.0.0.5 may be another machine in the translated network.
     expect(forms.map((host) => refused(`http://${host}/`, { private_hosts: ['10.0.0.5'] }))).toEqual(
       forms.map(() => true),
     )
     expect(refused('http://[64:ff9b:1::a00:6]/', { deny_hosts: ['10.0.0.5'], private_hosts: ['*'] })).toBe(false)
   })
-  it('that denies this machine denies it where no address is named', () => {
+  it('denies this machine for unspecified addresses too', () => {
     const denied = (rule: string) => (host: string) =>
       refused(`http://${host}:8080/`, { deny_hosts: [rule], private_hosts: ['*'] })
     for (const host of ['0.0.0.0', '0', '0x0', '000.0', '0.0.0.0.', '[::ffff:0.0.0.0]', '[::ffff:0:0]'])
@@ -202,7 +202,7 @@ describe('a rule about hosts', () => {
       for (const rule of ['::1', '::', '::/127']) expect([host, rule, denied(rule)(host)]).toEqual([host, rule, true])
     expect(['127.0.0.1', '[::1]', '[::]'].map(denied('10.0.0.0/8'))).toEqual([false, false, false])
   })
-  it('opens no address of a cloud that answers with what it knows of the machine', async () => {
+  it('opens no cloud metadata address', async () => {
     const clouds = [
       '169.254.169.254',
       '169.254.170.2',
@@ -219,7 +219,7 @@ describe('a rule about hosts', () => {
     }
     expect(refused('http://168.63.129.17/')).toBe(false)
   })
-  it('of ports lets through those of web servers', () => {
+  it('allows ports of web servers only', () => {
     expect([80, 443, 8080, 3000].map((port) => refused(`https://example.org:${port}/`))).toEqual([
       false,
       false,
@@ -237,8 +237,8 @@ describe('a rule about hosts', () => {
   })
 })
 
-describe('the bytes of a page', () => {
-  it('become the text that was written, by mark, header or the document itself', () => {
+describe('page decoding', () => {
+  it('decodes a page by byte order mark, header or the document itself', () => {
     const text = fc.string({ unit: fc.constantFrom('a', 'é', 'ß', ' ', '<', '\n'), maxLength: 40 })
     fc.assert(
       fc.property(text, (said) => {
@@ -252,19 +252,19 @@ describe('the bytes of a page', () => {
         expect(decodeText(Buffer.from(said, 'latin1'), { type: 'text/plain', charset: 'iso-8859-1' })).toBe(said)
         expect(decodeText(Buffer.from(html('latin1'), 'latin1'), { type: 'text/html' })).toBe(html('latin1'))
         expect(decodeText(Buffer.from(said), { type: 'text/plain', charset: 'no-such-charset' })).toBe(said)
-        // A charset that is said in a text that is no markup is a part of the text.
+        // A charset in a text without markup is part of the text.
         expect(decodeText(Buffer.from(html('utf-16')), { type: 'text/plain' })).toBe(html('utf-16'))
       }),
     )
   })
-  it('cut within a character keep every whole one', () => {
+  it('keeps every whole character when the page is cut within one', () => {
     const bytes = Buffer.from('aé😀')
     for (let end = 0; end <= bytes.length; end++)
       expect('aé😀'.startsWith(decodeText(bytes.subarray(0, end), { type: 'text/plain' }))).toBe(true)
   })
 })
 
-it('character references are read once, and never become half a character', () => {
+it('decodes character references once and never to half a character', () => {
   const written = (text: string) =>
     Array.from(text, (char, index) =>
       index % 2 ? `&#x${char.codePointAt(0)!.toString(16)};` : `&#${char.codePointAt(0)};`,

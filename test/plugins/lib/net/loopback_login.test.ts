@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import { expect, it } from 'vitest'
 import { WayBack } from '../../../../build/plugins/lib/net/index.js'
 
-/** What a listener says to exactly these bytes. */
+/** Returns the answer of a listener to exactly these bytes. */
 const said = (port: number, bytes: string): Promise<string> =>
   new Promise((resolve) => {
     let text = ''
@@ -14,7 +14,7 @@ const said = (port: number, bytes: string): Promise<string> =>
   })
 const get = (target: string, host: string): string => `GET ${target} HTTP/1.1\r\nHost: ${host}\r\n\r\n`
 
-it('the listener for a sign-in survives every request, believes none but the one it waits for, and closes each connection', async () => {
+it('survives every request to the sign-in listener, accepts only the expected one and closes connections', async () => {
   const way = await WayBack.open()
   const own = `127.0.0.1:${way.port}`
   const state = way.state()

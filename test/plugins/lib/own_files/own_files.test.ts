@@ -27,8 +27,8 @@ const settings = async (name: string, text: string | undefined, values: object) 
   return settingsDraft(file, values as Record<string, unknown>)
 }
 
-describe('a settings file', () => {
-  it('gets a value at a path, and keeps the rest with its comments', async () => {
+describe('settings file', () => {
+  it('sets a value at a path and keeps the rest with its comments', async () => {
     expect((await settings('vtcode.config.yaml', undefined, { 'agent.model': 'a/b' })).after).toBe(
       'agent:\n  model: a/b\n',
     )
@@ -40,7 +40,7 @@ describe('a settings file', () => {
       '{\n  "policy": {\n    "mode": "ask"\n  },\n  "agent": {\n    "model": "a/b"\n  }\n}\n',
     )
   })
-  it('loses it again, with what is empty then', async () => {
+  it('removes a value and what is empty then', async () => {
     expect(
       (await settings('vtcode.config.yaml', 'agent:\n  model: a/b\n', { 'agent.model': undefined })).after,
     ).toBeUndefined()
@@ -57,10 +57,10 @@ describe('a settings file', () => {
     ['a list', 'vtcode.config.yaml', '- a\n', /holds no settings/],
     ['broken', 'vtcode.config.yaml', 'agent: [\n', /cannot be read/],
     ['something else in the way', 'vtcode.config.yaml', 'agent: off\n', /'agent' holds no settings/],
-  ])('that is %s is refused and not guessed at', async (_, name, text, said) => {
+  ])('refuses a settings file that is %s', async (_, name, text, said) => {
     await expect(settings(name, text, { 'agent.model': 'a/b' })).rejects.toThrow(said)
   })
-  it('is the one that is there', () => {
+  it('uses the existing settings file', () => {
     const at = folder()
     expect(settingsFile(at)).toBe(join(at, 'vtcode.config.yaml'))
     writeFileSync(join(at, 'vtcode.config.json'), '{}')
@@ -68,8 +68,8 @@ describe('a settings file', () => {
   })
 })
 
-describe('a file that was shown', () => {
-  it('is written whole, through a link of the user, with the rights that it had', () => {
+describe('writeDraft', () => {
+  it('writes the whole file through a link of the user and keeps its mode', () => {
     const at = folder()
     writeFileSync(join(at, 'real'), 'old\n', { mode: 0o600 })
     symlinkSync(join(at, 'real'), join(at, 'link'))
@@ -83,7 +83,7 @@ describe('a file that was shown', () => {
     writeDraft({ file: join(at, 'deep/er/file'), before: 'x', after: undefined })
     expect(existsSync(join(at, 'deep/er/file'))).toBe(false)
   })
-  it('is left as it is where it is no longer what was shown', () => {
+  it('leaves a file unchanged that differs from the shown one', () => {
     const at = folder()
     writeFileSync(join(at, 'a'), 'of somebody else\n')
     expect(() => writeDraft({ file: join(at, 'a'), before: 'old\n', after: 'new\n' })).toThrow(
@@ -94,14 +94,14 @@ describe('a file that was shown', () => {
     )
     expect(ownText(join(at, 'a'))).toBe('of somebody else\n')
   })
-  it('shows its lines that go and come, and no control character', () => {
+  it('shows removed and added lines without control characters', () => {
     const io = { stdout: {}, env: {} } as never
     expect(difference({ file: '/a', before: 'x\nb\ny\n', after: 'x\n\u001b[2Jc\ny\n' }, io)).toMatch(
       /^\/a\n {2}x\n- b\n\+ \S*\[2Jc\n {2}y\n$/,
     )
     expect(difference({ file: '/a', before: 'b\n', after: '\u001b[2Jc\n' }, io)).not.toContain('\u001b')
   })
-  it('that a workspace would lead out of it is refused', () => {
+  it('refuses a path that a workspace leads out of itself', () => {
     const at = folder()
     mkdirSync(join(at, 'w'))
     symlinkSync(at, join(at, 'w/out'))

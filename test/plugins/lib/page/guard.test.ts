@@ -13,7 +13,7 @@ const ask = (url: string, headers: Record<string, string> = {}, method = 'GET') 
   guard({ url, method, headers: { host: '127.0.0.1:7420', ...headers } } as unknown as IncomingMessage)?.status
 const token = { authorization: 'Bearer right' }
 
-describe('the guard of a page', () => {
+describe('page guard', () => {
   it.each([
     ['the open page', ask('/'), undefined],
     ['data with the token', ask('/data?x=1', token), undefined],
@@ -35,9 +35,9 @@ describe('the guard of a page', () => {
       ask('/data', { ...token, 'content-type': 'application/json; charset=utf-8' }, 'POST'),
       undefined,
     ],
-  ])('answers %s', (_, status, expected) => expect(status).toBe(expected))
+  ])('returns the expected status for %s', (_, status, expected) => expect(status).toBe(expected))
 
-  it('knows which addresses only this machine has', () => {
+  it('recognises loopback addresses', () => {
     expect(
       ['localhost', '::1', '127.0.0.1', '127.9.9.9', '0.0.0.0', '127.0.0.1.example', '192.168.0.1'].map(isLoopback),
     ).toEqual([true, true, true, true, false, false, false])

@@ -3,7 +3,7 @@ import { Changes } from '../../../../build/plugins/lib/files/index.js'
 import { parsePatch, place } from '../../../../build/plugins/lib/patch/index.js'
 import { fc, runs } from '../../../support/property.js'
 
-describe('a patch', () => {
+describe('patch', () => {
   const update = (...lines: string[]) => {
     const [section] = parsePatch(['*** Begin Patch', '*** Update File: f', ...lines, '*** End Patch'].join('\n'))
     return section?.op === 'update' ? section.hunks : []
@@ -15,7 +15,7 @@ describe('a patch', () => {
     return { after: changes.bytes.toString(), fuzzy: placed.fuzzy }
   }
 
-  it('is read or refused by its syntax, whatever it is', () => {
+  it('parses or rejects a patch by its syntax alone', () => {
     const lines = fc.array(
       fc.constantFrom(
         '*** Begin Patch',
@@ -48,7 +48,7 @@ describe('a patch', () => {
       { numRuns: runs(500) },
     )
   })
-  it('finds its place exactly first, then without the white space, and never guesses between two', () => {
+  it('finds the exact place first, then without white space, and refuses two places', () => {
     expect(applied('  a\na\n', '@@', '-a', '+b')).toEqual({ after: '  a\nb\n', fuzzy: [] })
     expect(applied('x\n  a\n', '@@', '-a', '+b')).toEqual({ after: 'x\n  b\n', fuzzy: [{ line: 2, pass: 3 }] })
     expect(applied('a\n“q”\n', '@@', ' a', '-"q"', '+z')).toEqual({ after: 'a\nz\n', fuzzy: [{ line: 1, pass: 4 }] })

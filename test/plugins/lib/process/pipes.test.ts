@@ -16,14 +16,14 @@ afterEach(() => {
   rmSync(folder, { recursive: true })
 })
 
-/** A maker that finds these programs and no others. */
+/** Makes a pipe maker that finds only these programs. */
 function makerWith(...programs: string[]): PipeMaker {
   for (const name of programs)
     symlinkSync(spawnSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).stdout.trim(), join(folder, name))
   return new PipeMaker([folder])
 }
 
-/** What a program writes to such a pair, all of it before anything is read. */
+/** Returns the output of a program that writes to a pair of pipes before any read. */
 async function through({ stdout, stderr }: OutputPipes, script: string): Promise<{ out: string; err: string }> {
   const child = spawn('bash', ['-c', script], { stdio: ['ignore', stdout.write, stderr.write] })
   const ended = once(child, 'exit')
@@ -51,13 +51,13 @@ const linkOf = (fd: string): string => {
   }
 }
 
-it('a pipe takes a megabyte that nobody reads, and half of one for errors', async () => {
+it('takes a megabyte that is not read, and half of one for errors', async () => {
   const pair = (await makerWith('perl').take())!
   const { out, err } = await through(pair, 'head -c 1048576 /dev/zero; head -c 524288 /dev/zero >&2')
   expect([out.length, err.length]).toEqual([1_048_576, 524_288])
 })
 
-it('without perl a pipe is made by mkfifo, and nothing of it stays on the disk', async () => {
+it('makes a pipe with mkfifo when perl is missing and leaves nothing on the disk', async () => {
   process.env.TMPDIR = folder
   const pair = (await makerWith('mkfifo').take())!
   expect(readdirSync(folder)).toEqual(['mkfifo'])
@@ -68,7 +68,7 @@ it('without perl a pipe is made by mkfifo, and nothing of it stays on the disk',
   })
 })
 
-it('where neither is there, or the place for it, there is no pipe, and nothing is left open', async () => {
+it('returns no pipe and leaves nothing open when perl, mkfifo or the folder is missing', async () => {
   const before = pipesOpen()
   expect(await makerWith().take()).toBeUndefined()
   process.env.TMPDIR = join(folder, 'none')
@@ -76,7 +76,7 @@ it('where neither is there, or the place for it, there is no pipe, and nothing i
   expect(opened(before)).toEqual([])
 })
 
-it('a hundred at once each get their own, and those that nobody asks for are let go of', async () => {
+it('makes a hundred pipes at once and closes unused ones', async () => {
   const before = pipesOpen()
   const maker = makerWith('perl')
   const pairs = await Promise.all(Array.from({ length: 100 }, () => maker.take()))

@@ -4,7 +4,7 @@ import { jsonLines, lines, runProgram, tail } from '../../../../build/plugins/li
 import { fc } from '../../../support/property.js'
 
 const limits = () => ({ signal: new AbortController().signal, seconds: 30 })
-/** A text cut into chunks somewhere, also within a character. */
+/** Generates a text and its chunks, also cut within a character. */
 const chunked = (text: fc.Arbitrary<string>) =>
   fc.tuple(text, fc.array(fc.nat({ max: 40 }), { maxLength: 20 })).map(([whole, sizes]) => {
     const bytes = Buffer.from(whole)
@@ -14,19 +14,19 @@ const chunked = (text: fc.Arbitrary<string>) =>
     return { whole, chunks: chunks.filter(({ length }) => length > 0) }
   })
 
-describe('a program that ends while its output is held back', () => {
-  // Each line is a write of its own, so that some of them are still in the pipe when the program is gone.
+describe('runProgram with a slow reader', () => {
+  // Each line is a separate write, so that some lines are still in the pipe after the program ended.
   const script = 'i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); done; echo error >&2'
   const wanted = Array.from({ length: 3000 }, (_, n) => `line ${n}\n`).join('')
 
-  it('is read to its end, in order, however slow the reader is', async () => {
+  it('reads a program to its end, in order, however slow the reader is', async () => {
     for (let run = 0; run < 20; run++) {
       let read = ''
       let busy = false
       const ended = await runProgram({ file: '/bin/sh', args: ['-c', script], cwd: '/' }, limits(), async (chunk) => {
         expect(busy).toBe(false)
         busy = true
-        // The beginning is held back until the program has ended, and what comes then for a moment.
+        // The reader delays the first chunks until the program has ended, and later ones for a moment.
         await (read.length < 100 ? sleep(20) : immediate())
         read += chunk.toString()
         busy = false
@@ -35,7 +35,7 @@ describe('a program that ends while its output is held back', () => {
       expect(read === wanted ? wanted : read.slice(0, 2000)).toBe(wanted)
     }
   })
-  it('is ended by a reader who has enough, and hands out nothing more', async () => {
+  it('ends the program when the reader has enough and passes nothing more on', async () => {
     let chunks = 0
     const ended = await runProgram(
       { file: '/bin/sh', args: ['-c', 'while :; do echo more; done'], cwd: '/' },
@@ -48,7 +48,7 @@ describe('a program that ends while its output is held back', () => {
     )
     expect([ended?.stopped, ended?.exit_code, chunks]).toEqual([true, undefined, 3])
   })
-  it('fails with what its reader throws, at once or later', async () => {
+  it('fails with the error of its reader, at once or later', async () => {
     const fail = (consumer: () => void | Promise<void>) =>
       runProgram({ file: '/bin/sh', args: ['-c', script], cwd: '/' }, limits(), consumer)
     await expect(
@@ -65,8 +65,8 @@ describe('a program that ends while its output is held back', () => {
   })
 })
 
-describe('a consumer of lines', () => {
-  it('gets the same lines however the text is cut into chunks', () => {
+describe('line consumers', () => {
+  it('returns the same lines for any chunks', () => {
     fc.assert(
       fc.property(
         chunked(
@@ -84,7 +84,7 @@ describe('a consumer of lines', () => {
       ),
     )
   })
-  it('keeps the head and the end of a line that is too long, and the line behind it whole', () => {
+  it('keeps the head and the end of a line that is too long, and the next line whole', () => {
     const found: Buffer[] = []
     const reader = lines((line) => void found.push(line), 4_194_304)
     for (let n = 0; n < 90; n++) reader.take(Buffer.alloc(65_536, n === 0 ? 'h' : 'x'))
@@ -96,7 +96,7 @@ describe('a consumer of lines', () => {
       found[1]!.toString(),
     ]).toEqual(['h'.repeat(64), 'xend', 'next'])
   })
-  it('of the tail keeps the last bytes, whatever the chunks are', () => {
+  it('keeps the last bytes for any chunks', () => {
     fc.assert(
       fc.property(
         chunked(fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 100 })),
@@ -111,7 +111,7 @@ describe('a consumer of lines', () => {
   })
 })
 
-describe('JSON, one document a line', () => {
+describe('JSON lines', () => {
   const read = (limit: number, chunks: Buffer[]) => {
     const told: unknown[] = []
     const take = jsonLines(limit, {
@@ -127,7 +127,7 @@ describe('JSON, one document a line', () => {
     fc.constantFrom('', 'no json', '{"a":'),
   )
 
-  it('is read the same however it is cut into chunks', () => {
+  it('parses the same documents for any chunks', () => {
     fc.assert(
       fc.property(
         chunked(fc.array(document, { maxLength: 8 }).map((all) => all.map((line) => `${line}\n`).join(''))),
@@ -147,7 +147,7 @@ describe('JSON, one document a line', () => {
       ),
     )
   })
-  it('ends at the first line over the limit: nothing of it or behind it is read, and it is told once', () => {
+  it('stops at the first line over the limit and reports that once', () => {
     fc.assert(
       fc.property(
         chunked(

@@ -19,12 +19,12 @@ describe('lookAtImage', () => {
       }),
     )
   })
-  it('rejects a file that is cut, too wide or of another type, in words', () => {
+  it('rejects a file that is cut, too wide or of another type, with the reason', () => {
     expect(lookAtImage(png(3, 4).subarray(0, 20))).toMatch(/broken image\/png/)
     expect(lookAtImage(png(8001, 1))).toMatch(/8001 × 1 points/)
     expect(lookAtImage(Buffer.from('text'))).toMatch(/no PNG/)
   })
-  it('answers for any bytes', () => {
+  it('returns a result for any bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
         expect(['string', 'object']).toContain(typeof lookAtImage(Buffer.from(bytes)))

@@ -6,7 +6,7 @@ import { fc, runs } from '../../../support/property.js'
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 const pattern = (spec: string) => parseRule(`Bash(${spec})`, 'deny', { root: '/', user: '/' })!.command!
 
-describe('a rule about a program', () => {
+describe('program rules', () => {
   const layers: ((command: string) => string)[] = [
     ...[
       'env',
@@ -40,8 +40,8 @@ describe('a rule about a program', () => {
     (command) => `echo "$(${command})"`,
   ]
 
-  it('finds it behind any wrappers and in any part of a line', () => {
-    const { hits } = pattern('rm *')
+  it('finds the program after any wrappers and in any part of a line', () => {
+    const { matches } = pattern('rm *')
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom(...layers), { maxLength: 3 }),
@@ -49,23 +49,23 @@ describe('a rule about a program', () => {
         fc.constantFrom('rm -rf x', '/bin/rm x', "'r'm x"),
         (wrappers, place, command) => {
           const line = place(wrappers.reduce<string>((inner, layer) => layer(inner), command))
-          expect(readCommand(line).commands.some(hits), line).toBe(true)
+          expect(readCommand(line).commands.some(matches), line).toBe(true)
         },
       ),
       { numRuns: runs(500) },
     )
   })
-  it('that allows a command would also deny it, and allows no word that only the shell knows', () => {
+  it('allows only commands that the same deny rule would hit, and only static words', () => {
     const word = fc.constantFrom('a', 'ab', '*', 'a*', '-r', '$x', '$(a)', '"a"')
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom('a', 'ab', '*', 'a*', '-r'), { minLength: 1, maxLength: 4 }),
         fc.array(word, { minLength: 1, maxLength: 4 }),
         (spec, words) => {
-          const { hits, covers } = pattern(`p ${spec.join(' ')}`)
+          const { matches, covers } = pattern(`p ${spec.join(' ')}`)
           for (const argv of readCommand(`p ${words.join(' ')}`).commands) {
             if (!covers(argv)) continue
-            expect(hits(argv)).toBe(true)
+            expect(matches(argv)).toBe(true)
             expect(argv.every(({ kind }) => kind === 'static')).toBe(true)
           }
         },

@@ -3,7 +3,7 @@ import { existsSync, linkSync, mkdtempSync, mkdirSync, realpathSync, rmSync, sym
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { confinedCommand, obstacle, sandbox, steered } from '../../../../build/plugins/lib/sandbox/index.js'
+import { confineCommand, findObstacle, findSandbox, prepareConfinement } from '../../../../build/plugins/lib/sandbox/index.js'
 import { lacks } from '../../../support/exec.js'
 
 const none = lacks('bwrap')
@@ -15,7 +15,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 const place = (more: object = {}) =>
-  steered({
+  prepareConfinement({
     workspace: join(folder, 'ws'),
     own: join(folder, 'home/.vtcode'),
     writable: true,
@@ -25,39 +25,39 @@ const place = (more: object = {}) =>
     ...more,
   })
 
-describe('a workspace', () => {
-  it('that holds the system, or whose own names are links, is none that a sandbox can be put around', async () => {
-    expect(obstacle({ workspace: '/', own: '/nowhere', writable: true, cwd: '/', shown: [], settings })).toMatchObject({
+describe('sandbox workspace', () => {
+  it('refuses a workspace that holds the system or whose own names are links', async () => {
+    expect(findObstacle({ workspace: '/', own: '/nowhere', writable: true, cwd: '/', shown: [], settings })).toMatchObject({
       path: '/',
       why: expect.stringContaining('the system'),
     })
     symlinkSync('/tmp', join(folder, 'ws/.vtcode'))
-    expect(obstacle(await place())).toMatchObject({
+    expect(findObstacle(await place())).toMatchObject({
       path: join(folder, 'ws/.vtcode'),
       why: expect.stringContaining('symbolic link'),
     })
     rmSync(join(folder, 'ws/.vtcode'))
-    expect(obstacle(await place())).toBe(undefined)
+    expect(findObstacle(await place())).toBe(undefined)
   })
-  it('in which a file of git or of this program has a second name, by which a command could write it, is none either', async () => {
+  it('refuses a workspace in which a file of git or of this program has a hard link', async () => {
     spawnSync('git', ['init', '-q'], { cwd: join(folder, 'ws') })
-    expect(obstacle(await place())).toBe(undefined)
+    expect(findObstacle(await place())).toBe(undefined)
     for (const name of ['.git/config', '.git/hooks/pre-commit', '.git/info/attributes', '.vtcode/tool-policy.json']) {
       const file = join(folder, 'ws', name)
       if (!existsSync(file)) writeFileSync(file, '')
       linkSync(file, join(folder, 'ws/other'))
-      expect(obstacle(await place())).toMatchObject({ path: file, why: expect.stringContaining('hard link') })
+      expect(findObstacle(await place())).toMatchObject({ path: file, why: expect.stringContaining('hard link') })
       rmSync(join(folder, 'ws/other'))
-      expect(obstacle(await place())).toBe(undefined)
+      expect(findObstacle(await place())).toBe(undefined)
     }
   })
 })
 
-describe.skipIf(none)(`a command in it${none ? ' (SKIPPED: needs bwrap)' : ''}`, () => {
+describe.skipIf(none)(`sandboxed command${none ? ' (SKIPPED: needs bwrap)' : ''}`, () => {
   async function run(script: string, more: object = {}) {
-    const found = await sandbox(folder)
+    const found = await findSandbox(folder)
     if ('missing' in found) throw new Error(found.missing)
-    const { end, ...launch } = confinedCommand(
+    const { readEnd, ...launch } = confineCommand(
       found.tools,
       { file: '/bin/sh', args: ['-c', script], cwd: '/', env: { PATH: '/usr/bin:/bin', LD_PRELOAD_X: 'kept' } },
       await place(more),
@@ -67,17 +67,17 @@ describe.skipIf(none)(`a command in it${none ? ' (SKIPPED: needs bwrap)' : ''}`,
       env: launch.env,
       encoding: 'utf8',
     })
-    return { stdout, status, ...end(status) }
+    return { stdout, status, ...readEnd(status) }
   }
 
-  it('tells a signal from a code, and whether something was left running', async () => {
+  it('distinguishes a signal from an exit code and reports remaining children', async () => {
     expect(await run('kill -9 $$')).toMatchObject({ signal: 'SIGKILL', children: false })
     expect(await run('exit 137')).toEqual({ stdout: '', status: 137, children: false })
     expect(await run('sleep 60 & exit 3')).toEqual({ stdout: '', status: 3, children: true })
     expect(await run('echo forged >&9; echo children >/dev/fd/9')).toMatchObject({ children: false })
   })
 
-  it('gets the environment that it was given, a home of its own, and nothing that loads code', async () => {
+  it('passes the given environment, a home of its own, and nothing that loads code', async () => {
     const { stdout } = await run('env', { home: join(folder, 'home') })
     const names = stdout
       .trim()
@@ -93,7 +93,7 @@ describe.skipIf(none)(`a command in it${none ? ' (SKIPPED: needs bwrap)' : ''}`,
     expect(stdout).toContain(`HOME=${join(folder, 'home')}\n`)
   })
 
-  it('sees tool folders of the home and no login beside them', async () => {
+  it('shows tool folders of the home and no login next to them', async () => {
     const home = join(folder, 'home')
     for (const name of [
       '.cargo/bin/tool',
@@ -111,8 +111,8 @@ describe.skipIf(none)(`a command in it${none ? ' (SKIPPED: needs bwrap)' : ''}`,
   })
 })
 
-describe('a program of the workspace', () => {
-  it('makes no sandbox, wherever the process stands and by whatever name PATH leads to it', async () => {
+describe('sandbox tools', () => {
+  it('uses no program of the workspace as bwrap, prlimit or env, by any name in PATH', async () => {
     const [bin, way, before] = [join(folder, 'ws/bin'), join(folder, 'way'), process.env['PATH']]
     mkdirSync(bin)
     for (const name of ['bwrap', 'prlimit', 'env'])
@@ -121,7 +121,7 @@ describe('a program of the workspace', () => {
     try {
       for (const path of [bin, way]) {
         process.env['PATH'] = `${path}:${before}`
-        const found = await sandbox(join(folder, 'ws'))
+        const found = await findSandbox(join(folder, 'ws'))
         expect('missing' in found ? [] : Object.values(found.tools).filter((tool) => tool.startsWith(folder))).toEqual(
           [],
         )

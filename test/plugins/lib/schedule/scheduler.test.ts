@@ -19,11 +19,11 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
 })
 
-/** So many turns of the event loop: what a scheduler waits for is in this process, so that they do for it what no span of time would on a busy machine. */
+/** Waits for turns of the event loop: a scheduler waits only for this process, so turns are safer than time. */
 async function turns(count: number): Promise<void> {
   for (; count > 0; count -= 1) await new Promise((resolve) => setTimeout(resolve, 1))
 }
-/** A home, a clock that the test moves, and runs that end when the test says so, or at once. */
+/** Makes a home, a clock that the test moves, and runs that end at once or when the test ends them. */
 function scene({
   home = mkdtempSync(join(tmpdir(), 'vtcode-schedules-')),
   end = (): RunEnd | Promise<RunEnd> => ({ status: 'success' }),
@@ -95,8 +95,8 @@ function scene({
 }
 const base = (hours: number): string => `06-01T${String(hours).padStart(2, '0')}:00`
 
-describe('what is due', () => {
-  it('is run once, and what a clock skips is caught up on as the schedule says: the latest, nothing, or all', async () => {
+describe('due runs', () => {
+  it('runs a due time once and catches up on the latest, nothing or all, as configured', async () => {
     const s = scene()
     await s.add('one')
     await s.add('none', { catch_up: 'none' })
@@ -109,7 +109,7 @@ describe('what is due', () => {
       ...[2, 3, 4, 5, 6].map((hours) => `all ${base(hours)}`),
       `one ${base(6)}`,
     ])
-    // A clock that goes back has nothing run twice; what comes is what came before.
+    // A clock that goes back repeats no run.
     expect(await s.at(hour, scheduler)).toEqual([])
     expect(await s.at(-24 * hour, scheduler)).toEqual([])
     expect((await s.at(7 * hour, scheduler)).sort()).toEqual([`all ${base(7)}`, `none ${base(7)}`, `one ${base(7)}`])
@@ -122,7 +122,7 @@ describe('what is due', () => {
     ).toEqual([2, 3, 4, 5, 6].map((hours) => `${base(hours)} missed`))
   })
 
-  it('is at most ten times, not older than the window, and one message for what is older', async () => {
+  it('catches up on ten runs at most within the window, and reports older ones in one message', async () => {
     const s = scene()
     const all = await s.add('all', {
       catch_up: 'all',
@@ -149,7 +149,7 @@ describe('what is due', () => {
     expect(s.stateOf(once)).toMatchObject({ next_base_run_at: null, run_count: 0 })
   })
 
-  it('comes to an end with --max-runs, and with a single time', async () => {
+  it('ends a schedule after --max-runs and after a single time', async () => {
     const s = scene()
     const twice = await s.add('twice', { max_runs: 2 })
     const once = await s.add('once', { schedule: { type: 'one_shot', at: new Date(began + hour).toISOString() } })
@@ -163,7 +163,7 @@ describe('what is due', () => {
     ])
   })
 
-  it('is paused after five failures in a row, and said; resume owes nothing of the time between', async () => {
+  it('pauses a schedule after five failures in a row with a reason, and resume skips the time between', async () => {
     const s = scene({ end: () => ({ status: 'failed', reason: 'no model' }) })
     const task = await s.add('bad')
     const scheduler = s.make()
@@ -179,8 +179,8 @@ describe('what is due', () => {
   })
 })
 
-describe('runs beside each other', () => {
-  /** Runs that end when they are told to, by the number of their start. */
+describe('parallel runs', () => {
+  /** Makes runs that the test ends by the number of their start. */
   function gates() {
     const open: ((end: RunEnd) => void)[] = []
     const end = (_: ScheduledTask, signal: AbortSignal): Promise<RunEnd> =>
@@ -196,7 +196,7 @@ describe('runs beside each other', () => {
     return turns(40)
   }
 
-  it('of one schedule are skipped, queued once, allowed, or take the place of the earlier one', async () => {
+  it('skips, queues, allows or replaces overlapping runs of one schedule', async () => {
     for (const [overlap, wanted] of [
       ['skip', { ran: [1, 4], last: 'success' }],
       ['queue', { ran: [1, 2, 4], last: 'success' }],
@@ -233,7 +233,7 @@ describe('runs beside each other', () => {
     }
   })
 
-  it('of several schedules are at most so many, and a short one does not wait for the long', async () => {
+  it('limits runs of several schedules, and a short one does not wait for the long', async () => {
     const gate = gates()
     const s = scene({
       end: (task, signal) => (task.name === 'short' ? { status: 'success' } : gate.end(task, signal)),
@@ -258,8 +258,8 @@ describe('runs beside each other', () => {
   })
 })
 
-describe('who serves the same schedules', () => {
-  it('runs each base time once, whoever sees it first', async () => {
+describe('schedulers of the same schedules', () => {
+  it('runs each base time once for several schedulers', async () => {
     const s = scene()
     for (let index = 0; index < 20; index += 1) await s.add(`t${index}`)
     const [one, two] = [s.make(), s.make()]
@@ -270,7 +270,7 @@ describe('who serves the same schedules', () => {
     expect(new Set(s.ran).size).toBe(60)
   })
 
-  it('finds the runs of the dead: they are interrupted, and run again once within the window, unless nothing is caught up on', async () => {
+  it('interrupts runs of dead processes and repeats them once within the window unless catch_up is none', async () => {
     const dead = {
       pid: 2 ** 22 + 5,
       started_at: '1',
@@ -292,7 +292,7 @@ describe('who serves the same schedules', () => {
         join(claims, name),
         JSON.stringify({ ...JSON.parse(readFileSync(join(claims, name), 'utf8')), holder: dead }),
       )
-    // One of them was killed between its claim and the state.
+    // One scheduler was killed between its claim and its state.
     const state = JSON.parse(readFileSync(join(s.store.state, `${again.id}.json`), 'utf8'))
     s.store.writeState(again.id, {
       ...state,
@@ -318,7 +318,7 @@ describe('who serves the same schedules', () => {
     expect((await t.at(2 * hour, second)).sort()).toEqual([`again ${base(2)}`, `never ${base(2)}`])
   })
 
-  it('leaves half a claim of somebody who was killed, and sweeps it after a while', () => {
+  it('leaves a half-written claim of a killed process and removes it after a while', () => {
     const s = scene()
     const scheduler = s.make()
     const claims = join(s.store.state, 'claims')
@@ -330,7 +330,7 @@ describe('who serves the same schedules', () => {
     expect(readdirSync(claims)).toEqual(['0123abcd.4567ef02.json.18'])
   })
 
-  it('takes whoever is silent for 15 minutes for dead, by a clock that nobody sets', async () => {
+  it('treats a process as dead after 15 silent minutes by a monotonic clock', async () => {
     const s = scene({ end: () => new Promise(() => {}) })
     await s.add('silent')
     const first = s.make()
@@ -342,7 +342,7 @@ describe('who serves the same schedules', () => {
     other.load()
     const claims = join(s.store.state, 'claims')
     const [name] = readdirSync(claims)
-    // The wall clock jumps by five hours: that proves nothing.
+    // A jump of the wall clock by five hours is no evidence.
     s.time.now += 5 * hour
     other.look()
     other.tick()
@@ -361,7 +361,7 @@ describe('who serves the same schedules', () => {
     expect(readdirSync(claims)).not.toContain(name)
   })
 
-  it('begins a schedule anew where its state cannot be read, and keeps serving beside files that are none', async () => {
+  it('resets a schedule with an unreadable state and serves the others next to invalid files', async () => {
     const s = scene()
     const task = await s.add('a')
     writeFileSync(join(s.store.state, `${task.id}.json`), '{"v":1,"owed":"x"}')
@@ -374,8 +374,8 @@ describe('who serves the same schedules', () => {
   })
 })
 
-describe('the heap', () => {
-  it('gives what is due in the order of time, each id once with its latest time', () => {
+describe('DueHeap', () => {
+  it('returns due ids in the order of time, each once with its latest time', () => {
     fc.assert(
       fc.property(
         fc.array(

@@ -11,7 +11,7 @@ import {
   type Timing,
 } from '../../../../build/plugins/lib/schedule/index.js'
 
-/** Made by another program from the rules of docs/schedules.md and the table of time zones: per zone the days on which the clock changes in 2026 and 2027, and what follows half an hour before them. */
+/** Instants of another program by docs/schedules.md and the time zone table, per zone around clock changes. */
 const table = JSON.parse(readFileSync(new URL('../../../fixtures/schedules.json', import.meta.url), 'utf8')) as Record<
   string,
   { from: string[]; expressions: Record<string, string[][]> }
@@ -26,8 +26,8 @@ const codeOf = (run: () => unknown): string => {
 }
 const now = Date.parse('2026-01-01T12:00:00Z')
 
-describe('a cron expression', () => {
-  it('of 40 means in four zones the instants that another program counted, both changes of the clock in 2026 and 2027 included', () => {
+describe('cron expressions', () => {
+  it('matches the instants of another program for 40 expressions in four zones over clock changes', () => {
     const wrong: string[] = []
     let asked = 0
     for (const [tz, { from, expressions }] of Object.entries(table))
@@ -44,7 +44,7 @@ describe('a cron expression', () => {
     expect([Object.keys(table).length, asked]).toEqual([4, 640])
     expect(wrong).toEqual([])
   })
-  it('that is none is refused with the reason and an example', () => {
+  it('rejects an invalid expression with the reason and an example', () => {
     const bad: [string, RegExp][] = [
       ['', /has 0 fields/],
       ['* * * *', /has 4 fields/],
@@ -72,8 +72,8 @@ describe('a cron expression', () => {
   })
 })
 
-describe('the other times', () => {
-  it('are an interval counted from its anchor, so that nothing drifts', () => {
+describe('intervals and single times', () => {
+  it('counts an interval from its anchor without drift', () => {
     const timing = intervalTiming('7m', now)
     expect(timing).toEqual({ type: 'fixed_interval', seconds: 420, anchor: '2026-01-01T12:00:00.000Z' })
     expect(
@@ -93,7 +93,7 @@ describe('the other times', () => {
         bad,
       ).toMatch(/^VT_SCHED_BAD_EXPRESSION.*--every 10m/)
   })
-  it('are an instant, or a time in a zone, which the clock of that zone may skip or repeat', () => {
+  it('reads an instant or a time in a zone, also when the clock skips or repeats it', () => {
     const at = (text: string, tz: string, from = now): string =>
       (onceTiming(text, tz, from) as Extract<Timing, { type: 'one_shot' }>).at
     expect(at('2027-01-31T09:00:00+01:00', 'UTC')).toBe('2027-01-31T08:00:00.000Z')
@@ -117,7 +117,7 @@ describe('the other times', () => {
         bad,
       ).toMatch(/^VT_SCHED_BAD_EXPRESSION/)
   })
-  it('are read in a zone that exists', () => {
+  it('reads existing time zones only', () => {
     expect(zoneOf('europe/berlin')).toBe('Europe/Berlin')
     expect(zoneOf()).toBe(Intl.DateTimeFormat().resolvedOptions().timeZone)
     expect(codeOf(() => zoneOf('Mars/Olympus'))).toMatch(/^VT_SCHED_BAD_EXPRESSION: 'Mars\/Olympus'.*Europe\/Berlin/)
@@ -129,7 +129,7 @@ describe('jitter', () => {
     jitterOf({ id, jitter, schedule }, base)
   const hourly: Timing = { type: 'fixed_interval', seconds: 3600, anchor: new Date(now).toISOString() }
   const yearly: Timing = { type: 'cron5', expression: '0 0 1 1 *', tz: 'UTC' }
-  it('is the same whenever it is asked, another for another schedule, and at most a tenth of the period and 15 minutes', () => {
+  it('returns a stable jitter per schedule, at most a tenth of the period and 15 minutes', () => {
     const bases = Array.from({ length: 500 }, (_, index) => now + index * 3_600_000)
     const all = bases.map((base) => of(hourly, base))
     expect(bases.map((base) => of(hourly, base))).toEqual(all)
@@ -141,7 +141,7 @@ describe('jitter', () => {
       900_000,
     )
   })
-  it('brings a single time on the half hour up to 90 s forward, moves no other, and nothing at all when it is off', () => {
+  it('moves a single time on the half hour up to 90 s forward, no other, and none when off', () => {
     const once = (base: number): number => of({ type: 'one_shot', at: new Date(base).toISOString() }, base)
     const early = Array.from({ length: 200 }, (_, index) => once(now + index * 1_800_000))
     expect(Math.min(...early)).toBeGreaterThanOrEqual(-90_000)

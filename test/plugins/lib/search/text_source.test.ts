@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { linesAfter, linesBefore } from '../../../../build/plugins/lib/search/index.js'
+import { readLinesAfter, readLinesBefore } from '../../../../build/plugins/lib/search/index.js'
 import { fc } from '../../../support/property.js'
 
-describe('lines around a place', () => {
-  it('are the whole lines before and behind it, without their ends', async () => {
+describe('text source context', () => {
+  it('returns the whole lines before and after a place without their ends', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(fc.constantFrom('', 'a', 'é', 'long line'), fc.constantFrom('\n', '\r\n')), {
@@ -25,10 +25,10 @@ describe('lines around a place', () => {
           const index = Math.min(at, lines.length)
           const offset = Buffer.byteLength(whole.slice(0, index).join(''))
           const texts = lines.map(([text]) => text)
-          expect((await linesBefore(source, offset, count)).map(String)).toEqual(
+          expect((await readLinesBefore(source, offset, count)).map(String)).toEqual(
             count === 0 ? [] : texts.slice(0, index).slice(-count),
           )
-          expect((await linesAfter(source, offset, count)).map(String)).toEqual(texts.slice(index, index + count))
+          expect((await readLinesAfter(source, offset, count)).map(String)).toEqual(texts.slice(index, index + count))
         },
       ),
     )

@@ -70,8 +70,8 @@ const script = fc
   .array(fc.constantFrom(...bits), { maxLength: 14 })
   .chain((parts) => fc.constantFrom('', ' ').map((space) => parts.join(space)))
 
-describe('a command line', () => {
-  it('is read whatever it is: nothing throws, and every command in it has a program', () => {
+describe('readCommand', () => {
+  it('reads any line without throwing, and every command in it has a program', () => {
     fc.assert(
       fc.property(script, (text) => {
         for (const argv of readCommand(text).commands) expect(argv.length).toBeGreaterThan(0)
@@ -79,7 +79,7 @@ describe('a command line', () => {
       { numRuns: runs(1000) },
     )
   })
-  it('has the words that bash makes of it, as far as they are called static', () => {
+  it('splits words as bash does wherever it calls them static', () => {
     const word = fc
       .array(
         fc.constantFrom(
@@ -121,14 +121,14 @@ describe('a command line', () => {
     )
     expect(compared).toBeGreaterThan(runs(20))
   })
-  it('is not called static where bash puts the home into a word, or makes several of it', () => {
+  it('marks words as dynamic when bash inserts the home or makes several of them', () => {
     const kinds = (word: string) => readCommand(`dd ${word}`).commands.map((argv) => argv[1]!.kind)
     for (const word of ['~', 'if=~/x', 'if+=~', 'path=a:~/x', 'a{},}', '{a},}', '{a}..b}'])
       expect(kinds(word), word).toEqual(['dynamic'])
     for (const word of ["'~'", "if='~/x'", 'if=\\~/x', 'a~', 'a:~', '{}', 'HEAD@{1}', "'{a,b}'", '\\{a,b}'])
       expect(kinds(word), word).toEqual(['static'])
   })
-  it('of quoted words, and a list of words, are those words', () => {
+  it('reads quoted words and a list of words as those words', () => {
     const plain = fc.string({
       unit: fc.constantFrom('a', ' ', '"', "'", '$', '`', '\\', '*', '|', ';', '~', '\n'),
       maxLength: 8,

@@ -14,8 +14,8 @@ const verdict = (text: string | Buffer, folder = 'demo') => {
 }
 const says = (text: string, folder?: string) => verdict(text, folder).complaints.map(({ message }) => message)
 
-describe('the verdict on a skill', () => {
-  it('is given on any text, with lines that are in it, and what is valid has no complaint', () => {
+describe('skill validation', () => {
+  it('returns a verdict with existing lines for any text, and no complaint for a valid one', () => {
     const bits = fc.constantFrom(
       '---',
       '\n',
@@ -55,7 +55,7 @@ describe('the verdict on a skill', () => {
       { numRuns: runs(500) },
     )
   })
-  it('on a name is that of the open format', () => {
+  it('accepts names of the open format only', () => {
     const name = fc.string({
       unit: fc.constantFrom('a', 'z', '0', '-', 'A', '_', 'é', '.', ' '),
       minLength: 1,
@@ -79,7 +79,7 @@ describe('the verdict on a skill', () => {
       says(`---\nname: ${long.slice(1)}\ndescription: x\n---\n`, long.slice(1)),
     ]).toEqual([[`Skill name '${long}' exceeds 64 character limit (65 chars)`], []])
   })
-  it('says every complaint, each with its line', () => {
+  it('reports every complaint with its line', () => {
     const text = `---\nname: Demo\nextra: 1\ndescription: ${'x'.repeat(1025)}\ncompatibility: ${'y'.repeat(501)}\n---\n`
     expect(verdict(text).complaints.map(({ line, message }) => [line, message.slice(0, 30)])).toEqual([
       [3, 'Unexpected fields in frontmatt'],

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
 import { openWorkspace } from '../../../../build/core/workspace/index.js'
-import { latestOf, undo } from '../../../../build/plugins/lib/files/index.js'
+import { findLatestChange, undo } from '../../../../build/plugins/lib/files/index.js'
 import { changesSince, FileSnapshots } from '../../../../build/plugins/lib/snapshots/index.js'
 
-it('what a command does to files that were copied before it is told, and taken back from the copy', async () => {
+it('reports what a command does to copied files and restores them from the copy', async () => {
   await using made = await tempWorkspace({ 'a.txt': 'a\n', 'b.txt': 'b\n', 'same.txt': 'same\n' })
   const workspace = openWorkspace(made.root, { home: made.home })
   try {
@@ -21,14 +21,14 @@ it('what a command does to files that were copied before it is told, and taken b
       { path: 'b.txt', kind: 'delete' },
       { path: 'new.txt', kind: 'add' },
     ])
-    await undo(workspace, (await latestOf(workspace, 's1'))!)
+    await undo(workspace, (await findLatestChange(workspace, 's1'))!)
     expect([await made.read('a.txt'), await made.read('b.txt')]).toEqual(['a\n', 'b\n'])
     expect(await workspace.stat('new.txt')).toBeUndefined()
-    // Another look, of a program that was killed before it compared.
+    // A second snapshot, of a program that was killed before it compared.
     await snapshots.before(['a.txt'])
     writeFileSync(join(made.root, 'a.txt'), 'killed\n')
     expect(await new FileSnapshots(workspace, 's1').afterwards('c2')).toEqual([{ path: 'a.txt', kind: 'update' }])
-    await undo(workspace, (await latestOf(workspace, 's1'))!)
+    await undo(workspace, (await findLatestChange(workspace, 's1'))!)
     expect(await made.read('a.txt')).toBe('a\n')
     const own = { ok: true as const, output: { checkpoint: { changed: [{ path: 'x', kind: 'add' }] } } }
     expect(await changesSince(watch, 'c3', own)).toEqual([{ path: 'x', kind: 'add' }])

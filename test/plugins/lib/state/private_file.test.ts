@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openWorkspace } from '../../../../build/core/workspace/index.js'
-import { tempFolder } from '../../../../build/plugins/lib/base/index.js'
+import { createTempFolder } from '../../../../build/plugins/lib/base/index.js'
 import { openSpool, ownFolder, readOwn, spool, spooled, TokenStore } from '../../../../build/plugins/lib/state/index.js'
 
 const folder = () => mkdtempSync(join(tmpdir(), 'state-'))
@@ -23,8 +23,8 @@ const modeOf = (path: string) => statSync(path).mode & 0o777
 const contextOf = (workspace: Awaited<ReturnType<typeof openWorkspace>>, id: string) =>
   ({ workspace, session: { id, onClose: () => {} } }) as unknown as Parameters<typeof openSpool>[0]
 
-describe('a file of our own', () => {
-  it('is read where it is one; a link, a pipe, a folder or a device is refused and not waited for', async () => {
+describe('private files', () => {
+  it('reads a regular file and refuses a link, a pipe, a folder or a device without waiting', async () => {
     const place = folder()
     const at = (name: string) => join(place, name)
     writeFileSync(at('file'), 'text')
@@ -43,7 +43,7 @@ describe('a file of our own', () => {
       await expect(readOwn(join(place, name)), name).rejects.toThrow(why)
     }
   })
-  it('lies in a folder that git ignores and only this user can enter; nothing is made behind a link', async () => {
+  it('keeps its folder ignored by git and closed to others, and creates nothing through a link', async () => {
     const [root, outside] = [folder(), folder()]
     const workspace = await openWorkspace(root, { home })
     await using first = await ownFolder(workspace, '.vtcode/spool')
@@ -61,8 +61,8 @@ describe('a file of our own', () => {
   })
 })
 
-describe('a text that is put aside', () => {
-  it('belongs to the conversation that wrote it, whatever its label is, and only this user can read it', async () => {
+describe('spool files', () => {
+  it('belongs to the session that wrote it, whatever the label, and is readable by the user only', async () => {
     const root = folder()
     const workspace = await openWorkspace(root, { home })
     const written: [session: string, path: string, text: string][] = []
@@ -86,7 +86,7 @@ describe('a text that is put aside', () => {
       expect((await spooled(workspace, session)).map(({ path }) => path).sort()).toEqual(pathsOf(session))
     expect((await spooled(workspace)).length).toBe(written.length)
   })
-  it('grows as it is written, and what was written can be put right', async () => {
+  it('grows while it is written and lets written text be replaced', async () => {
     const root = folder()
     const file = await openSpool(contextOf(await openWorkspace(root, { home }), 'ses_1'), 'run', 'log')
     await file.write('one ')
@@ -98,14 +98,14 @@ describe('a text that is put aside', () => {
   })
 })
 
-it("a temporary folder is this process's; those of processes that are gone go with the next one", () => {
+it('makes a temporary folder per process and removes those of ended processes', () => {
   const before = process.env['TMPDIR']
   const [place, other] = [folder(), folder()]
   process.env['TMPDIR'] = place
   try {
     const gone = spawnSync('true').pid
-    const [, realm] = /^vtcode-first-\d+-([0-9a-f]{8})-\w{6}$/.exec(tempFolder('first').slice(place.length + 1)) ?? []
-    // The sweep is once for each place, so another place shows it.
+    const [, realm] = /^vtcode-first-\d+-([0-9a-f]{8})-\w{6}$/.exec(createTempFolder('first').slice(place.length + 1)) ?? []
+    // The sweep runs once per folder, so another folder shows its effect.
     process.env['TMPDIR'] = other
     const names = {
       gone: `vtcode-code-${gone}-${realm}-abcdef`,
@@ -115,7 +115,7 @@ it("a temporary folder is this process's; those of processes that are gone go wi
     }
     for (const name of Object.values(names)) mkdirSync(join(other, name))
     symlinkSync(place, join(other, `vtcode-link-${gone}-${realm}-abcdef`))
-    const made = tempFolder('second')
+    const made = createTempFolder('second')
     expect(modeOf(made)).toBe(0o700)
     expect(
       Object.entries(names)
@@ -128,7 +128,7 @@ it("a temporary folder is this process's; those of processes that are gone go wi
   }
 })
 
-it('what a sign-in was granted is kept for that server only, for this user only, and nothing damaged is read', () => {
+it('keeps a sign-in token for its server and user only and reads no damaged file', () => {
   const home = folder()
   const store = (to: string) =>
     new TokenStore<{ access_token: string }>(home, 'mcp-logins', { to, digits: 16 }, 'a server')
@@ -139,7 +139,7 @@ it('what a sign-in was granted is kept for that server only, for this user only,
   expect(modeOf(file)).toBe(0o600)
   linkSync(file, `${file}.kept`)
   store('https://a/').write({ access_token: 'another' })
-  // Replaced in one step: who holds the old file has it whole.
+  // The file is replaced in one step, so a reader of the old file has it whole.
   expect(readFileSync(`${file}.kept`, 'utf8')).toContain('secret-of-a')
   for (const text of ['', '[]', 'null', '{"access_token":']) {
     writeFileSync(file, text)

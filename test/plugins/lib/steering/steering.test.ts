@@ -22,8 +22,8 @@ const git = (cwd: string, ...args: string[]): void =>
     { cwd, stdio: 'pipe' },
   )
 
-describe('what steers programs', () => {
-  it('is known by its name, however it is spelled, and its neighbours are not', () => {
+describe('auto-executed config', () => {
+  it('recognises auto-executed config in every spelling of its name and no neighbours', () => {
     for (const path of [
       '.git',
       'a/.GIT/x',
@@ -71,7 +71,7 @@ describe('what steers programs', () => {
     })
   })
 
-  it('is kept by the sandbox where it lies, and what git itself changes is not', async () => {
+  it('protects auto-executed config in the sandbox and leaves open what git itself changes', async () => {
     await using made = await tempWorkspace({
       'plain/a': '',
       '.vscode/tasks.json': '',
@@ -137,7 +137,7 @@ describe('what steers programs', () => {
     )
   })
 
-  it('is told where it is a link, with what the link leads to, and where it lies outside', async () => {
+  it('reports links with their targets and auto-executed config outside the workspace', async () => {
     await using other = await tempWorkspace({})
     git(other.root, 'init', '-q')
     git(other.root, 'commit', '-q', '--allow-empty', '-m', 'one')
@@ -157,7 +157,7 @@ describe('what steers programs', () => {
     expect(found.gitFolders).toEqual([join(other.root, '.git/worktrees/tree'), join(other.root, '.git')])
   })
 
-  it('is seen anew when it is put there', async () => {
+  it('finds auto-executed config that appears later', async () => {
     await using made = await tempWorkspace({ 'a/b': '' })
     expect(judgePath('a', made, { whole: true })).toBe(undefined)
     mkdirSync(join(made.root, 'a/.vscode'))

@@ -2,17 +2,17 @@ import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import {
   CallUsageError,
-  columns,
-  oneLine,
-  paint,
+  formatColumns,
+  toOneLine,
+  createPaint,
   printable,
   readInput,
   takeTool,
 } from '../../../../build/plugins/lib/terminal/index.js'
 import { fc } from '../../../support/property.js'
 
-describe('text of others at a terminal', () => {
-  it('moves, hides and recolours nothing, and plain text stays as it is', () => {
+describe('terminal output', () => {
+  it('escapes characters that move, hide or recolour, and keeps plain text unchanged', () => {
     const hostile = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]|[^\P{Cc}\n\t]/u
     const text = fc.string({
       unit: fc.oneof(
@@ -38,13 +38,13 @@ describe('text of others at a terminal', () => {
     fc.assert(
       fc.property(text, (text) => {
         expect(hostile.test(printable(text))).toBe(false)
-        expect(oneLine(text)).not.toMatch(/[\n\t]|^\s|\s$/)
+        expect(toOneLine(text)).not.toMatch(/[\n\t]|^\s|\s$/)
         if (!hostile.test(text)) expect(printable(text)).toBe(text)
         else expect(printable(text).length).toBeGreaterThan(text.length)
       }),
     )
   })
-  it('stands in columns: each begins where the widest cell before it ends', () => {
+  it('aligns columns after the widest cell before them', () => {
     const cell = fc.string({ unit: fc.constantFrom('a', 'b', '-'), minLength: 1, maxLength: 8 })
     fc.assert(
       fc.property(
@@ -54,7 +54,7 @@ describe('text of others at a terminal', () => {
             fc.array(fc.array(cell, { minLength: count, maxLength: count }), { minLength: 1, maxLength: 6 }),
           ),
         (rows) => {
-          const lines = columns(rows).split('\n').slice(0, -1)
+          const lines = formatColumns(rows).split('\n').slice(0, -1)
           expect(lines.map((line) => line.split(/ {2,}/))).toEqual(rows)
           const starts = lines.map((line) => Array.from(line.matchAll(/(?<=^|  )\S/g), ({ index }) => index))
           expect(starts).toEqual(lines.map(() => starts[0]))
@@ -62,8 +62,8 @@ describe('text of others at a terminal', () => {
       ),
     )
   })
-  it('has colours only at a terminal whose user wants them', () => {
-    const red = (isTTY: boolean, env = {}) => paint({ isTTY }, env).red('x')
+  it('uses colors only at a terminal whose user wants them', () => {
+    const red = (isTTY: boolean, env = {}) => createPaint({ isTTY }, env).red('x')
     expect([red(true), red(false), red(true, { NO_COLOR: '1' }), red(true, { TERM: 'dumb' })]).toEqual([
       '\u001b[31mx\u001b[39m',
       'x',
@@ -73,11 +73,11 @@ describe('text of others at a terminal', () => {
   })
 })
 
-describe('a call on the command line', () => {
+describe('command line calls', () => {
   const io = (stdin = '') =>
     ({ stdin: Readable.from([Buffer.from(stdin)]) }) as unknown as Parameters<typeof readInput>[1]
 
-  it('says every field, with either way of writing a value, or all of it as JSON', async () => {
+  it('sets every field by either way of writing a value, or all fields as JSON', async () => {
     const name = fc.constantFrom('a', 'b_c', 'input', 'constructor')
     const value = fc
       .string({ unit: fc.constantFrom('x', ' ', '=', '-', '{', '"', '\n'), minLength: 1 })
@@ -102,7 +102,7 @@ describe('a call on the command line', () => {
     )
     expect(await readInput(['--flag', '--other'], io())).toEqual({ flag: true, other: true })
   })
-  it('that makes no sense is an error of usage', async () => {
+  it('reports a malformed call as an error of usage', async () => {
     for (const words of [
       ['a', 'b'],
       ['--'],

@@ -6,8 +6,8 @@ const refused = new Error('refused')
 const parse = (source: string) => parseReference(source, () => refused)
 const name = fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_-]{0,5}(\.[a-z]{1,3})?$/)
 
-describe('a JSON pointer', () => {
-  it('leads to every part of a document, and to nothing where nothing is', () => {
+describe('JSON pointer', () => {
+  it('leads to every part of a document, and to nothing for a missing one', () => {
     const escaped = (step: string) => step.replaceAll('~', '~0').replaceAll('/', '~1')
     const parts = (value: unknown, pointer = ''): [string, unknown][] => [
       [pointer, value],
@@ -36,8 +36,8 @@ describe('a JSON pointer', () => {
   })
 })
 
-describe('references in a text', () => {
-  it('are read where they stand, and what is between them stays as it is', () => {
+describe('text references', () => {
+  it('finds references and leaves the text between them unchanged', () => {
     type Piece = ReturnType<typeof parse>[number]
     const piece: fc.Arbitrary<Piece> = fc.oneof(
       fc
@@ -63,7 +63,7 @@ describe('references in a text', () => {
       }),
     )
   })
-  it('are refused where they are none, and nothing else is thrown', () => {
+  it('rejects malformed references and throws no other error', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom('a', '{', '}', '$', '.', '-', ' ') }), (source) => {
         try {
@@ -79,7 +79,7 @@ describe('references in a text', () => {
   })
 })
 
-describe('variables in a text', () => {
+describe('text variables', () => {
   const asking = (layer: 'user' | 'workspace', settings: object = {}) =>
     ({
       field: 'f',
@@ -87,11 +87,11 @@ describe('variables in a text', () => {
       adapterContext: { env: { A: '${B}$$', B: 'b' }, settings, workspace: '/' },
     }) as unknown as Parameters<typeof expandVariables>[1]
 
-  it('are put in once: what a value brings is never read again', () => {
+  it('inserts values once and never reads them again', () => {
     expect(expandVariables('$${A} ${A} $A ${C:-${B}} ${C:-}', asking('user'))).toBe('${A} ${B}$$ $A ${B} ')
     expect(() => expandVariables('${C}', asking('user'))).toThrow('names the variable C, which is not set')
   })
-  it('of the user are closed to a file of the workspace unless the user lists them', () => {
+  it('hides user variables from workspace files unless the user lists them', () => {
     expect(() => expandVariables('${B}', asking('workspace'))).toThrow('trust.workspace_env')
     expect(expandVariables('${B:-none}', asking('workspace'))).toBe('none')
     expect(expandVariables('${B}', asking('workspace', { trust: { workspace_env: ['B'] } }))).toBe('b')

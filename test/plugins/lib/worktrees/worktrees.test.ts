@@ -17,7 +17,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { openWorkspace, type OpenWorkspace } from '../../../../build/core/workspace/index.js'
 import { openTrust } from '../../../../build/core/trust/index.js'
-import { latestOf, undo } from '../../../../build/plugins/lib/files/index.js'
+import { findLatestChange, undo } from '../../../../build/plugins/lib/files/index.js'
 import { rounds } from '../../../support/exec.js'
 import {
   dropWorktree,
@@ -38,7 +38,7 @@ interface Scene {
   put(root: string, files: Record<string, Content | null>): void
   make(id?: string, isHidden?: (path: string) => boolean): Promise<Worktree>
   merge(tree: Worktree, only?: string[]): Promise<unknown>
-  /** Everything in a folder but what belongs to git and to this program. */
+  /** Lists everything in a folder except files of git and of this program. */
   see(root: string): Record<string, string>
 }
 const open: (() => unknown)[] = []
@@ -119,8 +119,8 @@ const conflict = (...paths: string[]) => ({
   details: { conflicts: paths.map((path) => expect.objectContaining({ path })) },
 })
 
-describe('a worktree', () => {
-  it('holds the files as they are, byte for byte: uncommitted and unknown ones, modes, links and line ends, nothing ignored, deleted or hidden, whatever the attributes say', async () => {
+describe('worktree', () => {
+  it('copies visible files byte for byte, uncommitted ones too, whatever the attributes are', async () => {
     const s = await scene({
       'a.txt': 'one\n',
       'gone.txt': 'x',
@@ -152,7 +152,7 @@ describe('a worktree', () => {
     expect(s.see(tree.root)).toEqual(rest)
     expect(readFileSync(join(tree.root, '.vtcode/agents/one.md'), 'utf8')).toBe('x')
     expect(s.git('count-objects', '-v') + s.git('worktree', 'list') + s.git('status', '--porcelain')).toBe(before)
-    // It is a repository of its own, in which nothing is to be seen yet, and needs nothing of the other.
+    // The worktree is an independent repository without visible changes.
     const there = (...args: string[]) => execFileSync('git', args, { cwd: tree.root, encoding: 'utf8' })
     expect([
       there('status', '--porcelain'),
@@ -168,7 +168,7 @@ describe('a worktree', () => {
     ])
   })
 
-  it('takes from the repository what that has byte for byte, and nothing else: no file that git made another of or that changed unseen, nothing hidden, past or borrowed', async () => {
+  it('uses from the repository only identical bytes, nothing hidden, outdated or borrowed', async () => {
     const s = await scene({
       'past.txt': 'what was\n',
       '.gitattributes': '*.rot filter=rot\n*.crlf text eol=crlf\n*.id ident\n',
@@ -190,14 +190,14 @@ describe('a worktree', () => {
       'é\t\n.txt': 'name\n',
     }
     s.put(s.root, { ...many, ...names })
-    // Git sees each long after it was written.
+    // The wait keeps git from treating the files as just written.
     await new Promise((resolve) => setTimeout(resolve, 300))
     s.git('add', '-A')
     s.git('commit', '-qm', 'two')
     const idOf = (name: string) => s.git('rev-parse', name).trim()
     const unseen = [idOf('HEAD~:past.txt'), idOf('HEAD:secret.txt'), idOf('HEAD~')]
     const lost = idOf('HEAD:lost.txt')
-    // Of what it has of these files nothing tells that it is not what they are, but for its length.
+    // Only its length distinguishes the changed file from the object in git.
     const { atime, mtime } = lstatSync(join(s.root, 'sly.txt'))
     writeFileSync(join(s.root, 'sly.txt'), 'two\n')
     utimesSync(join(s.root, 'sly.txt'), atime, mtime)
@@ -215,21 +215,21 @@ describe('a worktree', () => {
       expect([s.see(tree.root), await treeChanges(s.workspace, tree), all()]).toEqual([rest, [], before])
       const has = (name: string) => spawnSync('git', ['cat-file', '-e', name], { cwd: tree.root }).status === 0
       expect([lost, ...unseen].map(has)).toEqual([true, false, false, false])
-      // It stands by itself.
+      // The worktree needs no other repository.
       renameSync(join(s.root, '.git'), join(s.home, 'apart.git'))
       expect(spawnSync('git', ['fsck', '--full', '--strict'], { cwd: tree.root }).status).toBe(0)
       expect(execFileSync('git', ['status', '--porcelain'], { cwd: tree.root, encoding: 'utf8' })).toBe('')
       renameSync(join(s.home, 'apart.git'), join(s.root, '.git'))
       return readdirSync(join(tree.root, '.git/objects')).some((name) => name.length === 2)
     }
-    // What is read file by file leaves objects that lie alone.
+    // Reading file by file leaves loose objects.
     expect(await make('ses_a')).toBe(false)
     s.git('clone', '-q', '--bare', '.', join(s.home, 'other.git'))
     s.put(s.root, { '.git/objects/info/alternates': `${join(s.home, 'other.git/objects')}\n` })
     expect(await make('ses_b')).toBe(true)
   })
 
-  it('is made, compared and merged without running what the repository, or whoever works in it, names: filters, hooks, a watcher', async () => {
+  it('makes, compares and merges without running filters, hooks or a watcher of the repository', async () => {
     const s = await scene({ 'a.txt': 'one\n', 'b.txt': 'b\n' })
     const evil = (root: string, config = join(root, '.git/config')) => {
       const script = join(root, '.git/evil.sh')
@@ -262,7 +262,7 @@ describe('a worktree', () => {
     expect([readFileSync(join(s.root, 'b.txt'), 'utf8'), existsSync(join(s.home, 'ran'))]).toEqual(['B\n', false])
   })
 
-  it('is refused where there is no repository, and where the disk is full nothing of it stays', async () => {
+  it('refuses a worktree without a repository and leaves nothing when the disk is full', async () => {
     const place = await tempWorkspace({ 'a.txt': 'a' })
     const workspace = openWorkspace(place.root, { home: join(place.home, '.vtcode') })
     open.push(
@@ -278,7 +278,7 @@ describe('a worktree', () => {
     const s = await scene({ 'big.bin': Buffer.alloc(3_000_000, 'x') })
     const small = join(s.root, '.vtcode/worktrees')
     mkdirSync(small, { recursive: true })
-    // Only who may mount has a small disk.
+    // A small disk needs the right to mount.
     if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=512k', 'tmpfs', small]).status !== 0) return
     try {
       await expect(s.make()).rejects.toMatchObject({
@@ -290,7 +290,7 @@ describe('a worktree', () => {
     }
   })
 
-  it('counts as the workspace for consents, and no folder does that a repository brought', async () => {
+  it('counts as the workspace for consents, unlike any folder of a repository', async () => {
     const s = await scene({ 'a.txt': 'a' })
     const item = { id: 'x', title: 'x', digest: 'd', files: [] }
     const env = { HOME: dirname(s.home) }
@@ -316,8 +316,8 @@ describe('a worktree', () => {
   })
 })
 
-describe('a merge', () => {
-  it('takes what only the worktree changed, puts disjoint lines together, keeps what only changed here, and can be undone', async () => {
+describe('worktree merge', () => {
+  it('merges worktree changes and disjoint lines, keeps local changes, and can be undone', async () => {
     const lines = (...changed: string[]) => Array.from({ length: 9 }, (_, at) => changed[at] ?? `line ${at}`).join('\n')
     const s = await scene({
       'both.txt': lines(),
@@ -379,13 +379,13 @@ describe('a merge', () => {
       'new/exec.sh': '+x x',
       'other/moved.txt': 'm\n',
     })
-    // Done again, nothing is left to do.
+    // A second merge has nothing left to do.
     expect(await s.merge(tree)).toEqual([])
-    await undo(s.workspace, (await latestOf(s.workspace, 's'))!)
+    await undo(s.workspace, (await findLatestChange(s.workspace, 's'))!)
     expect(s.see(s.root)).toEqual(begin)
   })
 
-  it('is refused whole where both sides changed the same lines, a binary, a name or what stands there, and nothing changes', async () => {
+  it('refuses a whole merge when both sides changed the same lines, a binary, a name or a type', async () => {
     const s = await scene({
       'a.txt': 'one\ntwo\n',
       bin: Buffer.from([0, 1]),
@@ -428,7 +428,7 @@ describe('a merge', () => {
     expect(await s.merge(tree, ['fine.txt'])).toMatchObject([{ path: 'fine.txt' }])
   })
 
-  it('of many random texts ends as `git merge-file` does on each, byte for byte, and is refused exactly where that finds a conflict', async () => {
+  it('merges random texts like `git merge-file` and refuses exactly where that finds a conflict', async () => {
     let seed = 7
     const random = (below: number): number => (
       (seed = (seed * 1103515245 + 12345) % 2147483648),

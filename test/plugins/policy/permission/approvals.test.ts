@@ -18,7 +18,7 @@ import { bootKernel, tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { rounds } from '../../../support/exec.js'
 import { bin, surroundings, vtcode } from '../../../support/program.js'
 
-/** A kernel whose person is asked, counted and answers as told. */
+/** Makes a kernel with an approver that counts questions and gives the configured answer. */
 async function person(
   workspace: TempWorkspace,
   answer: Approved = { decision: 'allow', scope: 'always' },
@@ -48,8 +48,8 @@ async function person(
   }
 }
 
-describe('an answer for always', () => {
-  it('is remembered by argv shape and folder, over sessions and programs, and for nothing broader', async () => {
+describe('approval for always', () => {
+  it('remembers an approval by argv shape and folder, over sessions and programs, and no broader', async () => {
     await using workspace = await tempWorkspace({ 'sub/a': '' })
     {
       await using first = await person(workspace)
@@ -75,7 +75,7 @@ describe('an answer for always', () => {
     }
   })
 
-  it('lies in a file of this machine that git ignores, and counts only with the seal of this user for this place', async () => {
+  it('stores approvals in a git-ignored file with the seal of this user for this folder', async () => {
     await using workspace = await tempWorkspace({})
     await using first = await person(workspace)
     await first.run('git --version')
@@ -83,20 +83,20 @@ describe('an answer for always', () => {
     const [name] = (await readdir(folder)).filter((name) => name.endsWith('.json'))
     expect((await stat(join(folder, name!))).mode & 0o777).toBe(0o600)
     expect(await readFile(join(folder, '.gitignore'), 'utf8')).toBe('*\n')
-    // Another workspace, or another user, gets the file with a checkout.
+    // A checkout could carry the file to another workspace or another user.
     await using elsewhere = await tempWorkspace({})
     await mkdir(join(elsewhere.root, '.vtcode/approvals'), { recursive: true })
     await writeFile(join(elsewhere.root, '.vtcode/approvals', name!), await readFile(join(folder, name!)))
     await using stranger = await person(elsewhere)
     expect(await stranger.run('git --version')).toBe('asked')
-    // Changed by a byte it is worth nothing.
+    // One changed byte makes the file invalid.
     const text = await readFile(join(folder, name!), 'utf8')
     await writeFile(join(folder, name!), text.replace(/"seal": "./, '"seal": "g'))
     await using again = await person(workspace, false)
     expect(await again.run('git --version')).toBe('asked')
   })
 
-  it('opens neither a denial nor a rule that asks, nor another mode', async () => {
+  it('opens neither a denial nor an ask rule nor another mode', async () => {
     await using workspace = await tempWorkspace({})
     {
       await using first = await person(workspace)
@@ -111,8 +111,8 @@ describe('an answer for always', () => {
   })
 })
 
-describe('an answer that lasts', () => {
-  it('to text that is typed names the command that gets it, and covers this start of it only', async () => {
+describe('lasting approval', () => {
+  it('names the command that gets typed text and covers this start of it only', async () => {
     await using workspace = await tempWorkspace()
     await using one = await person(workspace)
     const start = (command: string) => one.run(command, { session_id: 'main', background: true, yield_time_ms: 250 })
@@ -127,7 +127,7 @@ describe('an answer that lasts', () => {
     expect(await type('write')).toBe('run')
     expect(await type('continue')).toBe('asked')
     await one.call('unified_exec', { action: 'close', session_id: 'main' })
-    // The id is the model's to choose: what was allowed for one program is not sent to another, nor to the same one started anew.
+    // The model chooses the id, so an approval covers neither another program nor a new start of the same one.
     for (const command of ['sort', 'cat']) {
       await start(command)
       expect([command, await type('write')]).toEqual([command, 'asked'])
@@ -135,13 +135,13 @@ describe('an answer that lasts', () => {
       await one.call('unified_exec', { action: 'close', session_id: 'main' })
     }
   })
-  it('covers what was shown: everything of the call that has a part in what runs', async () => {
+  it('covers what the question showed: every field that affects the run', async () => {
     await using workspace = await tempWorkspace({ 'sub/a': '' })
     await using made = await person(workspace)
     const call = { input: 'print(1)\n', env: { A: '1' }, tty: false }
     expect(await made.run('python3 -', call)).toBe('asked')
     expect(made.asked[0]!.covers).toBe('`python3 -` in \'.\' with env {"A":"1"}, input "print(1)\\n"')
-    // How the answer is given, and how long somebody waits for it, is no part of it.
+    // Output format and timeouts are not part of the approval.
     for (const same of [{}, { timeout_secs: 20, max_output_tokens: 100 }, { session_id: 'x' }])
       expect([same, await made.run('python3 -', { ...call, ...same })]).toEqual([same, 'run'])
     for (const other of [
@@ -156,7 +156,7 @@ describe('an answer that lasts', () => {
       { tty: true, yield_time_ms: 250 },
     ])
       expect([other, await made.run('python3 -', { ...call, ...other })]).toEqual([other, 'asked'])
-    // Also on disk, and for a text that is too long to be shown whole.
+    // The approval holds on disk too, and for a text that is too long for the question.
     await using later = await person(workspace)
     expect([
       await later.run('python3 -', call),
@@ -172,8 +172,8 @@ describe('an answer that lasts', () => {
   })
 })
 
-describe('an answer for the session', () => {
-  it('covers no other text that the command is fed, nothing around it, and no place that a link was turned to', async () => {
+describe('approval for the session', () => {
+  it('covers no other stdin text, no surrounding construct and no redirected link', async () => {
     await using workspace = await tempWorkspace({ 'one/a': '', 'two/a': '' })
     await using made = await person(workspace, { decision: 'allow', scope: 'session' })
     const fed = (text: string) => `sort -u - <<'EOF'\n${text}\nEOF`
@@ -203,7 +203,7 @@ describe('an answer for the session', () => {
     symlinkSync('two', join(workspace.root, 'd'))
     expect([await inLink(), await made.run('touch made', { workdir: 'one' })]).toEqual(['asked', 'asked'])
   })
-  it('ends with it, and a plain yes counts once', async () => {
+  it('ends with the session, and a plain yes counts once', async () => {
     await using workspace = await tempWorkspace({})
     await using made = await person(workspace, { decision: 'allow', scope: 'session' })
     expect([
@@ -218,7 +218,7 @@ describe('an answer for the session', () => {
     expect(await readdir(join(workspace.root, '.vtcode')).catch(() => [])).not.toContain('approvals')
   })
 
-  it('of an edit counts for exactly that edit', async () => {
+  it('covers exactly the approved edit', async () => {
     await using workspace = await tempWorkspace({})
     await using made = await person(workspace, { decision: 'allow', scope: 'session' }, 'ask')
     const write = (content: string) =>
@@ -227,8 +227,8 @@ describe('an answer for the session', () => {
   })
 })
 
-describe('a tool that is a program', () => {
-  it('asks for each call; a yes for the session covers the shape of its argv that was shown', async () => {
+describe('approval of a program tool', () => {
+  it('asks for each call, and a yes for the session covers the shown argv shape', async () => {
     await using plugins = await tempWorkspace({
       'greet.yaml':
         "name: greet\ndescription: Greets.\nrun: [echo, '{name}']\ninput: { properties: { name: { type: string }, style: { enum: [loud, quiet] } }, required: [name] }\n",
@@ -253,7 +253,7 @@ describe('a tool that is a program', () => {
   })
 })
 
-describe('a person', () => {
+describe('approval questions', () => {
   const command = async (
     made: TempWorkspace,
     text: string,
@@ -284,7 +284,7 @@ describe('a person', () => {
   }
   const codeOf = ({ result }: { result: Result }): string => (result.ok ? 'ok' : result.error.code)
 
-  it('at a terminal sees what "always" would cover, and is asked again for everything else', async () => {
+  it('shows at a terminal what "always" would cover and asks again for everything else', async () => {
     await using made = await tempWorkspace()
     const once = await command(made, 'touch made', [['[y/N/s/a]', 'y\r']])
     expect([codeOf(once), once.screen]).toEqual([
@@ -302,7 +302,7 @@ describe('a person', () => {
     expect(codeOf(await command(made, 'touch other'))).toBe('VT_POLICY_NEEDS_APPROVAL')
   })
 
-  it('behind an MCP client chooses how long a yes counts: once, for the connection, always', async () => {
+  it('offers an MCP client a yes for once, for the connection or for always', async () => {
     await using made = await tempWorkspace()
     /** Asks twice for each answer on one connection. */
     const scene = async (

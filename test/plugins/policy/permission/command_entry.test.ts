@@ -5,7 +5,7 @@ import type { Config } from 'vtcode'
 const booted: Booted[] = []
 afterAll(() => Promise.all(booted.map((one) => one[Symbol.asyncDispose]())))
 
-/** Says of each command line what would come of it, running none. */
+/** Returns the verdict on each command line without running it. */
 async function judging(
   policy: Config['policy'],
   files: Record<string, string> = {},
@@ -16,7 +16,7 @@ async function judging(
     (await made.kernel.explain('unified_exec', { action: 'run', command, ...input })).verdict
 }
 
-describe('an entry of policy.commands', () => {
+describe('policy.commands entry', () => {
   const cut = {
     id: 'cut_read',
     program: 'cut',
@@ -73,7 +73,7 @@ describe('an entry of policy.commands', () => {
     ['git log -f', 'deny'],
     ['sudo git push --force=x', 'deny'],
     ['git push $X', 'deny'],
-  ])('on `%s` says %s', async (command, expected) => {
+  ])('judges `%s` as %s', async (command, expected) => {
     expect(await judge(command)).toBe(expected)
   })
 
@@ -103,7 +103,7 @@ describe('an entry of policy.commands', () => {
       { ask: [{ rule: 'WebFetch(domain:*.a.org)', match: ['https://x.a.org/y'], not_match: ['https://b.a.org/'] }] },
       /matches its example "https:\/\/b\.a\.org\/"/,
     ],
-  ])('with %s lets no call through, and says which', async (_, policy, message) => {
+  ])('refuses every call for %s and names the entry', async (_, policy, message) => {
     await using made = await bootKernel({ mode: 'auto', config: { policy: policy! } })
     const result = await made.call('unified_search', { action: 'list' })
     matches(result, { ok: false, error: { code: 'VT_POLICY_DENIED' } })
@@ -111,13 +111,13 @@ describe('an entry of policy.commands', () => {
   })
 })
 
-describe('git, though it is allowed,', () => {
+describe('allowed git commands', () => {
   const plain =
     '[core]\n\trepositoryformatversion = 0\n\tbare = false\n[remote "origin"]\n\turl = https://example.org/x.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n[branch "main"]\n\tremote = origin\n'
   const say = async (files: Record<string, string>, input: object = {}): Promise<string> =>
     (await judging({ allow: ['Bash(git *)'] }, files))('git status', input)
 
-  it('runs in a repository that configures nothing that runs', async () => {
+  it('runs git in a repository that configures no programs', async () => {
     expect(await say({ '.git/config': plain, '.git/HEAD': '', '.git/hooks/pre-commit.sample': 'x' })).toBe('run')
     expect(await say({})).toBe('run')
   })
@@ -142,11 +142,11 @@ describe('git, though it is allowed,', () => {
     ['[core]\n editor = x'],
     ['[merge "x"]\n driver = x'],
     ['nonsense: {'],
-  ])('is asked for where the repository says %j', async (text) => {
+  ])('asks about git when the repository configures %j', async (text) => {
     expect(await say({ '.git/config': plain + text, '.git/HEAD': '' })).toBe('ask')
   })
 
-  it('is asked for with a hook, in a worktree, in a folder that is itself a repository, and in folders below', async () => {
+  it('asks about git with a hook, in a worktree, in a bare folder and in folders below', async () => {
     expect(await say({ '.git/config': plain, '.git/hooks/post-index-change': '#!/bin/sh\n' })).toBe('ask')
     expect(await say({ '.git': 'gitdir: ../elsewhere' })).toBe('ask')
     expect(await say({ HEAD: 'ref: refs/heads/x', 'objects/x': '', config: '[core]\n fsmonitor = ./x' })).toBe('ask')

@@ -5,7 +5,7 @@ import { bootKernel, matches, tempWorkspace, type Booted, type TempWorkspace } f
 import type { Config, Mode, Result } from 'vtcode'
 import { fc, runs } from '../../../support/property.js'
 
-// The verdict on command lines: `bcmd` stands for whatever nobody allowed, `ok` for what a rule allows.
+// In these command lines `bcmd` is a program without a rule and `ok` a program that a rule allows.
 let plugins: TempWorkspace
 const booted = new Map<string, Booted>()
 beforeAll(async () => {
@@ -35,7 +35,7 @@ async function judge(
     booted.get(key) ??
     (await bootKernel({
       mode,
-      // Without the memory of refusals, every call is judged anew.
+      // Without duplicate_calls the policy judges every call again.
       config: {
         policy: policy!,
         automation: { full_auto: { enabled: true, allowed_tools: [] } },
@@ -50,7 +50,7 @@ async function judge(
   return { VT_POLICY_DENIED: 'deny', VT_POLICY_NEEDS_APPROVAL: 'ask' }[result.error.code] ?? result.error.code
 }
 
-describe('what only reads', () => {
+describe('read-only commands', () => {
   const harmless = [
     'ls',
     'ls -la src',
@@ -88,7 +88,7 @@ describe('what only reads', () => {
     'sha256sum a.txt',
     'cat missing.txt',
   ]
-  it.each(harmless)('runs in plan, ask and auto: %s', async (command) => {
+  it.each(harmless)('runs a read-only command in plan, ask and auto: %s', async (command) => {
     for (const mode of ['plan', 'ask', 'auto'] as const)
       expect([mode, await judge(command, mode)]).toEqual([mode, 'run'])
   })
@@ -97,7 +97,7 @@ describe('what only reads', () => {
     ['cat ../secret', 'outside'],
     ['cat /etc/passwd', 'outside'],
     ['ls ~', 'home'],
-    ['cat x=~/y', 'home behind an equals sign'],
+    ['cat x=~/y', 'home after an equals sign'],
     ['cat a{},}', 'braces'],
     ['cat < /etc/passwd', 'input from outside'],
     ['cat $HOME/x', 'dynamic'],
@@ -120,13 +120,13 @@ describe('what only reads', () => {
     ['./ls', 'a program of the workspace'],
     ['/bin/ls', 'not by its bare name'],
     ['env ls', 'a wrapper'],
-  ])('is not %s (%s)', async (command) => {
+  ])('treats a command as not read-only: %s (%s)', async (command) => {
     expect(await judge(command, 'plan')).toBe('deny')
     expect(await judge(command, 'ask')).toBe('ask')
   })
 })
 
-describe('a program nobody allowed', () => {
+describe('program without a rule', () => {
   // Spellings of the published list of hostile cases, each with the denied program somewhere inside.
   const spellings = [
     'true && bcmd',
@@ -210,12 +210,12 @@ describe('a program nobody allowed', () => {
     'ls && { true; (bcmd) | cat; }',
     'select x in a; do bcmd; done',
   ]
-  it.each(spellings)('is denied however it is spelled: %s', async (command) => {
+  it.each(spellings)('denies the program in every spelling: %s', async (command) => {
     for (const mode of ['plan', 'ask', 'auto', 'full-auto'] as const)
       expect([mode, await judge(command, mode)]).toEqual([mode, 'deny'])
   })
 
-  // Here the text does not tell what runs; nothing of it may run unasked.
+  // The text of these lines does not determine the program, so none may run unasked.
   const hidden = [
     'X=bcmd; $X',
     '$X',
@@ -301,10 +301,13 @@ describe('a program nobody allowed', () => {
     'x'.repeat(10_001),
     'true; '.repeat(1700),
   ]
-  it.each(hidden.map((command) => [command.slice(0, 60), command]))('never runs unasked: %j', async (_, command) => {
-    for (const mode of ['plan', 'ask', 'auto', 'full-auto'] as const)
-      expect([mode, await judge(command, mode)]).not.toEqual([mode, 'run'])
-  })
+  it.each(hidden.map((command) => [command.slice(0, 60), command]))(
+    'asks about or denies a hidden program: %j',
+    async (_, command) => {
+      for (const mode of ['plan', 'ask', 'auto', 'full-auto'] as const)
+        expect([mode, await judge(command, mode)]).not.toEqual([mode, 'run'])
+    },
+  )
 
   it.each([
     ['bcmd'],
@@ -312,16 +315,16 @@ describe('a program nobody allowed', () => {
     ['env', 'bcmd'],
     ['sh', '-c', 'true && bcmd'],
     ['find', '.', '-exec', 'bcmd', ';'],
-  ])('is denied as an argv too: %j', async (...argv) => {
+  ])('denies the program in an argv: %j', async (...argv) => {
     expect(await judge(argv)).toBe('deny')
   })
 
-  it('is judged as the words it is: an argv is never read by a shell', async () => {
+  it('judges an argv as its words, without a shell', async () => {
     expect(await judge(['echo', '$(bcmd)', ';', 'bcmd'])).toBe('run')
     expect(await judge(['cat', 'a.txt', '>', 'x'], 'plan')).toBe('run')
   })
 
-  it('has twins that mean no harm, and none of them is denied', async () => {
+  it('allows or asks about harmless commands that resemble a denied one', async () => {
     const twins = [
       'echo bcmd',
       "echo 'true; bcmd'",
@@ -341,7 +344,7 @@ describe('a program nobody allowed', () => {
   })
 })
 
-describe('a rule on commands', () => {
+describe('command rules', () => {
   it.each([
     ['make test', 'run'],
     ['make test unit', 'run'],
@@ -366,11 +369,11 @@ describe('a rule on commands', () => {
     ['rm -rf $DIR', 'deny'],
     ['rm $FLAGS x', 'deny'],
     ['bcmd $X', 'deny'],
-  ])('on `%s` says %s', async (command, expected) => {
+  ])('judges `%s` as %s', async (command, expected) => {
     expect(await judge(command)).toBe(expected)
   })
 
-  it('denies also what a stored list of full-auto names', async () => {
+  it('denies a program that a stored full-auto list names', async () => {
     await using made = await bootKernel({
       mode: 'full-auto',
       config: {
@@ -384,7 +387,7 @@ describe('a rule on commands', () => {
     expect((await made.call('demo', { action: 'run', command: 'make all' })).ok).toBe(true)
   })
 
-  it('on reading and writing files holds for commands: redirections and what reading programs name', async () => {
+  it('applies file rules to commands: redirections and the files of reading programs', async () => {
     const policy = { deny: ['Read(.env)', 'Edit(/secrets/**)'] }
     expect(await judge('cat .env', 'auto', policy)).toBe('deny')
     expect(await judge('cat < src/.env', 'auto', policy)).toBe('deny')
@@ -394,8 +397,8 @@ describe('a rule on commands', () => {
   })
 })
 
-describe('any composition', () => {
-  // Quoting × wrapper × separator × substitution around the denied program; the oracle is the verdict, which must be a denial.
+describe('shell compositions', () => {
+  // Quoting × wrapper × separator × substitution around the denied program; the verdict must be a denial.
   const quoted = fc.constantFrom(
     'bcmd',
     "b''cmd",
@@ -435,7 +438,7 @@ describe('any composition', () => {
     (text) => `X=$( ${text}) ls`,
     (text) => `cat <<E\n$( ${text})\nE`,
   )
-  it('of shell constructs around a denied program is denied', async () => {
+  it('denies a program in any composition of shell constructs', async () => {
     const line = fc.tuple(wrapper, wrapper, quoted, fc.array(around, { maxLength: 4 }))
     await fc.assert(
       fc.asyncProperty(line, async ([outer, inner, program, layers]) => {
@@ -448,7 +451,7 @@ describe('any composition', () => {
 })
 
 describe('unified_exec/run', () => {
-  it('runs what only reads in plan mode, and refuses the rest with what to use instead', async () => {
+  it('runs read-only commands in plan mode and refuses the rest with an alternative', async () => {
     await using made = await bootKernel({ mode: 'plan', files: { 'README.md': 'one\ntwo\n' } })
     const run = (input: object): Promise<Result> => made.call('unified_exec', { action: 'run', ...input })
     matches(await run({ command: 'cat README.md | head -1' }), { ok: true, output: { stdout: 'one\n' } })
@@ -469,7 +472,7 @@ describe('unified_exec/run', () => {
     expect(await made.read('x')).toBeUndefined()
   })
 
-  it('is judged with everything that decides what runs: its folder, its variables, its shell', async () => {
+  it('judges a run with its folder, variables and shell', async () => {
     await using made = await bootKernel({ mode: 'plan', files: { 'src/a': '' } })
     const denied = async (input: object): Promise<boolean> =>
       !(await made.call('unified_exec', { action: 'run', ...input })).ok
@@ -481,7 +484,7 @@ describe('unified_exec/run', () => {
     expect(await denied({ command: 'ls', shell: 'zsh' })).toBe(true)
   })
 
-  it('never starts a program that hides in a line: the marker stays unwritten', async () => {
+  it('starts no program that hides in a line: the marker stays unwritten', async () => {
     await using made = await bootKernel({
       mode: 'auto',
       files: { bcmd: '#!/bin/sh\ntouch "$(dirname "$0")/marker"\n', 'a.txt': '' },
@@ -520,7 +523,7 @@ describe('unified_exec/run', () => {
   })
 })
 
-describe('a program that git is told to start', () => {
+describe('programs started by git', () => {
   const policy = { deny: ['Bash(bcmd *)'], allow: ['Bash(git *)', 'Bash(make test *)'] }
   it.each([
     'git rebase -x "bcmd x" main',
@@ -550,10 +553,10 @@ describe('a program that git is told to start', () => {
     'sh -c "git bisect run bcmd"',
     'git -C src -c a.b=c bisect run bcmd',
     'git -c alias.x="bisect run bcmd" x',
-  ])('is denied where a rule denies it: %s', async (command) => {
+  ])('denies git that starts a denied program: %s', async (command) => {
     expect(await judge(command, 'auto', policy)).toBe('deny')
   })
-  it('is asked about where no rule allows it, and runs where one does', async () => {
+  it('asks about a program that git starts without a rule and runs an allowed one', async () => {
     for (const command of [
       'git rebase -x other main',
       'git bisect run other',

@@ -34,7 +34,7 @@ async function open(policy: Config['policy'], sandbox: Config['sandbox'] = { mod
 const judge = async ({ kernel }: Booted, command: string): Promise<string> =>
   (await kernel.explain('unified_exec', { action: 'run', command })).verdict
 
-describe('the permission policy', () => {
+describe('permission policy for everyday commands', () => {
   it('allows everyday commands that only read, and others by rules on their programs', async () => {
     const plain = await open({})
     const ruled = await open({ allow: PROGRAMS.map((program) => `Bash(${program} *)`) })

@@ -17,17 +17,17 @@ const git = (cwd: string, ...args: string[]): string =>
   spawnSync('git', [...person, ...args], { cwd, encoding: 'utf8' }).stdout
 
 const committed = { 'a.txt': 'one\n', '.env': 'KEY=1\n', 'sub/b.txt': 'b\n' }
-/** A repository whose folder of git is copied. */
+/** A repository whose git folder is copied. */
 let template: TempWorkspace
 beforeAll(async () => {
   template = holdForFile(await tempWorkspace(committed))
-  // Without the samples of hooks, which each copy would hold.
+  // Each copy would hold the hook samples, so the template has none.
   git(template.root, 'init', '-q', '-b', 'main', '--template=')
   git(template.root, 'add', '.')
   git(template.root, 'commit', '-qm', 'first')
 })
 
-/** A real repository with one commit and a change. The user's own configuration starts a program at everything that can. */
+/** Makes a repository with one commit and a change. The user configuration starts a program wherever git can. */
 async function repository({
   mode = 'auto',
   policy,
@@ -124,8 +124,8 @@ const more = [
   'git log --outp=x',
 ]
 
-describe('git that only looks', () => {
-  it('runs unasked in modes ask and auto, and tells what git tells', async () => {
+describe('read-only git', () => {
+  it('runs unasked in modes ask and auto and prints what git prints', async () => {
     await using made = await repository()
     for (const command of looking) expect([command, await say(made, command)]).toEqual([command, 'run'])
     matches(await made.call('unified_exec', { action: 'run', command: 'git status --short' }), {
@@ -140,7 +140,7 @@ describe('git that only looks', () => {
     expect(await say(asked, 'git status')).toBe('run')
   })
 
-  it('is not in the set of plan mode, and runs in full-auto as in auto', async () => {
+  it('denies read-only git in plan mode and runs it in full-auto as in auto', async () => {
     await using plan = await repository({ mode: 'plan' })
     expect(await say(plan, 'git status')).toBe('deny')
     await using full = await repository({ mode: 'full-auto' })
@@ -148,12 +148,12 @@ describe('git that only looks', () => {
     expect(await say(full, 'git push')).toBe('ask')
   })
 
-  it('is asked for with any option, word or company that is not known to be harmless', async () => {
+  it('asks about any option, word or companion command that is not known to be harmless', async () => {
     await using made = await repository()
     for (const command of more) expect([command, await say(made, command)]).toEqual([command, 'ask'])
   })
 
-  it('does not show what a rule keeps from being read, under no name', async () => {
+  it('shows nothing that a read rule denies, under any name', async () => {
     await using made = await repository({ policy: { deny: ['Read(.env)'] } })
     expect(await say(made, 'git status')).toBe('run')
     expect(await say(made, 'git log --oneline')).toBe('run')
@@ -163,7 +163,7 @@ describe('git that only looks', () => {
     expect(await say(made, 'git log -p')).toBe('ask')
   })
 
-  it('starts nothing that the configuration of the user or the attributes of the repository name', async () => {
+  it('starts nothing that the user configuration or the repository attributes name', async () => {
     await using made = await repository()
     const marker = join(made.root, 'marker')
     await writeFile(join(made.root, '.gitattributes'), '*.txt diff=x filter=x\n')
@@ -185,7 +185,7 @@ describe('git that only looks', () => {
     }
   })
 
-  it('is asked for where a program could start all the same, and none does', async () => {
+  it('asks when a program could still start, and none starts', async () => {
     const marker = (made: Booted): string => join(made.root, 'marker')
     const config = (key: string) => (made: Booted) => void git(made.root, 'config', key, `touch ${marker(made)}; cat`)
     const cases: Record<string, (made: Booted) => unknown> = {
@@ -237,7 +237,7 @@ describe('git that only looks', () => {
     }
   })
 
-  it('is asked for where it is led into another repository, which starts nothing', async () => {
+  it('asks when git is led into another repository, and starts nothing', async () => {
     for (const allow of [[], ['Bash(cd *)', 'Bash(git status *)']]) {
       await using made = await repository({ policy: { allow } })
       const [inner, marker] = [join(made.root, 'vendor'), join(made.root, 'marker')]
@@ -255,26 +255,26 @@ describe('git that only looks', () => {
     }
   })
 
-  it('is asked for in a folder below the workspace whose repository lies above it', async () => {
+  it('asks in a folder below the workspace whose repository lies above', async () => {
     await using made = await bootKernel({ mode: 'auto' })
     git(join(made.root, '..'), 'init', '-q')
     expect(await say(made, 'git status')).toBe('ask')
   })
 
-  it('minds no hook of other commands', async () => {
+  it('ignores hooks of other git commands', async () => {
     await using made = await repository()
     await mkdir(join(made.root, '.git/hooks'), { recursive: true })
     await writeFile(join(made.root, '.git/hooks/pre-commit'), '#!/bin/sh\n', { mode: 0o755 })
     expect(await say(made, 'git status')).toBe('run')
   })
 
-  it('runs in the sandbox too, where there is one', async () => {
+  it('runs in the sandbox too, if there is one', async () => {
     await using made = await repository({ sandbox: 'auto' })
     expect(await say(made, 'git status')).toBe('run')
   })
 })
 
-/** Runs every command, and tells which ran unasked or let a program of the repository start. */
+/** Runs every command and lists those that ran unasked or let a program of the repository start. */
 async function wrong(made: Booted, commands: string[], input: object = {}): Promise<unknown[]> {
   const found: unknown[] = []
   for (const command of commands) {
@@ -285,7 +285,7 @@ async function wrong(made: Booted, commands: string[], input: object = {}): Prom
   return found
 }
 const program = (made: Booted): string => `touch ${join(made.root, 'marker')}; cat`
-/** A repository whose files lie plainly in a folder, as a clone brings it: with a working tree that it names and a program. */
+/** Makes a bare-looking repository as a clone would contain one: with a named working tree and a program. */
 async function embedded(made: Booted, path: string): Promise<void> {
   const folder = join(made.root, path)
   await mkdir(join(folder, 'objects'), { recursive: true })
@@ -297,7 +297,7 @@ async function embedded(made: Booted, path: string): Promise<void> {
   )
 }
 
-describe('a repository that wants a program started, or a file shown', () => {
+describe('hostile repository', () => {
   const both = ['git status', 'git diff', 'git log --oneline']
   const attacks: Record<string, (made: Booted) => unknown> = {
     'a backslash at the end of a comment': (made) =>
@@ -334,7 +334,7 @@ describe('a repository that wants a program started, or a file shown', () => {
       git(made.root, '--git-dir', 'store', 'config', 'core.fsmonitor', program(made))
       await writeFile(join(made.root, '.git'), 'gitdir: sub/../store\n')
     },
-    'hooks behind a link': async (made) => {
+    'hooks through a link': async (made) => {
       await rm(join(made.root, '.git/hooks'), { recursive: true, force: true })
       await mkdir(join(made.root, 'tools'))
       await writeFile(join(made.root, 'tools/post-index-change'), `#!/bin/sh\n${program(made)}\n`, { mode: 0o755 })
@@ -343,7 +343,7 @@ describe('a repository that wants a program started, or a file shown', () => {
     'a pipe in the place of a list': (made) =>
       execFileSync('mkfifo', [join(made.root, '.git/objects/info/alternates')]),
   }
-  it.each(Object.entries(attacks))('%s: is asked for and starts nothing', async (_, make) => {
+  it.each(Object.entries(attacks))('asks about git and starts nothing with %s', async (_, make) => {
     await using made = await repository()
     await make(made)
     expect(await wrong(made, both)).toEqual([])
@@ -353,7 +353,7 @@ describe('a repository that wants a program started, or a file shown', () => {
   })
 
   it.each(['HEAD', 'config', 'packed-refs', 'commondir', 'config.worktree'])(
-    'has a pipe in the place of its %s: it is asked for by that name, and git is not started to wait there',
+    'asks about a pipe in place of %s by its name and does not start git',
     async (name) => {
       await using made = await repository()
       await rm(join(made.root, '.git', name), { force: true })
@@ -369,7 +369,7 @@ describe('a repository that wants a program started, or a file shown', () => {
     },
   )
 
-  it('is asked for whichever setting might name one', async () => {
+  it('asks whichever setting might name a program', async () => {
     const keys = [
       'core.pager',
       'pager.status',
@@ -418,7 +418,7 @@ describe('a repository that wants a program started, or a file shown', () => {
     expect(await say(made, 'git diff')).toBe('run')
   })
 
-  it('lies as plain files in a folder: a link, a `cd`, a `workdir` or `-C` into it is asked for and starts nothing', async () => {
+  it('asks for a repository of plain files reached by a link, `cd`, `workdir` or `-C`', async () => {
     for (const allow of [[], ['Bash(git *)', 'Bash(cd *)']]) {
       await using made = await repository({ policy: { allow } })
       await embedded(made, 'a/b/c')
@@ -439,7 +439,7 @@ describe('a repository that wants a program started, or a file shown', () => {
     }
   })
 
-  it('borrows objects from another repository of the user, or has links that lead out: none of it is shown', async () => {
+  it('shows no objects borrowed from another repository and no links that lead out', async () => {
     const ways: Record<string, (made: Booted, other: string) => unknown> = {
       'objects/info/alternates': async (made, other) => {
         await mkdir(join(made.root, '.git/objects/info'), { recursive: true })
@@ -480,7 +480,7 @@ describe('a repository that wants a program started, or a file shown', () => {
     }
   })
 
-  it('names a file outside of it in its index: git would show that file', async () => {
+  it('asks when the index names a file outside, which git would show', async () => {
     await using made = await repository()
     await writeFile(join(made.home, 'x'), 'secret\n')
     await mkdir(join(made.root, 'deep/er'), { recursive: true })
@@ -492,7 +492,7 @@ describe('a repository that wants a program started, or a file shown', () => {
     expect(await wrong(made, ['git diff', 'git status', 'git diff --stat'])).toEqual([])
   })
 
-  it('does not change what was found before: the next look sees what is there then', async () => {
+  it('finds a program that appears after an earlier check', async () => {
     await using made = await repository()
     await new Promise((resolve) => setTimeout(resolve, 200))
     expect([await say(made, 'git status'), await say(made, 'git status')]).toEqual(['run', 'run'])
@@ -514,7 +514,7 @@ describe('a repository that wants a program started, or a file shown', () => {
     expect(await wrong(made, ['git diff'], { workdir: 'sub' })).toEqual([])
   })
 
-  it('is found by git itself, whatever variables the settings give to commands', async () => {
+  it('leaves git its own repository, whatever variables the settings give to commands', async () => {
     await using other = await repository()
     git(other.root, 'config', 'core.fsmonitor', `touch ${join(other.root, 'marker')}`)
     await using made = await bootKernel({
@@ -537,7 +537,7 @@ describe('a repository that wants a program started, or a file shown', () => {
     ]).toEqual(['run', 'run', false])
   })
 
-  it('is looked at by a git that is told to start no watcher, no hook and no fetch, and to take no folder of plain files for a repository', async () => {
+  it('checks with a git that starts no watcher, hook or fetch and accepts no bare folder', async () => {
     await using programs = await tempWorkspace({})
     const real = execFileSync('which', ['git'], { encoding: 'utf8' }).trim()
     const shim = `#!/bin/sh\n[ "$1" = branch ] || exec ${real} "$@"\ni=0; while [ $i -lt "$GIT_CONFIG_COUNT" ]; do eval "echo \\"\\$GIT_CONFIG_KEY_$i=\\$GIT_CONFIG_VALUE_$i\\""; i=$((i+1)); done\necho "$GIT_NO_LAZY_FETCH $GIT_OPTIONAL_LOCKS $GIT_CONFIG_NOSYSTEM $GIT_CONFIG_GLOBAL"\n`
@@ -563,7 +563,7 @@ describe('a repository that wants a program started, or a file shown', () => {
     }
   })
 
-  it('gets no program started at the command line or over MCP either', async () => {
+  it('starts no program at the command line or over MCP either', async () => {
     await using made = await repository()
     await embedded(made, 'a/b/c')
     await symlink('a/b/c', join(made.root, 'link'))
@@ -609,7 +609,7 @@ describe('a repository that wants a program started, or a file shown', () => {
     expect(existsSync(join(made.root, 'marker'))).toBe(false)
   })
 
-  it('is asked for by options that set or lead elsewhere, whatever rule allows git', async () => {
+  it('asks about options that set or lead elsewhere, whatever rule allows git', async () => {
     await using made = await repository({ policy: { allow: ['Bash(git *)'] } })
     const commands = [
       `git -c core.fsmonitor='${program(made)}' status`,
@@ -633,8 +633,8 @@ describe('a repository that wants a program started, or a file shown', () => {
   })
 })
 
-describe('what the user owns', () => {
-  it('is worked with unasked: worktrees beside and inside of a bare repository, submodules, links, odd but harmless settings', async () => {
+describe('repository of the user', () => {
+  it('runs git unasked in worktrees, submodules, links and with odd but harmless settings', async () => {
     await using made = await bootKernel({
       mode: 'auto',
       config: { sandbox: { mode: 'off' }, manifests: ['!builtin:duplicate_calls'] },
@@ -682,7 +682,7 @@ describe('what the user owns', () => {
     expect(await wrong(made, ['git status', 'git diff'], { workdir: 'outer' })).toEqual([])
   })
 
-  it('is a worktree whose repository lies outside: it is worked in where that repository names it', async () => {
+  it('runs git unasked in a worktree whose outside repository names it', async () => {
     await using main = await repository()
     await using made = await bootKernel({ mode: 'auto', config: { sandbox: { mode: 'off' } } })
     git(main.root, 'worktree', 'add', '-q', join(made.root, 'tree'), '-b', 'x')
@@ -691,7 +691,7 @@ describe('what the user owns', () => {
     expect(await wrong(made, ['git status', 'git log'], { workdir: 'copy' })).toEqual([])
   })
 
-  it('is `diff.external` of the user: asked for, and with the yes the program shows the difference', async () => {
+  it('asks about `diff.external` of the user and shows the difference after a yes', async () => {
     await using made = await repository()
     const home = join(made.root, 'home')
     await mkdir(home)
@@ -719,7 +719,7 @@ describe('what the user owns', () => {
   })
 
   it.each(['in a repository', 'outside of one'])(
-    'is a file that their configuration includes and that appears later: the next look sees it, %s',
+    'notices an included configuration file that appears later, %s',
     async (place) => {
       await using made =
         place === 'in a repository'
@@ -735,7 +735,7 @@ describe('what the user owns', () => {
       const { HOME } = process.env
       process.env['HOME'] = home
       try {
-        // Nothing is kept of files that changed a moment ago.
+        // Results for files that changed a moment ago are not cached.
         await new Promise((resolve) => setTimeout(resolve, 200))
         for (let round = 0; round < 2; round += 1) expect(await say(made, 'git diff')).toBe('run')
         await writeFile(join(home, 'more'), '[diff]\n\texternal = echo shown by mine\n')
@@ -747,8 +747,8 @@ describe('what the user owns', () => {
   )
 })
 
-describe('a word that only the run decides', () => {
-  it('is never shown or read unasked', async () => {
+describe('words decided at run time', () => {
+  it('shows and reads nothing unasked for a word that only the run decides', async () => {
     await using made = await repository()
     for (const command of [
       'echo $HOME',

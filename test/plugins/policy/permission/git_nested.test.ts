@@ -6,7 +6,7 @@ import { bootKernel, tempWorkspace, type Booted, type TempWorkspace } from 'vtco
 import { lacks, rounds } from '../../../support/exec.js'
 import { holdForFile } from '../../../support/held.js'
 
-// Repositories inside of repositories, as a person has them: many, of every kind, and each of them may be the one with a program in it.
+// Real workspaces contain many nested repositories of every kind. Any of them may contain a program.
 
 const person = ['-c', 'user.name=a', '-c', 'user.email=a@example.org', '-c', 'protocol.file.allow=always']
 function git(cwd: string, ...args: string[]): string {
@@ -40,7 +40,7 @@ afterEach(async () => {
   await made[Symbol.asyncDispose]()
 })
 const at = (path: string): string => join(made.root, path)
-/** Repositories with others in them, by their number: each is made once and copied. */
+/** Repositories with nested ones, by number; each is made once and copied. */
 const templates = new Map<number, Promise<TempWorkspace>>()
 async function makeTemplate(many: number): Promise<TempWorkspace> {
   const template = holdForFile(await tempWorkspace())
@@ -54,16 +54,16 @@ async function makeTemplate(many: number): Promise<TempWorkspace> {
   git(root, 'commit', '-qm', 'all')
   return template
 }
-/** A repository with others in it, which its index knows. */
+/** Makes a repository with nested ones that its index lists. */
 async function monorepo(many: number): Promise<void> {
   const template = templates.get(many) ?? makeTemplate(many)
   templates.set(many, template)
   spawnSync('cp', ['-a', `${(await template).root}/.`, made.root])
 }
 
-describe('a repository with many others in it', () => {
+describe('repository with many nested ones', () => {
   const [many, few] = [rounds(20, 60), rounds(3, 10)]
-  it('is looked at unasked, git is asked once for all settings and once for each index, and never again for what stayed the same', async () => {
+  it('runs unasked, reads all settings once and each index once, and repeats nothing unchanged', async () => {
     await monorepo(many)
     const programs = await bootKernel({ files: {} })
     const log = join(programs.root, 'log')
@@ -72,7 +72,7 @@ describe('a repository with many others in it', () => {
     chmodSync(join(programs.root, 'git'), 0o755)
     vi.stubEnv('PATH', `${programs.root}:${process.env['PATH']}`)
     const started = () => (existsSync(log) ? readFileSync(log, 'utf8').length / 2 : 0)
-    // On a busy machine the first looks may end with a question; each goes on where the one before ended.
+    // On a busy machine the first checks may end with a question; each continues where the previous one ended.
     await expect.poll(() => say(made, 'git status --short')).toBe('run')
     expect(started()).toBeGreaterThanOrEqual(many)
     expect(started()).toBeLessThan(2 * many)
@@ -149,13 +149,13 @@ describe('a repository with many others in it', () => {
     },
   }
   it.each(Object.entries(attacks))(
-    'is asked about when the last of them has %s, and nothing is started',
+    'asks when the last nested repository has %s, and starts nothing',
     async (_, plant) => {
       await monorepo(few)
       await expect.poll(() => say(made, 'git status --short')).toBe('run')
       plant()
       writeFileSync(at(`${last}/a.txt`), 'changed\n')
-      // What was just written is looked at anew each time, and so is what was there before.
+      // Fresh files are checked again each time, and so are older ones.
       for (const command of ['git status', 'git diff'])
         expect([command, await say(made, command)]).toEqual([
           command,
@@ -166,9 +166,9 @@ describe('a repository with many others in it', () => {
   )
 })
 
-/** Layouts that people have, and the folders in them that they work in. */
+/** Common layouts and the folders in them where people work. */
 const layouts: Record<string, [make: () => void, folders: string[]]> = {
-  'a worktree beside its repository': [
+  'a worktree next to its repository': [
     () => {
       commit(at('main'))
       git(at('main'), 'worktree', 'add', '-q', '../tree', '-b', 'x')
@@ -212,8 +212,8 @@ const layouts: Record<string, [make: () => void, folders: string[]]> = {
 }
 
 const none = lacks('bwrap')
-describe.each(Object.entries(layouts))('%s', (_, [make, folders]) => {
-  it('is looked at unasked, and changed after a question, never refused', async () => {
+describe.each(Object.entries(layouts))('git layout: %s', (_, [make, folders]) => {
+  it('allows reading unasked, asks before changes and refuses nothing', async () => {
     make()
     for (const folder of folders) {
       writeFileSync(at(`${folder}/a.txt`), 'changed\n')
@@ -235,25 +235,22 @@ describe.each(Object.entries(layouts))('%s', (_, [make, folders]) => {
         ])
     }
   })
-  it.skipIf(none)(
-    `is committed in from the sandbox, once somebody said yes${none ? ' (SKIPPED: needs bwrap)' : ''}`,
-    async () => {
-      await made[Symbol.asyncDispose]()
-      made = await boot('required')
-      make()
-      for (const folder of folders) {
-        writeFileSync(at(`${folder}/a.txt`), `changed in ${folder}\n`)
-        const command = 'git -c user.name=a -c user.email=a@example.org commit -qam second && git log --format=%s -1'
-        const result = await made.call(
-          'unified_exec',
-          { action: 'run', command, workdir: folder },
-          { approve: () => true },
-        )
-        expect([folder, result.ok ? result.output : result.error]).toEqual([
-          folder,
-          expect.objectContaining({ exit_code: 0, stdout: 'second\n' }),
-        ])
-      }
-    },
-  )
+  it.skipIf(none)(`commits from the sandbox after a yes${none ? ' (SKIPPED: needs bwrap)' : ''}`, async () => {
+    await made[Symbol.asyncDispose]()
+    made = await boot('required')
+    make()
+    for (const folder of folders) {
+      writeFileSync(at(`${folder}/a.txt`), `changed in ${folder}\n`)
+      const command = 'git -c user.name=a -c user.email=a@example.org commit -qam second && git log --format=%s -1'
+      const result = await made.call(
+        'unified_exec',
+        { action: 'run', command, workdir: folder },
+        { approve: () => true },
+      )
+      expect([folder, result.ok ? result.output : result.error]).toEqual([
+        folder,
+        expect.objectContaining({ exit_code: 0, stdout: 'second\n' }),
+      ])
+    }
+  })
 })

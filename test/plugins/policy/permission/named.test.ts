@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { bootKernel, type Booted } from 'vtcode/test'
 import type { Config, Mode } from 'vtcode'
 
-/** A workspace in which a rule keeps one file from being read and another from being written, with links in and out. */
+/** Makes a workspace with a read rule on one file, a write rule on another, and links in and out. */
 async function boot(
   mode: Mode = 'auto',
   policy: Config['policy'] = { deny: ['Read(src/.env)', 'Edit(src/log)'] },
@@ -33,7 +33,7 @@ const say = async (made: Booted, command: string | { command: string; workdir: s
   return { VT_POLICY_DENIED: 'deny', VT_POLICY_NEEDS_APPROVAL: 'ask' }[result.error.code] ?? result.error.code
 }
 
-it('a file that a rule keeps is kept under every name a command may have for it', async () => {
+it('protects a file that a rule denies under every name that a command may use', async () => {
   const rules = { deny: ['Read(src/.env)', 'Edit(src/log)'], allow: ['Bash(cat *)', 'Bash(echo *)'] }
   for (const made of [await boot(), await boot('auto', rules), await boot('full-auto')]) {
     await using held = made
@@ -57,7 +57,7 @@ it('a file that a rule keeps is kept under every name a command may have for it'
   }
 })
 
-it('what only reads is asked for where its words lead out, also behind a link', async () => {
+it('asks about a read-only command whose words lead out, also through a link', async () => {
   await using made = await boot()
   await symlink('/etc', join(made.root, 'src/beyond'))
   await symlink('../a.txt', join(made.root, 'src/within'))
@@ -98,7 +98,7 @@ it('what only reads is asked for where its words lead out, also behind a link', 
   }
 })
 
-it('a command behind cd is judged where it may run, which is there and here', async () => {
+it('judges a command after cd for both folders where it may run', async () => {
   const allowing = { deny: ['Read(src/.env)'], allow: ['Bash(cd *)', 'Bash(git status *)', 'Bash(make *)'] }
   for (const made of [await boot(), await boot('auto', allowing)]) {
     await using held = made

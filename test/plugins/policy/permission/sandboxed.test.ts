@@ -12,7 +12,7 @@ import { call, error, lacks, output, eventually } from '../../../support/exec.js
 import { call as asked, home, startPeer, vtcode as agent } from '../../../support/peer.js'
 import { bin, surroundings, vtcode } from '../../../support/program.js'
 
-// `policy.sandboxed_commands: allow`: a command that would be asked about runs in the strict sandbox instead.
+// With `policy.sandboxed_commands: allow`, a command that needs approval runs in the strict sandbox instead.
 const none = lacks('bwrap')
 const skipped = none ? ' (SKIPPED: needs bwrap)' : ''
 const make = { action: 'run', command: 'make' }
@@ -23,9 +23,9 @@ const allow: NonNullable<Config['policy']> = { sandboxed_commands: 'allow' }
 const settings = 'policy: { sandboxed_commands: allow }\n'
 const needs = { code: 'VT_POLICY_NEEDS_APPROVAL' }
 
-describe.skipIf(none)(`a command that no rule speaks about, with policy.sandboxed_commands: allow${skipped}`, () => {
+describe.skipIf(none)(`policy.sandboxed_commands: allow${skipped}`, () => {
   it.each<[Mode]>([['ask'], ['auto']])(
-    'runs unasked in mode %s, says so, and what it changes is taken back',
+    'runs a command unasked in mode %s, reports that, and can take its changes back',
     async (mode) => {
       await using booted = await boot(allow, { mode })
       const result = await call(booted, make)
@@ -61,14 +61,14 @@ describe.skipIf(none)(`a command that no rule speaks about, with policy.sandboxe
     },
   )
 
-  it('is explained as one that would run in the strict sandbox, and one that only reads as usual', async () => {
+  it('explains the strict sandbox for a command and the usual one for a read-only command', async () => {
     await using booted = await boot(allow, { mode: 'auto' })
     const explain = (command: string) => booted.kernel.explain('unified_exec', { action: 'run', command })
     expect(await explain('make')).toMatchObject({ verdict: 'run', sandbox: 'strict' })
     expect(await explain('ls')).toMatchObject({ verdict: 'run', sandbox: 'usual' })
   })
 
-  it('is asked about, without an offer of the sandbox, where a rule may be about what its text hides', async () => {
+  it('asks without an offer of the sandbox when a rule may match what the text hides', async () => {
     for (const rule of ['Bash(rm *)', 'Edit(/keep/**)']) {
       const command = rule.startsWith('Bash') ? 'X=rm; $X a.txt' : 'X=keep/a; echo x > $X'
       for (const policy of [{ ...allow, deny: [rule] }, { deny: [rule] }]) {
@@ -85,7 +85,7 @@ describe.skipIf(none)(`a command that no rule speaks about, with policy.sandboxe
     }
   })
 
-  it('runs in the strict sandbox where another policy asks about it too, and is explained so', async () => {
+  it('runs in the strict sandbox when another policy asks too, and explains that', async () => {
     await using asking = await tempWorkspace({
       'asks.yaml': 'name: asks\nkind: policy\nslots: [unified_exec/run]\nmodule: ./asks.js\n',
       'asks.js': "export default () => ({ ask: 'Should this run?' })\n",
@@ -102,7 +102,7 @@ describe.skipIf(none)(`a command that no rule speaks about, with policy.sandboxe
     })
   })
 
-  it('is denied by a policy of a plugin that answers with a sandbox and nothing else', async () => {
+  it('denies a command for a plugin policy that answers with a sandbox and nothing else', async () => {
     await using loose = await tempWorkspace({
       'loose.yaml': 'name: loose\nkind: policy\nslots: [unified_exec/run]\nmodule: ./loose.js\n',
       'loose.js': "export default () => ({ sandbox: 'usual' })\n",
@@ -114,7 +114,7 @@ describe.skipIf(none)(`a command that no rule speaks about, with policy.sandboxe
     })
   })
 
-  it('is not run where the sandbox is gone between the check and the run, and that is told', async () => {
+  it('refuses to run when the sandbox disappears between check and run, and reports that', async () => {
     const tools = mkdtempSync(join(tmpdir(), 'tools-'))
     const path = process.env['PATH']
     for (const name of ['bwrap', 'prlimit', 'env', 'sh', 'make'])
@@ -137,7 +137,7 @@ describe.skipIf(none)(`a command that no rule speaks about, with policy.sandboxe
     }
   })
 
-  it('has no network, no socket that the settings name, and nothing but the workspace to write, whatever else the settings open', async () => {
+  it('runs without network, sockets or outside writes, whatever else the settings open', async () => {
     await using beside = await tempWorkspace({ 'tool.txt': 'tool\n' })
     const socket = join(beside.root, 'server.sock')
     const server = createServer((connection) => connection.end('secret\n')).listen(socket)
@@ -157,7 +157,7 @@ describe.skipIf(none)(`a command that no rule speaks about, with policy.sandboxe
         /^(EROFS|ENOENT|EACCES) 0\n(ECONNREFUSED|ENOENT|EACCES|ENOTSOCK)\n$/,
       )
       expect(existsSync(join(beside.root, 'x'))).toBe(false)
-      // The look holds: without the setting's promise the same settings open all of it.
+      // Control: without the strict sandbox the same settings open all of these.
       await using open = await boot({ allow: ['Bash(node *)'] }, { mode: 'auto', config: { sandbox } })
       await open.write('look.mjs', script)
       expect((await output(open, { action: 'run', command: 'node look.mjs' })).stdout).toMatch(
@@ -169,7 +169,7 @@ describe.skipIf(none)(`a command that no rule speaks about, with policy.sandboxe
     }
   })
 
-  it('is asked about where it is to run otherwise, where a rule asks, and is denied where a rule or the mode denies', async () => {
+  it('asks for other sandboxes and for ask rules, and denies by a rule or the mode', async () => {
     await using booted = await boot({ ...allow, ask: ['Bash(make slow)'], deny: ['Bash(make bad)'] }, { mode: 'auto' })
     expect(await error(booted, { ...make, sandbox_permissions: 'use_default' })).toMatchObject(needs)
     expect(
@@ -196,13 +196,13 @@ describe.skipIf(none)(`a command that no rule speaks about, with policy.sandboxe
     expect(await booted.read('a.txt')).toBe('first\n')
   })
 
-  it('that a rule allows, or that only reads, runs where commands run, without a copy of anything', async () => {
+  it('runs an allowed or read-only command in the usual place without a copy of files', async () => {
     await using booted = await boot({ ...allow, allow: ['Bash(make)'] }, { mode: 'auto' })
     for (const command of ['make', 'ls'])
       expect(await call(booted, { ...make, command }), command).not.toHaveProperty('output.checkpoint')
   })
 
-  it('that goes on in the background is told what it changed once it has ended', async () => {
+  it('reports the changes of a background command after its end', async () => {
     await using booted = await boot(allow, {
       mode: 'auto',
       files: { 'late.sh': 'sleep 0.6; echo late > a.txt\n', 'a.txt': 'first\n' },
@@ -221,7 +221,7 @@ describe.skipIf(none)(`a command that no rule speaks about, with policy.sandboxe
     })
   })
 
-  it("is asked about as ever where its settings are a repository's, where the sandbox is off or missing, and for a tool of somebody else", async () => {
+  it('asks as usual for repository settings, without a sandbox and for tools of other plugins', async () => {
     await using brought = await bootKernel({ files: { ...files, 'vtcode.config.yaml': settings }, mode: 'auto' })
     expect(await error(brought, make)).toMatchObject(needs)
     await using off = await boot(allow, { mode: 'auto', config: { sandbox: { mode: 'off' } } })
@@ -254,8 +254,8 @@ describe.skipIf(none)(`a command that no rule speaks about, with policy.sandboxe
   })
 })
 
-describe.skipIf(none)(`without that setting${skipped}`, () => {
-  it('a model gains nothing by its words, and the question and the refusal offer it, where it would help', async () => {
+describe.skipIf(none)(`policy.sandboxed_commands unset${skipped}`, () => {
+  it('ignores words of the model and offers the setting in the question and the refusal', async () => {
     await using booted = await boot({}, { mode: 'auto' })
     for (const sandbox_permissions of [undefined, 'sandbox_or_ask', 'use_default'])
       expect(await error(booted, { ...make, sandbox_permissions })).toMatchObject(needs)
@@ -274,8 +274,8 @@ describe.skipIf(none)(`without that setting${skipped}`, () => {
   })
 })
 
-describe.skipIf(none)(`the way that a seed gives for a command that was denied${skipped}`, () => {
-  it('leads over MCP from the refusal, by another tool or by what the user sets, to a run', async () => {
+describe.skipIf(none)(`hints for a denied command${skipped}`, () => {
+  it('leads over MCP from the refusal to a run, by another tool or by a setting of the user', async () => {
     await using made = await tempWorkspace(files)
     const connected = async (use: (text: (name: string, args: object) => Promise<string>) => Promise<void>) => {
       const client = new Client({ name: 'test', version: '1' })
@@ -298,7 +298,7 @@ describe.skipIf(none)(`the way that a seed gives for a command that was denied${
       expect(await text('unified_exec', make)).toMatch(
         /^VT_POLICY_NEEDS_APPROVAL: [^]*policy\.sandboxed_commands: allow/,
       )
-      // A read-only look is answered by the tool that is named instead.
+      // The tool that the refusal names answers a read-only command.
       const inspected = await text('unified_exec', { action: 'run', command: 'cat a.txt > b.txt' })
       expect(inspected).toMatch(/unified_file_read|unified_search/)
     })
@@ -309,7 +309,7 @@ describe.skipIf(none)(`the way that a seed gives for a command that was denied${
     expect(readFileSync(join(made.root, 'b.txt'), 'utf8')).toBe('new\n')
   })
 
-  it('leads at the command line and in the agent to a run, whose change the agent reports and a revert takes back', async () => {
+  it('leads at the command line and in the agent to a run, which is reported and can be reverted', async () => {
     await using made = await tempWorkspace({ ...files, '../home/.vtcode/vtcode.config.yaml': settings })
     expect(await vtcode(made, ['call', 'unified_exec', 'run', '--command', 'make'])).toMatchObject({
       code: 0,

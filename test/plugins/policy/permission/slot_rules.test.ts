@@ -8,8 +8,8 @@ import { harmless, removing } from '../../../support/command_lines.js'
 import { rounds } from '../../../support/exec.js'
 import { fc, runs } from '../../../support/property.js'
 
-// A rule that allows a slot, and the list of full-auto, say nothing about which program a command starts: what a rule on commands
-// denies does not run by them, however it is spelled, and what means no harm runs as it did before.
+// A rule that allows a slot, and the full-auto list, do not choose programs. A program that a command rule denies does
+// not run through them in any spelling, and harmless lines still run.
 const modes: Mode[] = ['ask', 'auto', 'full-auto']
 const files = { 'a.txt': 'a\n', 'keep.txt': 'keep\n', 'src/b.ts': '' }
 const policy = { deny: ['Bash(rm *)'], allow: ['unified_exec/run'] }
@@ -29,16 +29,16 @@ const lines = (from: fc.Arbitrary<string>, seed?: number): string[] => [
 const verdictOn = async ({ kernel }: Booted, command: string | string[], more: object = {}): Promise<string> =>
   (await kernel.explain('unified_exec', { action: 'run', command, ...more })).verdict
 
-describe('a program that a rule denies, where another rule allows the slot,', () => {
+describe('denied program in an allowed slot', () => {
   it.each([...modes, 'plan' as const])(
-    'runs by no spelling in mode %s',
+    'runs a denied program by no spelling in mode %s',
     async (mode) => {
       await using made = await boot(mode)
       const spellings = lines(removing)
       expect(spellings.length).toBeGreaterThan(runs(rounds(200, 500)))
       for (const command of spellings) {
         const verdict = await verdictOn(made, command)
-        // What the policy lets through is run, so that the file says who is right.
+        // Allowed lines really run, so the file shows whether the verdict was right.
         if (verdict === 'run' || spellings.indexOf(command) % 50 === 0)
           await made.call('unified_exec', { action: 'run', command, timeout_secs: 5 })
         expect([command, await made.read('keep.txt')]).toEqual([command, 'keep\n'])
@@ -48,7 +48,7 @@ describe('a program that a rule denies, where another rule allows the slot,', ()
     300_000,
   )
 
-  it('would run by nearly all of them if nobody judged: bash removes the file', async () => {
+  it('contains spellings that nearly all remove the file when bash runs them unjudged', async () => {
     await using made = await boot('auto')
     const proved = lines(removing, 7)
       .slice(0, rounds(40, 80))
@@ -65,7 +65,7 @@ describe('a program that a rule denies, where another rule allows the slot,', ()
     expect(proved.filter(Boolean).length).toBeGreaterThan(proved.length * 0.85)
   }, 300_000)
 
-  it('runs neither by a variable, an input nor a shell that comes with the call', async () => {
+  it('runs no denied program by a variable, an input or a shell of the call', async () => {
     await using made = await boot('auto')
     const more: [string | string[], object][] = [
       ['$X keep.txt', { env: { X: 'rm' } }],
@@ -91,9 +91,9 @@ describe('a program that a rule denies, where another rule allows the slot,', ()
   })
 })
 
-describe('a line that means no harm, beside a rule that denies another program,', () => {
+describe('harmless line next to a denied program', () => {
   it.each(modes)(
-    'runs unasked where the slot is allowed, in mode %s',
+    'runs a harmless line unasked in an allowed slot in mode %s',
     async (mode) => {
       await using made = await boot(mode)
       const twins = lines(harmless)
@@ -103,14 +103,14 @@ describe('a line that means no harm, beside a rule that denies another program,'
     300_000,
   )
 
-  it('is valid in bash', () => {
+  it('contains lines that are valid in bash', () => {
     for (const command of lines(harmless, 7).slice(0, rounds(50, 100)))
       expect([command, spawnSync('bash', ['-n', '-c', command], { encoding: 'utf8' }).stderr]).toEqual([command, ''])
   })
 })
 
-describe('a line that does not tell what it starts', () => {
-  it('runs by a rule on the slot while no rule is about commands, and never in full-auto', async () => {
+describe('line with an unknown program', () => {
+  it('runs by a slot rule while no rule is about commands, and never in full-auto', async () => {
     const open = { allow: ['unified_exec/run'] }
     await using auto = await boot('auto', open)
     await using full = await boot('full-auto', open)
@@ -126,7 +126,7 @@ describe('a line that does not tell what it starts', () => {
     ['Bash(rm *)', 'deny'],
     ['Bash(rm *)', 'ask'],
     [{ id: 'no_rm', program: 'rm', verdict: 'deny' }, 'commands'],
-  ])('is asked for while there is the rule %j under %s', async (rule, list) => {
+  ])('asks about a line with an unknown program while the rule %j exists under %s', async (rule, list) => {
     await using made = await boot('auto', {
       allow: ['unified_exec', 'Bash', 'exec'],
       [list]: [rule],
@@ -146,8 +146,8 @@ describe('a line that does not tell what it starts', () => {
   })
 })
 
-describe('rules without measure', () => {
-  it('take their time once a line and not again for each other: 10,000 of them, and patterns made to be slow', async () => {
+describe('large rule sets', () => {
+  it('evaluates 10,000 rules and slow patterns once a line', async () => {
     const many = Array.from({ length: 10_000 }, (_, at) => `Bash(tool${at} --flag *)`)
     const slow = [
       `Bash(${'* '.repeat(1900)}end)`,

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bootKernel, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
 import { fc, runs } from '../../../support/property.js'
 
-// A program on PATH that leaves a marker when it runs is hidden in command lines of every kind. The oracle is the marker, not
-// what the policy says of itself: whatever was refused must not have run, and nothing of this may run.
+// Command lines of every kind hide a program on PATH that writes a marker when it runs. The marker is the oracle,
+// not the verdict: refused lines must not have run the program, and no line may run it.
 let programs: TempWorkspace
 let booted: Booted
 let path: string | undefined
@@ -129,8 +129,8 @@ const around = fc.constantFrom<(text: string) => string>(
   (text) => `select x in a; do ${text}; break; done <<< 1`,
 )
 
-describe('a program that nobody allowed', () => {
-  it('would leave its marker if it ran', async () => {
+describe('hidden programs without a rule', () => {
+  it('writes the marker when the program runs', async () => {
     await using open = await bootKernel({
       mode: 'auto',
       env: { PATH: process.env.PATH! },
@@ -141,7 +141,7 @@ describe('a program that nobody allowed', () => {
     await programs.write('marker', '')
   })
 
-  it('runs in no composition of quoting, wrapper, separator and substitution', async () => {
+  it('runs the program in no composition of quoting, wrapper, separator and substitution', async () => {
     const line = fc.tuple(wrapper, wrapper, program, fc.array(around, { maxLength: 4 }))
     await fc.assert(
       fc.asyncProperty(line, async ([outer, inner, name, layers]) => {
@@ -153,7 +153,7 @@ describe('a program that nobody allowed', () => {
     )
   }, 600_000)
 
-  it('runs from no file, by no name of another file, and by no interpreter of what is allowed', async () => {
+  it('runs the program from no file, by no other file name and by no allowed interpreter', async () => {
     const lines = [
       'sh b.sh',
       'bash < b.sh',

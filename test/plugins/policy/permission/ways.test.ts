@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bootKernel, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
 import type { Config, Mode } from 'vtcode'
 
-// A hint names a mode or rules as what would let a call run. Each is tried here: a person who does just that gets the call run (or, in
-// a chat, is asked about it), and nothing beside it.
+// A hint names a mode or rules that would let a call run. This file follows each hint: the call then runs
+// (or a chat asks about it), and no other call does.
 const modes: readonly Mode[] = ['plan', 'ask', 'auto', 'full-auto']
 let plugins: TempWorkspace
 const done = 'export default () => ({ ok: true, output: {} })\n'
@@ -35,7 +35,7 @@ const boot = (mode: Mode, policy: Config['policy'] = {}): Promise<Booted> =>
 type Input = Record<string, unknown>
 const explained = (made: Booted, input: Input, surface = 'call') => made.kernel.explain('demo', input, { surface })
 
-/** What a hint says that helps: a mode to switch to, rules to add. */
+/** Reads the mode and the rules that a hint recommends. */
 function said(hint = ''): { mode?: Mode; rules: string[]; together: boolean } {
   const mode = /(?:`--mode |\/mode )([a-z-]+)/.exec(hint)?.[1] as Mode | undefined
   const list = /the rules? (.+?) to policy\.allow/.exec(hint)?.[1] ?? ''
@@ -118,9 +118,9 @@ const calls: Input[] = [
 ]
 const rank = { run: 0, ask: 1, deny: 2, refused: 3 }
 
-describe('a hint', () => {
+describe('permission hints', () => {
   it.each(modes)(
-    'recommends in mode %s only what lets the call run, and does so',
+    'recommends in mode %s only what lets the call run',
     async (mode) => {
       await using made = await boot(mode)
       const other: Partial<Record<Mode, Booted>> = {}
@@ -144,7 +144,7 @@ describe('a hint', () => {
     300_000,
   )
 
-  it('names no rule that allows another call, and none that the call does not need', async () => {
+  it('names no rule that allows another call or that the call does not need', async () => {
     await using made = await boot('auto')
     await using strict = await boot('ask')
     for (const input of calls) {
@@ -207,12 +207,12 @@ describe('a hint', () => {
       expect(hint).toMatch(/the user answers the question, at a terminal/)
   })
 
-  it('recommends no mode that the settings do not permit', async () => {
+  it('recommends no mode that the settings forbid', async () => {
     await using made = await boot('ask', { max_mode: 'ask' })
     for (const input of calls) expect((await explained(made, input)).hint ?? '').not.toMatch(/--mode|\/mode/)
   })
 
-  it('sends a person in a chat to the mode that asks, and in plan mode says what is needed beside it elsewhere', async () => {
+  it('sends a chat user to the asking mode and names further needs of plan mode elsewhere', async () => {
     await using made = await boot('plan')
     expect((await explained(made, { action: 'run', command: 'npm install' }, 'chat')).hint).toMatch(
       /To allow it: switch to \/mode auto, where the user answers the question\.$/,
@@ -227,7 +227,7 @@ describe('a hint', () => {
 })
 
 describe('full-auto', () => {
-  it('is never stricter than auto for what auto asks, but for a command that does not tell what it starts', async () => {
+  it('judges in full-auto no stricter than in auto, except commands with an unknown program', async () => {
     await using auto = await boot('auto')
     await using full = await boot('full-auto')
     for (const input of calls) {
@@ -242,7 +242,7 @@ describe('full-auto', () => {
     }
   })
 
-  it('asks where somebody can answer, else names its list', async () => {
+  it('asks in full-auto when a person can answer, and otherwise names the list', async () => {
     await using full = await boot('full-auto')
     const refused = await full.call('demo', { action: 'run', command: 'make' })
     expect(refused).toMatchObject({

@@ -55,7 +55,7 @@ async function ours(ws: Booted, input: Record<string, unknown>): Promise<string[
   return places((result as any).output.matches)
 }
 
-describe('code embedded in another language', () => {
+describe('unified_search/structural: embedded code', () => {
   const rows: [string, () => Booted, Record<string, unknown>, string[], number][] = [
     [
       'a script of a page, below a directory',
@@ -121,13 +121,13 @@ describe('code embedded in another language', () => {
       2,
     ],
   ]
-  it.each(rows)('%s is found as ast-grep finds it', async (_, ws, input, args, count) => {
+  it.each(rows)('finds embedded code like ast-grep: %s', async (_, ws, input, args, count) => {
     const found = await ours(ws(), input)
     expect(found).toEqual(native(ws(), args))
     expect(found).toHaveLength(count)
   })
 
-  it('is rewritten at its place in the page', async () => {
+  it('rewrites embedded code at its place in the page', async () => {
     const result: any = await plain.call('unified_search', {
       action: 'structural',
       workflow: 'rewrite',
@@ -142,7 +142,7 @@ describe('code embedded in another language', () => {
     expect(Buffer.from(page).subarray(start, end).toString()).toBe('console.log(name)')
   })
 
-  // Each is a page of its own; what is not sound is left to the program.
+  // Each text is one page; invalid pages are left to the program.
   const odd = [
     '<p a="<script>f(0)</script>">x</p><script>f(1)</script>',
     "<!-- <script>f(0)</script> -- > --><script>f('é😀', 1)</script>\r\n<p title=é>é😀</p><script>\r\n  f(2)\r\n</script>",
@@ -162,7 +162,7 @@ describe('code embedded in another language', () => {
     '<script>function a() {</script>\n<script>f(1) }</script>',
     '',
   ]
-  it('is found in pages of every kind, at the same places', async () => {
+  it('finds embedded code in pages of every kind, at the same places', async () => {
     await using ws = await bootKernel({ files: Object.fromEntries(odd.map((text, at) => [`p${at}.html`, text])) })
     for (const [lang, ...args] of [
       ['js', '-p', 'f($$$A)'],
@@ -180,13 +180,13 @@ describe('code embedded in another language', () => {
     }
   })
 
-  it('is not found in a comment of a page', async () => {
+  it('finds no code in a comment of a page', async () => {
     expect((await ours(plain, { lang: 'js', pattern: 'console.log($A)', path: 'web' })).join()).not.toContain(
       'in a comment',
     )
   })
 
-  it('is found in each of 10,000 scripts of one page', async () => {
+  it('finds code in each of 10,000 scripts of one page', async () => {
     const many = Array.from({ length: 10_000 }, (_, at) => `<script>call(${at})</script>`).join('\n')
     await using ws = await bootKernel({ files: { 'many.html': many } })
     const result: any = await ws.call('unified_search', {
@@ -198,7 +198,7 @@ describe('code embedded in another language', () => {
     expect(result.output).toMatchObject({ total_matches: 10_000, files_searched: 1 })
   })
 
-  it('is found once where two injections cover the same string', async () => {
+  it('finds code once where two injections cover the same string', async () => {
     const twice = `${project}  - hostLanguage: js\n    rule: { pattern: styled.div\`$CONTENT\` }\n    injected: css\n`
     await using ws = await bootKernel({ files: { 'src/app.js': files['src/app.js']!, 'sgconfig.yml': twice } })
     expect(await ours(ws, { lang: 'css', kind: 'declaration' })).toEqual(

@@ -44,7 +44,7 @@ beforeAll(async () => {
 })
 afterAll(() => ws[Symbol.asyncDispose]())
 
-/** What the program itself says, in the words of the slot. */
+/** Returns the answer of the program, in the form of the slot. */
 function native(lang: string, { context_lines, ...input }: Record<string, unknown>): any[] {
   const flags = Object.entries(input).map(([name, value]) => `--${name}=${value}`)
   const args = [
@@ -72,7 +72,7 @@ function native(lang: string, { context_lines, ...input }: Record<string, unknow
     .sort((a, b) => (a.file < b.file ? -1 : a.file > b.file ? 1 : a.range.byteOffset.start - b.range.byteOffset.start))
 }
 const empty = { single: {}, multi: {}, transformed: {} }
-/** Without the `secondary` nodes of a kind selector, which only the program reports. */
+/** Removes the `secondary` nodes of a kind selector, which only the program reports. */
 function plain({
   file,
   text,
@@ -105,16 +105,16 @@ async function ours(lang: string, input: Record<string, unknown>): Promise<any[]
   return output.matches ?? output.rewrites
 }
 
-describe('the library in this process says what the program says', () => {
+describe('unified_search/structural in process compared with the program', () => {
   for (const [lang, input] of queries) {
-    it(`of ${lang} ${JSON.stringify(input)}`, async () => {
+    it(`finds the matches of the program for ${lang} ${JSON.stringify(input)}`, async () => {
       const expected = native(lang, input)
       expect(expected.length).toBeGreaterThan(0)
       expect((await ours(lang, input)).map(plain)).toEqual(expected.map(plain))
     })
   }
   for (const [lang, input] of rewrites) {
-    it(`of the rewrite ${lang} ${JSON.stringify(input)}`, async () => {
+    it(`previews the rewrites of the program for ${lang} ${JSON.stringify(input)}`, async () => {
       const expected = native(lang, input)
       expect(expected.length).toBeGreaterThan(0)
       const sound = expected.filter(({ file, text }) => file !== 'f.ts' || !text.includes('\n'))
@@ -123,7 +123,7 @@ describe('the library in this process says what the program says', () => {
   }
 })
 
-it('refuses with the same words', async () => {
+it('refuses a pattern in process with the error of the program', async () => {
   const why = async (input: object) => {
     const result = await ws.call('unified_search', { action: 'structural', lang: 'ts', ...input })
     return result.ok ? undefined : [result.error.code, result.error.message]
@@ -134,7 +134,7 @@ it('refuses with the same words', async () => {
   }
 })
 
-it('sees errors deep inside of a pattern where the program sees them', async () => {
+it('sees errors deep inside a pattern in process where the program sees them', async () => {
   const patterns: Record<string, string[]> = {
     ts: [
       'none($$$A)',
@@ -162,7 +162,7 @@ it('sees errors deep inside of a pattern where the program sees them', async () 
   }
 })
 
-it('names the files that do not parse, and replaces nothing where they do not', async () => {
+it('names the files that do not parse and replaces nothing in their broken parts', async () => {
   const result = await ws.call('unified_search', { action: 'structural', lang: 'ts', pattern: 'log($$$ALL)' })
   expect(result).toMatchObject({
     ok: true,
@@ -170,7 +170,7 @@ it('names the files that do not parse, and replaces nothing where they do not', 
   })
 })
 
-it('leaves a page of one long line to the program, which tells each match', async () => {
+it('leaves a page of one long line to the program', async () => {
   const calls = Array.from({ length: 2500 }, (_, at) => `log(${at});`).join('')
   await using ws = await bootKernel({ files: { 'long.html': `<p>é</p><script>${calls}</script>\n` } })
   const found = (await ws.call('unified_search', {
@@ -187,7 +187,7 @@ it('leaves a page of one long line to the program, which tells each match', asyn
   })
 })
 
-it('reads scripts inside of a page that is named', async () => {
+it('reads scripts inside a named page', async () => {
   await ws.write('page.html', '<script>\nlog("é")\n</script>\n')
   const result = await ws.call('unified_search', { action: 'structural', pattern: 'log($A)', path: 'page.html' })
   expect(result).toMatchObject({

@@ -15,7 +15,7 @@ let sources: SgNode[]
 
 beforeAll(async () => {
   ws = await bootKernel()
-  // Sources as people write them: all of Ajv's.
+  // Real sources: all files of Ajv.
   cpSync(join(dirname(require.resolve('ajv/package.json')), 'lib'), join(ws.root, 'lib'), { recursive: true })
   const files = execFileSync('find', ['lib', '-name', '*.ts'], { cwd: ws.root, encoding: 'utf8' })
     .trim()
@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => ws[Symbol.asyncDispose]())
 
-/** What the program finds when it parses every file. */
+/** Returns the matches of the program when it parses every file. */
 function everywhere(pattern: string): string[] {
   try {
     const text = execFileSync(program, ['run', '--json=stream', '--lang=ts', `--pattern=${pattern}`, 'lib'], {
@@ -53,7 +53,7 @@ async function ours(pattern: string): Promise<string[]> {
     : []
 }
 
-it('finds the same as a search that parses every file, whatever the pattern', async () => {
+it('finds the same with the literal prefilter as a search that parses every file, for any pattern', async () => {
   const tried = { found: 0 }
   await assert(
     asyncProperty(
@@ -73,7 +73,7 @@ it('finds the same as a search that parses every file, whatever the pattern', as
           : node.text()
         const expected = everywhere(pattern)
         tried.found += expected.length > 0 ? 1 : 0
-        // A lower-case metavariable is refused before anything is looked for; an answer has at most 10,000 matches and 2 MiB.
+        // A lower-case metavariable is refused before the search; an answer has at most 10,000 matches and 2 MiB.
         if (/\$+[a-z]/.test(pattern) || expected.length > 2000) return
         expect(await ours(pattern), pattern).toEqual(expected)
       },

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 
 const program = createRequire(import.meta.url)('@ast-grep/cli/postinstall.js').resolveBinaryPath() as string
 
-/** What `ast-grep run` says, in path order. */
+/** Returns the output of `ast-grep run` in path order. */
 function native(ws: Booted, lang: string, input: Record<string, unknown>): any[] {
   const args = [
     'run',
@@ -56,7 +56,7 @@ const samples: Record<string, [string, string]> = {
 }
 
 it.each(Object.keys(samples))(
-  'one run says of %s what the search and the search for errors say, whatever comments ask rules to pass over',
+  'finds matches and parse errors of %s in one run, whatever comments ask rules to ignore',
   async (lang) => {
     const [sound, broken] = samples[lang]!
     const comment = lang === 'py' ? '#' : '//'
@@ -84,8 +84,8 @@ it.each(Object.keys(samples))(
   },
 )
 
-it('many matches come page by page in the order of their paths and places, and are counted file by file', async () => {
-  // Of two calls that begin at one place the outer one comes first, and the program tells of its files as it comes to them.
+it('returns many matches in pages, in order of path and place, and counts them by file', async () => {
+  // The outer of two calls at one place comes first. The program lists files in no fixed order.
   const files = Object.fromEntries(
     Array.from({ length: 60 }, (_, at) => [
       `d${at % 7}/m${at}.py`,
@@ -117,7 +117,7 @@ it('many matches come page by page in the order of their paths and places, and a
   }
 })
 
-it('a pattern that rules refuse is answered in the words of a search', async () => {
+it('answers a pattern that rules refuse like a plain search', async () => {
   await using ws = await bootKernel({ files: { 'a.py': 'x = 1\n' } })
   const why = async (input: object) => {
     const result = await ws.call('unified_search', { action: 'structural', lang: 'py', ...input })
@@ -132,7 +132,7 @@ it('a pattern that rules refuse is answered in the words of a search', async () 
   }
 })
 
-it('files whose endings the program does not know are searched as those are that it knows', async () => {
+it('searches files with endings unknown to the program like the known ones', async () => {
   await using ws = await bootKernel({
     files: {
       'a.hxx': 'int a = log(1);\n',

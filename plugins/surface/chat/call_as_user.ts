@@ -1,10 +1,10 @@
 import type { JsonObject, Result } from '../../../core/shapes/index.js'
 import type { CallOptions } from '../../../core/contract/index.js'
-import type { Sitting } from './sitting.js'
+import type { ChatSession } from './chat_session.js'
 
-/** A call that the person makes by hand, in the session of the conversation; rules and questions hold for it as for any other, and no model hears of it. */
-export const personsCall = (
-  { kernel, agent }: Pick<Sitting, 'kernel' | 'agent'>,
+/** Makes a call for the person in the session of the chat. Policies and approvals apply; no model sees the result. */
+export const callAsUser = (
+  { kernel, agent }: Pick<ChatSession, 'kernel' | 'agent'>,
   tool: string,
   input: JsonObject,
   how: CallOptions = {},

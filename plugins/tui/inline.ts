@@ -1,6 +1,6 @@
-import { foldingOf, type Folding } from './folding.js'
+import { detectReflow, type Reflow } from './reflow.js'
 import { truncateToWidth, visibleWidth } from './parts.js'
-import type { CursorPlace, DrawnSurface } from './surface.js'
+import type { CursorPosition, ScreenSurface } from './surface.js'
 import type { TerminalPort } from './terminal_io.js'
 import { fitRow } from './theme.js'
 
@@ -21,20 +21,20 @@ const link = `${folded}\u001b[999C\u3000\u001b[1K\u001b[K\r${unfolded}`
  * rests where the live part begins, and where only the line of the cursor stays as it is, the live part is one line.
  * No line ends by a line feed: at one the kernel may hand over what stands before it, and a row that ends there could still be cut.
  */
-export class LiveScreen implements DrawnSurface {
+export class InlineScreen implements ScreenSurface {
   // What was written stays as it is.
   readonly stale = false
-  readonly rests = true
+  readonly restsCursor = true
   /** The rows of the live part as they stand there, when each was written, and the size of the terminal then. */
   private drawn: readonly string[] = []
-  private written: number[] = []
+  private writtenAt: number[] = []
   private columns: number
   private height: number
-  private at: CursorPlace = { row: 0, column: 0 }
+  private position: CursorPosition = { row: 0, column: 0 }
   /** A program that was killed may have left the cursor hidden. */
-  private shown: boolean | undefined
+  private cursorShown: boolean | undefined
   private out = ''
-  private folding: Folding
+  private reflow: Reflow
 
   /** `late_ms`: for so long after it changed its width the terminal may not say so. */
   constructor(
@@ -44,7 +44,7 @@ export class LiveScreen implements DrawnSurface {
   ) {
     this.columns = port.columns
     this.height = port.rows
-    this.folding = foldingOf(env)
+    this.reflow = detectReflow(env)
   }
 
   /** Rows that the live part may take. */
@@ -52,64 +52,64 @@ export class LiveScreen implements DrawnSurface {
     return Math.max(1, this.port.rows - 1)
   }
 
-  renew(): void {}
-  lost(): void {
+  reset(): void {}
+  forgetDrawn(): void {
     this.drawn = []
-    this.at = { row: 0, column: 0 }
+    this.position = { row: 0, column: 0 }
   }
-  resized(): void {}
-  key(): boolean {
+  handleResize(): void {}
+  handleKey(): boolean {
     return false
   }
-  rest(): string[] {
+  remainingRows(): string[] {
     return []
   }
-  terminalIs(version: string): void {
-    const before = this.isOne
-    this.folding = foldingOf({}, version)
+  setTerminalVersion(version: string): void {
+    const before = this.isSingleLine
+    this.reflow = detectReflow({}, version)
     // What stands there is drawn the other way.
-    if (before !== this.isOne) this.columns = 0
+    if (before !== this.isSingleLine) this.columns = 0
   }
   /** To the terminal all rows of the live part are one line. */
-  private get isOne(): boolean {
-    return this.folding === 'others'
+  private get isSingleLine(): boolean {
+    return this.reflow === 'others'
   }
 
   /** Moves finished rows up and shows this as the live part. Returns how many bytes were written. */
-  frame(finished: readonly string[], live: readonly string[], cursor?: CursorPlace): number {
+  drawFrame(finished: readonly string[], live: readonly string[], cursor?: CursorPosition): number {
     const { columns, rows: height } = this.port
     const fit = (row: string, most = Math.max(1, columns - 1)): string =>
       fitRow(row, most, (text, most) => truncateToWidth(text, most, ''))
     const over = Math.max(0, live.length - Math.max(1, height - 1))
     const rows = live.slice(over).map((row) => fit(row))
-    if (columns !== this.columns || height !== this.height) this.forget(columns, height)
+    if (columns !== this.columns || height !== this.height) this.eraseLivePart(columns, height)
     const now = performance.now()
     const whole = finished.length > 0 || rows.length > this.drawn.length
-    this.written = rows.map((row, at) => (!whole && row === this.drawn[at] ? (this.written[at] ?? now) : now))
+    this.writtenAt = rows.map((row, at) => (!whole && row === this.drawn[at] ? (this.writtenAt[at] ?? now) : now))
     // What is finished was made for the width of a moment ago, and is cut for none.
     if (whole)
-      this.rewrite(
+      this.drawAll(
         finished.map((row) => fit(row, Infinity)),
         rows,
       )
-    else this.redraw(rows)
+    else this.drawChanged(rows)
     this.drawn = rows
-    this.place(cursor && { row: Math.max(0, cursor.row - over), column: Math.min(cursor.column, columns - 1) })
+    this.placeCursor(cursor && { row: Math.max(0, cursor.row - over), column: Math.min(cursor.column, columns - 1) })
     return this.flush()
   }
 
   /** Takes the live part away, and leaves the cursor where it began. */
   clear(): void {
-    this.forget(this.port.columns, this.port.rows)
+    this.eraseLivePart(this.port.columns, this.port.rows)
     this.out += show
-    this.shown = true
+    this.cursorShown = true
     this.flush()
   }
 
   /** The live part is erased, now that the terminal has this size; above it nothing is. */
-  private forget(columns: number, height: number): void {
-    if (this.drawn.length > 0) this.out += `${up(this.above(columns, height))}\r\u001b[J`
-    this.lost()
+  private eraseLivePart(columns: number, height: number): void {
+    if (this.drawn.length > 0) this.out += `${moveUp(this.countRowsAbove(columns, height))}\r\u001b[J`
+    this.forgetDrawn()
     this.columns = columns
     this.height = height
   }
@@ -119,71 +119,71 @@ export class LiveScreen implements DrawnSurface {
    * would erase what is finished: a row counts as folded only where the terminal is known to fold, and was not written when it may have
    * been as narrow as now already.
    */
-  private above(columns: number, height: number): number {
-    const { at } = this
+  private countRowsAbove(columns: number, height: number): number {
+    const { position } = this
     // Who rests stands there, and one line is not folded. A terminal of another height may have dropped rows before it folded any.
-    if (at.row === 0 || this.folding !== 'all' || columns >= this.columns || height !== this.height) return at.row
+    if (position.row === 0 || this.reflow !== 'all' || columns >= this.columns || height !== this.height) return position.row
     const late = performance.now() - this.late_ms
     const more = this.drawn
-      .slice(0, at.row)
-      .map((row, of) => (this.written[of]! > late ? 0 : Math.max(0, Math.ceil(visibleWidth(row) / columns) - 1)))
-    return at.row + more.reduce((all, one) => all + one, 0)
+      .slice(0, position.row)
+      .map((row, of) => (this.writtenAt[of]! > late ? 0 : Math.max(0, Math.ceil(visibleWidth(row) / columns) - 1)))
+    return position.row + more.reduce((all, one) => all + one, 0)
   }
 
   /** Finished rows, and all of the live part below them. */
-  private rewrite(finished: readonly string[], rows: readonly string[]): void {
+  private drawAll(finished: readonly string[], rows: readonly string[]): void {
     this.goTo(0)
-    this.out += `\u001b[J${finished.map((row) => row + next).join('')}${unfolded}${rows.join(this.isOne ? link : next)}${folded}`
-    this.at = { row: Math.max(0, rows.length - 1), column: -1 }
+    this.out += `\u001b[J${finished.map((row) => row + next).join('')}${unfolded}${rows.join(this.isSingleLine ? link : next)}${folded}`
+    this.position = { row: Math.max(0, rows.length - 1), column: -1 }
   }
 
   /** Rows that differ. */
-  private redraw(rows: readonly string[]): void {
+  private drawChanged(rows: readonly string[]): void {
     const { drawn } = this
     const differing = rows.flatMap((row, at) => (row === drawn[at] ? [] : [at]))
     const last = differing.at(-1) ?? 0
     if (differing.length > 0) this.out += unfolded
-    for (const at of this.isOne ? differing.filter((at) => at === 0) : differing) this.line(at, rows[at]!, drawn[at]!)
+    for (const at of this.isSingleLine ? differing.filter((at) => at === 0) : differing) this.writeRow(at, rows[at]!, drawn[at]!)
     // A terminal that became lower has dropped rows, and those that come in their place are no part of the line yet.
-    if (this.isOne && last > 0) {
+    if (this.isSingleLine && last > 0) {
       this.goTo(0)
       for (const row of rows.slice(1, last + 1)) this.out += link + row
-      this.at = { row: last, column: -1 }
+      this.position = { row: last, column: -1 }
     }
     if (differing.length > 0) this.out += folded
     if (drawn.length > rows.length) this.eraseBelow(rows.length)
   }
 
-  private line(at: number, row: string, before: string): void {
+  private writeRow(at: number, row: string, before: string): void {
     this.goTo(at)
     // What merely grew is not written again.
     const grew = before !== '' && row.startsWith(before) && !before.includes('\u001b')
     this.out += grew ? `\u001b[${visibleWidth(before) + 1}G${row.slice(before.length)}` : `\u001b[K${row}`
-    this.at = { row: at, column: -1 }
+    this.position = { row: at, column: -1 }
   }
 
   /** Erases what stands below so many rows of the live part. */
   private eraseBelow(height: number): void {
     this.goTo(Math.max(0, height - 1))
-    this.out += height === 0 ? '\u001b[J' : `${down}\r\u001b[J${up(1)}`
+    this.out += height === 0 ? '\u001b[J' : `${down}\r\u001b[J${moveUp(1)}`
   }
 
   private goTo(row: number): void {
-    const by = row - this.at.row
-    this.out += `${by < 0 ? up(-by) : down.repeat(by)}\r`
-    this.at = { row, column: 0 }
+    const by = row - this.position.row
+    this.out += `${by < 0 ? moveUp(-by) : down.repeat(by)}\r`
+    this.position = { row, column: 0 }
   }
 
-  private place(cursor: CursorPlace | undefined): void {
+  private placeCursor(cursor: CursorPosition | undefined): void {
     const { row, column } = cursor ?? { row: 0, column: 0 }
     const wanted = cursor !== undefined
-    if (row !== this.at.row || column !== this.at.column) {
+    if (row !== this.position.row || column !== this.position.column) {
       this.goTo(row)
       if (column > 0) this.out += `\u001b[${column + 1}G`
-      this.at = { row, column }
+      this.position = { row, column }
     }
-    if (wanted !== this.shown) this.out += wanted ? show : hide
-    this.shown = wanted
+    if (wanted !== this.cursorShown) this.out += wanted ? show : hide
+    this.cursorShown = wanted
   }
 
   private flush(): number {
@@ -195,4 +195,4 @@ export class LiveScreen implements DrawnSurface {
   }
 }
 
-const up = (rows: number): string => (rows > 0 ? `\u001b[${rows}A` : '')
+const moveUp = (rows: number): string => (rows > 0 ? `\u001b[${rows}A` : '')

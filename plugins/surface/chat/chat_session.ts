@@ -10,39 +10,38 @@ import {
 } from '../../agent/cli/index.js'
 import type { Agent, AgentOptions, ThreadEvent } from '../../agent/index.js'
 import type { UiEvent, UiHandle } from '../../tui/index.js'
-import { readablePart } from './changes.js'
+import { truncateForDisplay } from './call_blocks.js'
 import type { Questions } from './questions.js'
-import { Talk } from './talk.js'
+import { Conversation } from './conversation.js'
 import type { Transcript } from './transcript.js'
 
-/** A conversation at the screen, from one agent to the next. */
-export class Sitting {
+/** State of a chat on the screen; outlives the agents that serve it. */
+export class ChatSession {
   agent!: Agent
-  /** Of the agent that was there last. */
+  /** Session of the last agent. */
   session_id: string | undefined
-  talk!: Talk
-  /** What makes the options of the agent to go on with, when this one is closed; nothing: not at all. */
+  conversation!: Conversation
+  /** Creates the options of the next agent after this one is closed; `undefined`: no other agent follows. */
   next: (() => Promise<AgentOptions>) | undefined
   /** Whether the session has a turn. */
-  begun = false
+  hasTurns = false
   over = false
   /** Aborts when the chat ends. */
   readonly ended = new AbortController()
-  /** The inspector is open. */
-  inspected = false
-  /** What the person does next, where somebody waits for it already. */
-  unread: Promise<IteratorResult<UiEvent>> | undefined
-  /** Resolves when nothing is under way. */
+  inspectorOpen = false
+  /** Event of the person that was requested and not handled yet. */
+  pendingEvent: Promise<IteratorResult<UiEvent>> | undefined
+  /** Resolves when no task runs. */
   idle: Promise<void> = Promise.resolve()
-  /** Called when something ended. */
+  /** Called when a task ended. */
   wake: () => void = () => {}
   private running: AbortController | undefined
   private waiting: readonly string[] = []
   private state = 'Working'
-  /** Since the session is gone on with: tokens, USD and requests; `context` are the tokens of the last request. */
-  usage = noUse()
-  /** Tokens that the model takes; 0: it is not known. */
-  window = 0
+  /** Tokens, USD and requests since the session was opened; `context`: tokens of the last request. */
+  usage = createUsage()
+  /** Context window of the model in tokens; 0: unknown. */
+  contextWindow = 0
   private since = 0
 
   constructor(
@@ -55,7 +54,7 @@ export class Sitting {
   ) {
     transcript.onState = (state) => {
       this.state = state
-      this.activity()
+      this.showActivity()
     }
   }
 
@@ -63,35 +62,35 @@ export class Sitting {
     return this.running !== undefined
   }
 
-  begin(agent: Agent, images: Talk['images'], begun: boolean): void {
-    this.begun = begun
+  begin(agent: Agent, images: Conversation['images'], begun: boolean): void {
+    this.hasTurns = begun
     this.agent = agent
     this.session_id = agent.session_id
-    this.talk = new Talk(this.kernel, agent, this.io)
-    this.talk.images = images
+    this.conversation = new Conversation(this.kernel, agent, this.io)
+    this.conversation.images = images
     this.next = undefined
-    this.usage = noUse()
-    this.window = findModel(this.kernel, this.io.env, agent.model).facts.context_window ?? 0
-    this.status()
+    this.usage = createUsage()
+    this.contextWindow = findModel(this.kernel, this.io.env, agent.model).facts.context_window ?? 0
+    this.showStatus()
   }
 
-  /** The options with which the same session goes on. */
-  get here(): AgentOptions {
+  /** Options that continue the same session. */
+  get resumeOptions(): AgentOptions {
     const { session_id, model } = this.agent
-    return this.begun ? { resume: session_id, model } : { model }
+    return this.hasTurns ? { resume: session_id, model } : { model }
   }
-  /** Ends this agent and goes on with another; `between` is done when nobody holds the session. */
-  goOn(options: AgentOptions, between?: () => Promise<AgentOptions>): void {
+  /** Ends this agent and continues with another; `between` runs while the session is closed. */
+  continueWith(options: AgentOptions, between?: () => Promise<AgentOptions>): void {
     this.next = between ?? (async () => options)
   }
 
-  /** What waits, who works, and the numbers of the status line. */
-  count(event: ThreadEvent): void {
+  /** Updates queue, subagents, and the numbers of the status line. */
+  recordEvent(event: ThreadEvent): void {
     if ('item' in event && event.item.type === 'subagent')
       this.handle.send({ type: 'subagents', lines: atWork(this.agent) })
     if (event.type === 'item.started' && event.item.type === 'user_message' && event.item.origin === 'queue')
-      this.waits(this.waiting.filter((text, at, all) => at !== all.indexOf((event.item as { text: string }).text)))
-    if (event.type === 'turn.started') this.begun = true
+      this.setQueue(this.waiting.filter((text, at, all) => at !== all.indexOf((event.item as { text: string }).text)))
+    if (event.type === 'turn.started') this.hasTurns = true
     if (event.type !== 'step.completed') return
     const { input_tokens, cached_input_tokens, output_tokens } = event.usage
     const { usage } = this
@@ -101,95 +100,95 @@ export class Sitting {
     usage.output += output_tokens
     usage.context = input_tokens + output_tokens
     usage.cost = usage.cost === null || event.cost_usd === null ? null : usage.cost + event.cost_usd
-    this.status()
-    this.activity()
+    this.showStatus()
+    this.showActivity()
   }
 
-  /** Something that the person asked for, and that Escape ends. What is said meanwhile waits. `false` means that it failed or was stopped. */
+  /** Starts a task that Escape ends; messages are queued meanwhile. `what` resolves with `false` if it failed or was stopped. */
   start(what: (signal: AbortSignal) => Promise<unknown>): void {
-    this.idle = this.during(what).then(undefined, (error: unknown) => void printFailure(this.kernel, error, this.io))
+    this.idle = this.runTask(what).then(undefined, (error: unknown) => void printFailure(this.kernel, error, this.io))
   }
 
-  private async during(what: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
+  private async runTask(what: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
     const running = (this.running = new AbortController())
     this.state = 'Working'
     this.since = performance.now()
-    this.activity()
+    this.showActivity()
     let succeeded = false
     try {
       succeeded = (await what(AbortSignal.any([running.signal, this.io.signal]))) !== false
     } finally {
       this.running = undefined
       this.handle.send({ type: 'activity' })
-      // Who went away meanwhile is told.
-      if (performance.now() - this.since > long_ms)
+      // Notify a person who left the terminal.
+      if (performance.now() - this.since > NOTIFY_AFTER_MS)
         this.handle.send({ type: 'notify', text: 'vtcode waits for you', away: true })
-      this.status()
+      this.showStatus()
       await this.releaseQueue(succeeded)
-      // The loop looks whether to go on.
+      // Let the event loop of the chat check whether to continue.
       this.wake()
     }
   }
 
-  /** What waits for the end of the turn; the person may take it back. */
-  async queue(text: string): Promise<void> {
+  /** Queues a message for the end of the turn; the person can take it back. */
+  async enqueue(text: string): Promise<void> {
     // The turn may end before the queue is written.
-    this.waits([...this.waiting, text])
+    this.setQueue([...this.waiting, text])
     try {
       await this.agent.followUp(text)
     } catch (error) {
-      this.waits(this.waiting.toSpliced(this.waiting.lastIndexOf(text), 1))
+      this.setQueue(this.waiting.toSpliced(this.waiting.lastIndexOf(text), 1))
       printFailure(this.kernel, error, this.io)
     }
   }
 
-  /** The last thing that waits is in the editor again. */
-  async editQueue(): Promise<void> {
+  /** Moves the last queued message back to the editor. */
+  async editLastQueued(): Promise<void> {
     const last = this.waiting.at(-1)
     if (last === undefined) return
     const left = this.waiting.slice(0, -1)
-    // What is under way counts as waiting until it is done; it goes on as it is.
+    // The running message counts as queued until it is done, and continues unchanged.
     await this.agent.takeBack()
     for (const text of left) await this.agent.followUp(text)
-    this.waits(left)
+    this.setQueue(left)
     this.handle.send({ type: 'input', text: last })
   }
 
-  /** Sends the messages that were queued too late for the turn; returns them to the editor when the turn failed or was stopped. */
+  /** Sends messages that were queued too late for the turn; returns them to the editor if the turn failed or was stopped. */
   private async releaseQueue(succeeded: boolean): Promise<void> {
     const queued = await this.agent.takeBack().catch(() => [])
-    this.waits([])
+    this.setQueue([])
     const [first, ...others] = queued
     if (first === undefined) return
     if (!succeeded || this.over || this.next)
       return this.handle.send({ type: 'input', text: [...queued, this.handle.input].filter(Boolean).join('\n') })
     if (this.busy) others.unshift(first)
     else {
-      this.handle.send({ type: 'commit', block: { kind: 'user', text: readablePart(first) } })
-      this.start((signal) => this.talk.run(first, signal))
+      this.handle.send({ type: 'commit', block: { kind: 'user', text: truncateForDisplay(first) } })
+      this.start((signal) => this.conversation.runTurn(first, signal))
     }
-    for (const text of others) await this.queue(text)
+    for (const text of others) await this.enqueue(text)
   }
-  private waits(items: readonly string[]): void {
+  private setQueue(items: readonly string[]): void {
     this.waiting = items
     this.handle.send({ type: 'queue', items })
   }
 
-  /** The next mode that is permitted. */
+  /** Switches to the next permitted mode. */
   async cycleMode(): Promise<void> {
     const next = modes[(modes.indexOf(this.agent.mode) + 1) % modes.length]!
     const mode = await this.agent.setMode(next)
     if (mode !== next) await this.agent.setMode('plan')
-    this.status()
+    this.showStatus()
   }
   stop(): void {
     this.running?.abort()
-    this.questions.drop()
+    this.questions.cancelAll()
   }
 
-  status(): void {
-    const { agent, usage, window } = this
-    const context = window > 0 && usage.context > 0 ? [`${Math.round((100 * usage.context) / window)} % context`] : []
+  showStatus(): void {
+    const { agent, usage, contextWindow } = this
+    const context = contextWindow > 0 && usage.context > 0 ? [`${Math.round((100 * usage.context) / contextWindow)} % context`] : []
     const branch = this.branch()
     const [first, ...others] = agent.tasks.list()
     const scheduled = first
@@ -200,7 +199,7 @@ export class Sitting {
       agent.model,
       agent.mode,
       ...context,
-      `${short(usage.input + usage.output)} tokens`,
+      `${formatCount(usage.input + usage.output)} tokens`,
       ...(usage.cost ? [`$${usage.cost.toFixed(4)}`] : []),
       ...scheduled,
       ...named,
@@ -208,21 +207,21 @@ export class Sitting {
     this.handle.send({ type: 'status', left, right: '/help' })
   }
 
-  private activity(): void {
+  private showActivity(): void {
     if (!this.busy) return
     const { usage } = this
     const tokens = usage.input + usage.output
-    const detail = [...(tokens > 0 ? [`${short(tokens)} tokens`] : []), 'Enter waits'].join(' · ')
+    const detail = [...(tokens > 0 ? [`${formatCount(tokens)} tokens`] : []), 'Enter queues'].join(' · ')
     this.handle.send({ type: 'activity', state: this.state, detail })
   }
 }
 
-const long_ms = 5000
-const noUse = () => ({ input: 0, cached: 0, output: 0, requests: 0, cost: 0 as number | null, context: 0 })
+const NOTIFY_AFTER_MS = 5000
+const createUsage = () => ({ input: 0, cached: 0, output: 0, requests: 0, cost: 0 as number | null, context: 0 })
 
-/** Whether questions about calls go to the person at the terminal. */
-export const asksHere = (kernel: Kernel, context: RunContext | undefined, env: Io['env']): boolean =>
+/** Whether approvals are asked at this terminal. */
+export const isPromptApproval = (kernel: Kernel, context: RunContext | undefined, env: Io['env']): boolean =>
   componentChoices(kernel, runContextOf('interactive', context, env)).approval.name === 'prompt'
 
-const short = (count: number): string =>
+const formatCount = (count: number): string =>
   count < 1000 ? String(count) : count < 1e6 ? `${(count / 1000).toFixed(1)}k` : `${(count / 1e6).toFixed(2)}M`

@@ -1,6 +1,6 @@
 /** Things in order for one reader, who may come late; they end when it is said that they do. */
 export class EventStream<T> implements AsyncIterable<T> {
-  private readonly held: T[] = []
+  private readonly buffer: T[] = []
   private waiting: ((next: IteratorResult<T>) => void) | undefined
   private over = false
 
@@ -9,7 +9,7 @@ export class EventStream<T> implements AsyncIterable<T> {
     const { waiting } = this
     this.waiting = undefined
     if (waiting) waiting({ done: false, value })
-    else this.held.push(value)
+    else this.buffer.push(value)
   }
 
   end(): void {
@@ -21,7 +21,7 @@ export class EventStream<T> implements AsyncIterable<T> {
     return {
       next: () =>
         new Promise((resolve) => {
-          if (this.held.length > 0) resolve({ done: false, value: this.held.shift()! })
+          if (this.buffer.length > 0) resolve({ done: false, value: this.buffer.shift()! })
           else if (this.over) resolve({ done: true, value: undefined })
           else this.waiting = resolve
         }),

@@ -6,8 +6,8 @@ import { parseRule } from '../../lib/rules/index.js'
 
 type AskedCall = Approval['call']
 
-/** What the policies say of a call that is asked about. */
-const explained = (kernel: Kernel, { slot, input, mode }: AskedCall): Promise<Explanation> => {
+/** Explains how policies judge a call that waits for approval. */
+const explainCall = (kernel: Kernel, { slot, input, mode }: AskedCall): Promise<Explanation> => {
   const [tool = slot, action] = slot.split('/')
   return kernel.explain(
     tool,
@@ -16,9 +16,9 @@ const explained = (kernel: Kernel, { slot, input, mode }: AskedCall): Promise<Ex
   )
 }
 
-/** The rule that asks, with the file that says it, and the narrowest rule that would allow the call; nothing where there is none such. */
-export async function rulesAbout(kernel: Kernel, call: AskedCall): Promise<{ asks?: string; allows?: string }> {
-  const { chain, hint } = await explained(kernel, call)
+/** Finds the rule that asks, with its file and line, and the narrowest rule that would allow the call. */
+export async function findRules(kernel: Kernel, call: AskedCall): Promise<{ asks?: string; allows?: string }> {
+  const { chain, hint } = await explainCall(kernel, call)
   const rule = chain.flatMap(({ notes }) =>
     notes.flatMap((note) => (note.list === 'ask' && typeof note.rule === 'string' ? [note.rule] : [])),
   )[0]
@@ -40,18 +40,21 @@ export async function rulesAbout(kernel: Kernel, call: AskedCall): Promise<{ ask
   }
 }
 
-/** Allows what a rule says in this workspace from now on, in a file of the user's. Returns what is wrong with it, and then nothing is kept: it has to allow the call that was asked about. */
-export async function allowByRule(kernel: Kernel, call: AskedCall, text: string): Promise<string | undefined> {
+/**
+ * Adds an allow rule for this workspace to a file of the user. The rule has to allow `call`.
+ * Returns an error message if the rule was not kept.
+ */
+export async function addAllowRule(kernel: Kernel, call: AskedCall, text: string): Promise<string | undefined> {
   const rule = text.trim()
   if (!parseRule(rule, 'allow', { root: kernel.workspace, user: userOf({ env: kernel.inspection.env }) }))
-    return `'${rule}' is no rule; one is such as Bash(npm test *), Edit(/src/**) or WebFetch(domain:example.org).`
+    return `Invalid rule '${rule}'. Write, for example, Bash(npm test *), Edit(/src/**) or WebFetch(domain:example.org).`
   const { rules, write } = allowedHere(kernel.inspection.home, kernel.workspace)
   write([...rules.filter((one) => one !== rule), rule])
   const { ok, diagnostics } = await kernel.reload()
-  if (ok && (await explained(kernel, call)).verdict === 'run') return undefined
+  if (ok && (await explainCall(kernel, call)).verdict === 'run') return undefined
   write(rules)
   await kernel.reload()
   return ok
-    ? `'${rule}' does not allow this call.`
-    : `'${rule}' cannot be kept: ${diagnostics.find(({ severity }) => severity === 'error')?.message ?? 'the settings are wrong then'}`
+    ? `The rule '${rule}' does not allow this call. Make it wider, or answer y.`
+    : `The rule '${rule}' cannot be saved: ${diagnostics.find(({ severity }) => severity === 'error')?.message ?? 'the settings would be invalid'}`
 }
