@@ -53,10 +53,10 @@ const program = (file: string, text: string): void => {
 /** Every source that asks on which system it runs, with the test that stands in for another one. */
 const proved: Record<string, string> = {
   'core/workspace/workspace.ts': 'is refused by every verb and by the library, with what to do instead',
-  'core/workspace/directory.ts': 'leads out by no link, also while a folder is exchanged for one',
+  'core/files/directory.ts': 'leads out by no link, also while a folder is exchanged for one',
   'core/workspace/lock.ts': 'are taken by one process at a time, also behind one that was killed',
-  'core/workspace/attributes.ts': 'are read, written, edited, copied, searched and restored',
-  'core/workspace/tree.ts': 'are read, written, edited, copied, searched and restored',
+  'core/files/attributes.ts': 'are read, written, edited, copied, searched and restored',
+  'core/files/tree.ts': 'are read, written, edited, copied, searched and restored',
   'core/cli/crash.ts': 'is named in the report of a fault, by doctor and to a model',
   'core/manifests/requires.ts': 'is what a plugin asks for, and a bundle says what runs there',
   'plugins/adapter/packages/mcpb.ts': 'is what a plugin asks for, and a bundle says what runs there',

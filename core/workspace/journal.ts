@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { isTemp, type Version, type Written } from '../files/index.js'
 import { problem, VtError } from '../shapes/index.js'
 import { systemRefusal, sha256, shownPath } from '../system/index.js'
-import { isReserved } from './places.js'
-import { isTemp } from './temp.js'
-import type { CommitPoint, Operation, Version, Workspace, Written } from './types.js'
+import { isReserved } from './own_state.js'
+import type { CommitPoint, Operation, Workspace } from './types.js'
 
 // Several files change as one: what they become is put aside, then a mark, then the changes, then all of it goes. Without the mark
 // nothing has happened yet; with it everything will, be it in the next process.

@@ -1,7 +1,7 @@
 import type { Settings } from '../shapes/index.js'
 import { foldedNames, inside, realPathOf, shownPath } from '../system/index.js'
 import { pathPattern } from '../text/index.js'
-import { ownFolders } from './places.js'
+import { ownFolders } from './own_state.js'
 
 /**
  * Whether a rule `Read(path)` under `policy.deny` hides a path from tools, as given or as resolved; `undefined` when no rule does.

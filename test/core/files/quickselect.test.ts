@@ -1,7 +1,8 @@
 import { mkdirSync, mkdtempSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, inject, it } from 'vitest'
-import { bringInFront, openWorkspace } from '../../../build/core/workspace/index.js'
+import { bringInFront } from '../../../build/core/files/index.js'
+import { openWorkspace } from '../../../build/core/workspace/index.js'
 import { makeManyFiles } from '../../support/many_files.js'
 import { fc } from '../../support/property.js'
 

@@ -2,7 +2,7 @@ import { linkSync, renameSync, unlinkSync } from 'node:fs'
 import { problem } from '../shapes/index.js'
 import { errno, shownPath } from '../system/index.js'
 import { syncDirectory, type Directory, type DirectoryEntry } from './directory.js'
-import type { Temp } from './temp.js'
+import type { Temp } from './temp_files.js'
 import type { Spot } from './walk.js'
 
 // How a name changes hands: at once, and back where the disk does not confirm it.

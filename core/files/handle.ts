@@ -2,7 +2,7 @@ import { closeSync, fstatSync, opendirSync, read, readdirSync, readSync, statSyn
 import { problem } from '../shapes/index.js'
 import { encodeName, systemRefusal, shownPath } from '../system/index.js'
 import { reference, statOf, type Directory } from './directory.js'
-import { bringInFront } from './first_of.js'
+import { bringInFront } from './quickselect.js'
 import type { EntryKind, EntryStat, Handle } from './types.js'
 import type { Spot } from './walk.js'
 

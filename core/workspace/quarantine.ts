@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { isOwnState, ownFolders } from './places.js'
+import { isOwnState, ownFolders } from './own_state.js'
 import type { Workspace } from './types.js'
 
 // What lies among our own state and bears no seal of ours may have come with a repository, or from a command. Nobody uses it, and it

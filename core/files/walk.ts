@@ -1,9 +1,14 @@
 import { readlinkSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
-import { problem } from '../shapes/index.js'
+import { problem, type VtError } from '../shapes/index.js'
 import { encodeName, errno, systemRefusal, segments, shownPath } from '../system/index.js'
 import type { Directory, DirectoryEntry } from './directory.js'
-import { turned, type Expected } from './places.js'
+
+/** Where a walk has to be when `left` names of its path are still before it. */
+export interface Expected {
+  readonly left: number
+  readonly at: string
+}
 
 /** Where a path leads: an entry of a directory that is being stood in. Close it after use. */
 export interface Spot {
@@ -152,3 +157,12 @@ function readLink(directory: Directory, name: string): string | undefined {
     throw error
   }
 }
+
+export const turned = (path: string): VtError =>
+  problem(
+    'VT_FILE_STALE',
+    { path: shownPath(path) },
+    {
+      hint: 'It leads elsewhere than when the call was checked: a link or a folder on the way was changed. Look at it, then call again.',
+    },
+  )

@@ -1,11 +1,6 @@
-import { problem, type Place, type VtError } from '../shapes/index.js'
-import { foldedNames, shownPath } from '../system/index.js'
-
-/** Where a walk has to be when `left` names of its path are still before it. */
-export interface Expected {
-  readonly left: number
-  readonly at: string
-}
+import type { Expected } from '../files/index.js'
+import type { Place } from '../shapes/index.js'
+import { isReserved } from './own_state.js'
 
 /**
  * What one call named and where that led when the call was judged. What is used later has to lead there still: a link that was turned
@@ -53,24 +48,3 @@ export class JudgedPlaces {
 }
 
 const isWithin = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`)
-
-/** Whether a path belongs to git or to this program, on whatever volume it lies. */
-export function isReserved(path: string): boolean {
-  const names = foldedNames(path)
-  return names[0] === '.vtcode' || names.includes('.git')
-}
-
-/** The folders below `.vtcode/` in which only this program writes. */
-export const ownFolders = ['aside', 'journal', 'history', 'tmp', 'spool', 'sessions', 'approvals', 'worktrees']
-/** What only this program writes: never through a link, which a repository may bring. */
-export const isOwnState = (path: string): boolean =>
-  path.startsWith('.vtcode/') && ownFolders.includes(path.split('/')[1]!)
-
-export const turned = (path: string): VtError =>
-  problem(
-    'VT_FILE_STALE',
-    { path: shownPath(path) },
-    {
-      hint: 'It leads elsewhere than when the call was checked: a link or a folder on the way was changed. Look at it, then call again.',
-    },
-  )
