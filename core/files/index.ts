@@ -1,9 +1,18 @@
-export { openRoot, statOf, syncDirectory, type Directory } from './directory.js'
-export { openSpot, toStat } from './handle.js'
-export { moveInto, refuseTaken, secondName, syncNames } from './move.js'
-export { bringInFront } from './quickselect.js'
-export { attempt, dropTemps, endNote, isTemp, noteTemps, sweepTemps, tempIn, type Temp } from './temp_files.js'
+export { openRoot, statDirectory, syncDirectory, type Directory } from './directory.js'
+export { openLocation, toStat } from './handle.js'
+export { moveInto, refuseTaken, tryLink, syncOrUndo } from './move.js'
+export { quickselect } from './quickselect.js'
+export {
+  ignoreErrors,
+  dropTemps,
+  removeRecord,
+  isTempName,
+  recordTemps,
+  sweepTemps,
+  createTempName,
+  type TempName,
+} from './temp_files.js'
 export { copyTree, measure } from './tree.js'
-export type { EntryKind, EntryStat, Extent, Handle, Over, Version, Written } from './types.js'
-export { turned, walk, type Expected, type Spot } from './walk.js'
+export type { EntryKind, EntryStat, Extent, Handle, ExpectedState, FileVersion, WriteResult } from './types.js'
+export { movedPathError, walk, type ExpectedPlace, type Location } from './walk.js'
 export { writeFile } from './write_file.js'

@@ -24,24 +24,24 @@ export interface Handle extends AsyncDisposable {
   /** Reads at most `length` bytes at `offset`, into `reused` if it is given; fewer only at the end of the file. */
   read(offset: number, length: number, reused?: Buffer): Promise<Buffer>
   /** What is in a directory, in code-unit order; names that are not UTF-8 carry `\xHH` escapes. `most` limits their number. */
-  names(most?: number): { name: string; kind: EntryKind }[]
+  listNames(most?: number): { name: string; kind: EntryKind }[]
   /** A directory inside this one, by its name; a link is not followed. Throws VT_PATH_*. */
-  enter(name: string): Handle
+  openDirectory(name: string): Handle
   /** Opens a regular file of this directory; `undefined` for anything else, links included. Throws VT_PATH_*. */
-  file(name: string): Handle | undefined
+  openFile(name: string): Handle | undefined
   close(): Promise<void>
 }
 /** What a write may replace: nothing, anything, or only the version that was seen. */
-export type Over = 'nothing' | 'anything' | Version
+export type ExpectedState = 'nothing' | 'anything' | FileVersion
 /** A file as it was when it was read. */
-export interface Version {
+export interface FileVersion {
   stat: EntryStat
   /** SHA-256 of all its bytes, in hex. */
   sha256: string
   /** The bytes themselves, where they are still at hand: to put them back they need not be read again. */
   bytes?: Uint8Array
 }
-export interface Written {
+export interface WriteResult {
   /** Workspace-relative, after following links. */
   resolved: string
   stat: EntryStat

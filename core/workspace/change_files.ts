@@ -1,18 +1,18 @@
 import { readlinkSync, renameSync, rmdirSync } from 'node:fs'
 import { copyFile } from 'node:fs/promises'
 import {
-  attempt,
+  ignoreErrors,
   copyTree,
   measure,
   moveInto,
   refuseTaken,
-  secondName,
-  syncNames,
+  tryLink,
+  syncOrUndo,
   writeFile,
   type Extent,
-  type Over,
-  type Spot,
-  type Written,
+  type ExpectedState,
+  type Location,
+  type WriteResult,
 } from '../files/index.js'
 import { problem, VtError } from '../shapes/index.js'
 import { errno, shownPath, systemRefusal } from '../system/index.js'
@@ -33,37 +33,37 @@ export class FileChanger {
     this.#temps = temps
   }
 
-  write(path: string, bytes: Uint8Array, over: Over, how: { mode?: number } = {}): Promise<Written> {
-    return this.#withTarget(path, true, async (spot, asked) => {
-      const { stat, lost } = await writeFile(spot, asked, {
+  write(path: string, bytes: Uint8Array, expected: ExpectedState, how: { mode?: number } = {}): Promise<WriteResult> {
+    return this.#withTarget(path, true, async (location, asked) => {
+      const { stat, lost } = await writeFile(location, asked, {
         bytes,
-        over,
+        expected,
         mode: how.mode,
         commit: () => this.#paths.passCommit(asked),
       })
-      return { resolved: spot.resolved, stat, created: !spot.entry, lost }
+      return { resolved: location.resolved, stat, created: !location.entry, lost }
     })
   }
 
   async remove(path: string, { recursive = false }: { recursive?: boolean } = {}): Promise<void> {
-    await this.#withSource(path, async (spot, asked) => {
+    await this.#withSource(path, async (location, asked) => {
       this.#paths.passCommit(asked)
-      if (spot.entry!.stats.isDirectory() && !recursive) rmdirSync(spot.directory.at(spot.name))
-      else this.#removeEntry(spot, asked)
+      if (location.entry!.stats.isDirectory() && !recursive) rmdirSync(location.directory.pathTo(location.name))
+      else this.#removeEntry(location, asked)
     })
   }
 
   async rename(
     from: string,
     to: string,
-    { replace = false, aside = false }: { replace?: boolean; aside?: boolean } = {},
+    { replace = false, allowOutsideLink = false }: { replace?: boolean; allowOutsideLink?: boolean } = {},
   ): Promise<void> {
     await this.#withSource(from, (source) => {
       this.#paths.refuseHidden(source)
       return this.#withTarget(to, false, async (target, asked) => {
         refuseTaken(target, replace, asked)
-        if (!aside && source.entry!.stats.isSymbolicLink())
-          this.#refuseLinkText(readlinkSync(source.directory.at(source.name), 'utf8'), target)
+        if (!allowOutsideLink && source.entry!.stats.isSymbolicLink())
+          this.#refuseLinkText(readlinkSync(source.directory.pathTo(source.name), 'utf8'), target)
         this.#paths.passCommit(from)
         try {
           moveInto(source, target, replace, target.entry && this.#createTemp(target))
@@ -87,14 +87,14 @@ export class FileChanger {
     })
   }
 
-  async keep(path: string, as: string): Promise<void> {
+  async linkOrCopy(path: string, as: string): Promise<void> {
     await this.#withSource(path, (source) => {
       this.#paths.refuseHidden(source)
       return this.#withTarget(as, false, async (target) => {
-        const [old, kept] = [source.directory.at(source.name), target.directory.at(target.name)]
+        const [old, kept] = [source.directory.pathTo(source.name), target.directory.pathTo(target.name)]
         try {
           // A program may write through another name of the same bytes, so a file with several names is copied.
-          if (source.entry!.stats.nlink > 1n || !secondName(old, kept)) await copyFile(old, kept)
+          if (source.entry!.stats.nlink > 1n || !tryLink(old, kept)) await copyFile(old, kept)
         } catch (error) {
           if (errno(error) === 'EEXIST') return
           if (errno(error) !== 'EXDEV') throw error
@@ -109,36 +109,40 @@ export class FileChanger {
   }
 
   /** Runs `use` on an existing entry; a link in the last segment stays a link. Throws VT_PATH_NOT_FOUND; VT_INPUT_INVALID for the root. */
-  async #withSource<T>(path: string, use: (spot: Spot, asked: string) => Promise<T>): Promise<T> {
+  async #withSource<T>(path: string, use: (location: Location, asked: string) => Promise<T>): Promise<T> {
     const asked = this.#paths.normalize(path)
     refuseRoot(asked)
-    const spot = this.#paths.walk(asked, false)
+    const location = this.#paths.walk(asked, false)
     try {
-      if (!spot.entry) throw this.#paths.withSimilar(problem('VT_PATH_NOT_FOUND', { path: shownPath(asked) }), asked)
-      if (spot.entry.stats.isSymbolicLink()) this.#refuseOutsideLink(asked)
-      return await use(spot, asked)
+      if (!location.entry) throw this.#paths.addSimilar(problem('VT_PATH_NOT_FOUND', { path: shownPath(asked) }), asked)
+      if (location.entry.stats.isSymbolicLink()) this.#refuseOutsideLink(asked)
+      return await use(location, asked)
     } catch (error) {
       throw systemRefusal(error, asked)
     } finally {
-      spot.close()
+      location.close()
     }
   }
 
   /** Runs `use` where an entry will be and makes its missing parents. A failure removes the new parents again. */
-  async #withTarget<T>(path: string, follow: boolean, use: (spot: Spot, asked: string) => Promise<T>): Promise<T> {
+  async #withTarget<T>(
+    path: string,
+    follow: boolean,
+    use: (location: Location, asked: string) => Promise<T>,
+  ): Promise<T> {
     const asked = this.#paths.normalize(path)
     refuseRoot(asked)
-    const made: Spot[] = []
-    let spot: Spot | undefined
+    const made: Location[] = []
+    let location: Location | undefined
     try {
-      spot = makeParents(this.#paths, asked, follow, made)
-      this.#temps.record(this.#paths, spot)
-      return await use(spot, asked)
+      location = makeParents(this.#paths, asked, follow, made)
+      this.#temps.record(this.#paths, location)
+      return await use(location, asked)
     } catch (error) {
-      for (const { directory, name } of made.reverse()) attempt(() => rmdirSync(directory.at(name)))
+      for (const { directory, name } of made.reverse()) ignoreErrors(() => rmdirSync(directory.pathTo(name)))
       throw systemRefusal(error, asked)
     } finally {
-      spot?.close()
+      location?.close()
       for (const parent of made) parent.close()
     }
   }
@@ -155,25 +159,25 @@ export class FileChanger {
   }
 
   /** Throws VT_PATH_OUTSIDE for the text of a link that would lead out from the folder of `target`. */
-  #refuseLinkText(text: string, { resolved }: Spot): void {
+  #refuseLinkText(text: string, { resolved }: Location): void {
     this.#paths.normalize(text.startsWith('/') ? text : `${resolved}/../${text}`)
   }
 
   /** Removes the name at once and restores it if the disk refuses. The contents are removed after the name. */
-  #removeEntry(spot: Spot, path: string): void {
-    const { directory, name } = spot
-    if (spot.entry!.stats.isDirectory()) measure(directory, name, path)
-    const temp = this.#createTemp(spot)
-    const [here, away] = [directory.at(name), directory.at(temp.name)]
+  #removeEntry(location: Location, path: string): void {
+    const { directory, name } = location
+    if (location.entry!.stats.isDirectory()) measure(directory, name, path)
+    const temp = this.#createTemp(location)
+    const [here, away] = [directory.pathTo(name), directory.pathTo(temp.name)]
     renameSync(here, away)
-    syncNames([directory], () => renameSync(away, here))
+    syncOrUndo([directory], () => renameSync(away, here))
     temp.drop()
   }
 
   /** Copies an entry. `commit` runs when everything but the name is there; a failure of `after` undoes the copy. */
   async #copyInto(
-    source: Spot,
-    target: Spot,
+    source: Location,
+    target: Location,
     replace: boolean,
     after?: () => void,
     commit?: () => void,
@@ -196,8 +200,8 @@ export class FileChanger {
     }
   }
 
-  #createTemp(spot: Spot) {
-    return this.#temps.createTemp(this.#paths, spot)
+  #createTemp(location: Location) {
+    return this.#temps.createTemp(this.#paths, location)
   }
 }
 

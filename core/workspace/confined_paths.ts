@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs'
-import { openSpot, turned, walk, type Directory, type Spot } from '../files/index.js'
+import { openLocation, movedPathError, walk, type Directory, type Location } from '../files/index.js'
 import { problem, VtError } from '../shapes/index.js'
 import { normalizePath, shownPath } from '../system/index.js'
 import { nearest } from '../text/index.js'
-import { secretReason, secretWay } from './hidden_paths.js'
+import { explainSecret, SECRET_NEXT_STEP } from './hidden_paths.js'
 import type { JudgedPlaces } from './judged_places.js'
 import { isOwnState, isReserved } from './own_state.js'
 import type { WorkspaceRoot } from './root.js'
@@ -35,31 +35,31 @@ export class ConfinedPaths {
 
   resolve(path: string, { follow = true }: { follow?: boolean } = {}): string {
     const asked = this.normalize(path)
-    const resolved = this.applyToExisting(asked, follow, (spot) => spot.resolved)
-    const expected = this.limits.judged?.expected(asked, follow)
+    const resolved = this.applyToExisting(asked, follow, (location) => location.resolved)
+    const expected = this.limits.judged?.expectPlace(asked, follow)
     // The walk of a missing path ends at its last folder that exists, so the result is compared again.
-    if (expected?.left === 0 && expected.at !== resolved) throw turned(asked)
+    if (expected?.left === 0 && expected.at !== resolved) throw movedPathError(asked)
     return resolved
   }
 
   /** Returns where a path leads and where its last name is. One walk finds both, unless the last name is a link. */
-  lead(path: string): { resolved: string; entry: string } {
+  locate(path: string): { resolved: string; entry: string } {
     const asked = this.normalize(path)
     let isLink = false
-    const entry = this.applyToExisting(asked, false, (spot) => {
-      isLink = spot.entry?.stats.isSymbolicLink() === true
-      return spot.resolved
+    const entry = this.applyToExisting(asked, false, (location) => {
+      isLink = location.entry?.stats.isSymbolicLink() === true
+      return location.resolved
     })
     return { resolved: isLink ? this.resolve(asked) : entry, entry }
   }
 
-  sees(path: string): boolean {
+  isVisible(path: string): boolean {
     return this.limits.isHidden?.(path) !== true && this.root.isSecret?.(path) !== true
   }
 
   /** Returns whether a file may be opened. State of the program is always open: the policies judge calls that name it. */
   isReadable(path: string): boolean {
-    return this.sees(path) || (path.startsWith('.vtcode/') && this.root.isSecret?.(path) !== true)
+    return this.isVisible(path) || (path.startsWith('.vtcode/') && this.root.isSecret?.(path) !== true)
   }
 
   /** Whether any file may be hidden from this view. */
@@ -68,32 +68,32 @@ export class ConfinedPaths {
   }
 
   /** Walks a normalised path. Throws VT_PATH_OUTSIDE or VT_FILE_STALE for a path that links lead astray; else as `walk`. */
-  walk(path: string, follow: boolean): Spot {
+  walk(path: string, follow: boolean): Location {
     const { directory, spellings } = this.root
-    const spot = walk(directory, path, spellings, follow, this.limits.judged?.expected(path, follow))
-    if (spot.resolved === path || !this.#isAstray(path, spot.resolved)) return spot
-    spot.close()
-    throw isOwnState(path) ? problem('VT_PATH_OUTSIDE', { path: shownPath(path) }) : turned(path)
+    const location = walk(directory, path, spellings, follow, this.limits.judged?.expectPlace(path, follow))
+    if (location.resolved === path || !this.#isAstray(path, location.resolved)) return location
+    location.close()
+    throw isOwnState(path) ? problem('VT_PATH_OUTSIDE', { path: shownPath(path) }) : movedPathError(path)
   }
 
   /** Opens the directory that a normalised path leads to. The caller closes it. */
   openPath(path: string): Directory {
-    const spot = this.walk(path, true)
+    const location = this.walk(path, true)
     try {
-      return spot.directory.enter(spot.name)
+      return location.directory.openDirectory(location.name)
     } finally {
-      spot.close()
+      location.close()
     }
   }
 
   /** Applies `use` to the deepest entry of a path that can exist, and returns its text followed by the missing names. */
-  applyToExisting(path: string, follow: boolean, use: (spot: Spot) => string): string {
+  applyToExisting(path: string, follow: boolean, use: (location: Location) => string): string {
     try {
-      const spot = this.walk(path, follow)
+      const location = this.walk(path, follow)
       try {
-        return use(spot)
+        return use(location)
       } finally {
-        spot.close()
+        location.close()
       }
     } catch (error) {
       if (!path.includes('/') || !(error instanceof VtError) || error.code !== 'VT_PATH_NOT_FOUND') throw error
@@ -107,18 +107,18 @@ export class ConfinedPaths {
    * they serve. Throws VT_CALL_ABORTED, and VT_FILE_STALE for a path that the call did not name though it named others.
    */
   passCommit(path: string): void {
-    const named = this.limits.judged?.names(path)
+    const named = this.limits.judged?.isNamed(path)
     if (!named && path.startsWith('.vtcode/')) return
-    if (named === false) throw turned(path)
+    if (named === false) throw movedPathError(path)
     this.limits.passCommit?.('changing')
   }
 
   /** Throws VT_POLICY_DENIED for an entry that is hidden or holds a hidden file: another name would make the file readable. */
-  refuseHidden({ resolved, directory, name, entry }: Spot): void {
+  refuseHidden({ resolved, directory, name, entry }: Location): void {
     if (!this.hidesFiles) return
     if (!this.isReadable(resolved)) throw this.hiddenError(resolved)
     if (!entry?.stats.isDirectory()) return
-    for (const below of readdirSync(directory.at(name), { recursive: true, encoding: 'utf8' })) {
+    for (const below of readdirSync(directory.pathTo(name), { recursive: true, encoding: 'utf8' })) {
       if (!this.isReadable(`${resolved}/${below}`)) throw this.hiddenError(`${resolved}/${below}`)
     }
   }
@@ -131,13 +131,13 @@ export class ConfinedPaths {
       reason: `A rule of policy.deny hides '${shownPath(path)}' from tools.`,
       way: 'The user can change the rule.',
     }
-    return problem('VT_POLICY_DENIED', isUsers ? { reason: secretReason(path), way: secretWay } : byRule, {
+    return problem('VT_POLICY_DENIED', isUsers ? { reason: explainSecret(path), way: SECRET_NEXT_STEP } : byRule, {
       details: { not_applied: true },
     })
   }
 
   /** Adds at most three similar names to an error that says that nothing is there. */
-  withSimilar(error: unknown, path: string): unknown {
+  addSimilar(error: unknown, path: string): unknown {
     if (!(error instanceof VtError) || error.code !== 'VT_PATH_NOT_FOUND') return error
     const similar = this.#findSimilar(path)
     if (similar.length === 0) return error
@@ -154,14 +154,14 @@ export class ConfinedPaths {
     // The user may have made `.vtcode` itself a link.
     const folder = resolved.slice(0, Math.max(0, resolved.length - path.length + '.vtcode'.length))
     if (isOwnState(path)) return resolved !== folder + path.slice('.vtcode'.length) || isReserved(`${folder}/x`)
-    return judged !== undefined && isReserved(resolved) && !isReserved(path) && !judged.knows(resolved)
+    return judged !== undefined && isReserved(resolved) && !isReserved(path) && !judged.isRelated(resolved)
   }
 
   #findSimilar(path: string): string[] {
     const name = path.slice(path.lastIndexOf('/') + 1)
     const parent = path.slice(0, -name.length - 1)
     try {
-      const handle = openSpot(this.walk(parent || '.', true), parent)
+      const handle = openLocation(this.walk(parent || '.', true), parent)
       try {
         const known = new Set(readdirSync(handle.ref).slice(0, MAX_SIMILAR_NAMES))
         const found: string[] = []

@@ -1,4 +1,4 @@
-import type { Expected } from '../files/index.js'
+import type { ExpectedPlace } from '../files/index.js'
 import type { Place } from '../shapes/index.js'
 import { isReserved } from './own_state.js'
 
@@ -19,7 +19,7 @@ export class JudgedPlaces {
   }
 
   /** What the judgement says of a path: of all of it, or of the folder in front of it that the call named. */
-  expected(path: string, follow: boolean): Expected | undefined {
+  expectPlace(path: string, follow: boolean): ExpectedPlace | undefined {
     const whole = (follow ? this.ways : this.entries).get(path)
     if (whole !== undefined) return { left: 0, at: whole }
     let left = 0
@@ -32,14 +32,14 @@ export class JudgedPlaces {
   }
 
   /** Whether the call named this place, one above it or one below. */
-  knows(place: string): boolean {
+  isRelated(place: string): boolean {
     return this.places.some(({ resolved, entry }) =>
       [resolved, entry].some((known) => isWithin(place, known) || isWithin(known, place)),
     )
   }
 
   /** Whether the call named this path itself, or a folder that it lies in; nothing is said of a call that named none. */
-  names(path: string): boolean | undefined {
+  isNamed(path: string): boolean | undefined {
     if (this.places.length === 0) return undefined
     for (let end = path.length; end > 0; end = path.lastIndexOf('/', end - 1))
       if (this.entries.has(path.slice(0, end))) return true

@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs'
-import { syncDirectory, type Spot } from '../files/index.js'
+import { syncDirectory, type Location } from '../files/index.js'
 import { VtError } from '../shapes/index.js'
 import type { ConfinedPaths } from './confined_paths.js'
 import { isOwnState } from './own_state.js'
@@ -8,7 +8,7 @@ import { isOwnState } from './own_state.js'
  * Walks to the entry of a normalised path and makes its missing parents. Each new parent is added to `made`; the caller closes
  * them, and removes them in reverse order if it fails.
  */
-export function makeParents(paths: ConfinedPaths, path: string, follow: boolean, made: Spot[]): Spot {
+export function makeParents(paths: ConfinedPaths, path: string, follow: boolean, made: Location[]): Location {
   try {
     return paths.walk(path, follow)
   } catch (error) {
@@ -17,7 +17,7 @@ export function makeParents(paths: ConfinedPaths, path: string, follow: boolean,
   const parent = makeParents(paths, path.slice(0, path.lastIndexOf('/')), true, made)
   if (parent.entry) parent.close()
   else {
-    mkdirSync(parent.directory.at(parent.name), { mode: isOwnState(path) ? 0o700 : 0o755 })
+    mkdirSync(parent.directory.pathTo(parent.name), { mode: isOwnState(path) ? 0o700 : 0o755 })
     made.push(parent)
     syncDirectory(parent.directory)
   }

@@ -7,7 +7,7 @@ export function isReserved(path: string): boolean {
 }
 
 /** The folders below `.vtcode/` in which only this program writes. */
-export const ownFolders = ['aside', 'journal', 'history', 'tmp', 'spool', 'sessions', 'approvals', 'worktrees']
+export const OWN_FOLDERS = ['aside', 'journal', 'history', 'tmp', 'spool', 'sessions', 'approvals', 'worktrees']
 /** What only this program writes: never through a link, which a repository may bring. */
 export const isOwnState = (path: string): boolean =>
-  path.startsWith('.vtcode/') && ownFolders.includes(path.split('/')[1]!)
+  path.startsWith('.vtcode/') && OWN_FOLDERS.includes(path.split('/')[1]!)

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { openSpot, toStat, type EntryKind, type EntryStat, type Handle, type Spot } from '../files/index.js'
+import { openLocation, toStat, type EntryKind, type EntryStat, type Handle, type Location } from '../files/index.js'
 import { problem, VtError } from '../shapes/index.js'
 import { shownPath } from '../system/index.js'
 import type { ConfinedPaths } from './confined_paths.js'
@@ -19,11 +19,11 @@ export class FileReader {
     const paths = this.#paths
     const asked = paths.normalize(path)
     try {
-      const handle = openSpot(paths.walk(asked, true), asked)
+      const handle = openLocation(paths.walk(asked, true), asked)
       if (handle.kind === 'directory' || this.#isReadable(handle)) return handle
       await handle.close()
     } catch (error) {
-      throw paths.withSimilar(error, asked)
+      throw paths.addSimilar(error, asked)
     }
     throw paths.hiddenError(asked)
   }
@@ -45,13 +45,13 @@ export class FileReader {
         const cut = asked.lastIndexOf('/')
         const parent = cut < 0 ? '.' : asked.slice(0, cut)
         // A path that the call named must lead where it was judged to lead, so it is walked whole.
-        if (this.#paths.limits.judged?.expected(asked, true)?.left === 0) return await this.openFile(asked)
+        if (this.#paths.limits.judged?.expectPlace(asked, true)?.left === 0) return await this.openFile(asked)
         if (folder?.path !== parent) {
           await close()
           folder = undefined
           folder = await this.openDirectory(parent).catch(() => undefined)
         }
-        const file = folder?.file(asked.slice(cut + 1))
+        const file = folder?.openFile(asked.slice(cut + 1))
         if (!file) return await this.openFile(asked)
         if (this.#isReadable(file)) return file
         await file.close()
@@ -63,16 +63,16 @@ export class FileReader {
 
   async stat(path: string): Promise<EntryStat | undefined> {
     const asked = this.#paths.normalize(path)
-    let spot: Spot
+    let location: Location
     try {
-      spot = this.#paths.walk(asked, false)
+      location = this.#paths.walk(asked, false)
     } catch (error) {
       if (error instanceof VtError && (error.code === 'VT_PATH_NOT_FOUND' || error.code === 'VT_PATH_NOT_DIRECTORY'))
         return undefined
       throw error
     }
-    const stat = spot.entry && toStat(spot.entry.stats)
-    spot.close()
+    const stat = location.entry && toStat(location.entry.stats)
+    location.close()
     return stat
   }
 
@@ -83,7 +83,7 @@ export class FileReader {
     return await file.read(offset, length)
   }
 
-  async text(path: string, how: { max_bytes?: number } = {}): Promise<string> {
+  async readText(path: string, how: { max_bytes?: number } = {}): Promise<string> {
     await using file = await this.openFile(path)
     const { max_bytes: limit = MAX_READ_BYTES } = how
     if (file.stat.bytes > limit) throw sizeError(file, limit)
@@ -92,10 +92,10 @@ export class FileReader {
     return bytes.toString().replace(/^\uFEFF/, '')
   }
 
-  async names(path: string): Promise<{ name: string; kind: EntryKind }[]> {
+  async listNames(path: string): Promise<{ name: string; kind: EntryKind }[]> {
     const paths = this.#paths
     await using directory = await this.openDirectory(path)
-    const names = directory.names()
+    const names = directory.listNames()
     const isReadable = ({ name }: { name: string }) =>
       [directory.path, directory.resolved].every((folder) =>
         paths.isReadable(folder === '.' ? name : `${folder}/${name}`),

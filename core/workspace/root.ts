@@ -1,8 +1,8 @@
 import { lstatSync } from 'node:fs'
-import { openRoot, statOf, type Directory } from '../files/index.js'
+import { openRoot, statDirectory, type Directory } from '../files/index.js'
 import { problem } from '../shapes/index.js'
 import { sealOf, type Seal } from '../system/index.js'
-import { secretsWithin } from './hidden_paths.js'
+import { createSecretFilter } from './hidden_paths.js'
 
 /** The open root of a workspace. All views of the workspace share one. */
 export class WorkspaceRoot {
@@ -20,9 +20,9 @@ export class WorkspaceRoot {
     readonly home: string,
     readonly user: string,
   ) {
-    this.isSecret = secretsWithin(path, home)
+    this.isSecret = createSecretFilter(path, home)
     this.directory = openRoot(path)
-    this.#identity = statOf(this.directory)
+    this.#identity = statDirectory(this.directory)
     // A moved folder keeps its seal; a copy or a clone gets another one.
     this.seal = sealOf(home, String(this.#identity.ino))
   }

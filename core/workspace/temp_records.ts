@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import {
-  attempt,
-  endNote,
-  noteTemps,
+  ignoreErrors,
+  removeRecord,
+  recordTemps,
   sweepTemps,
-  tempIn,
+  createTempName,
   type Directory,
-  type Spot,
-  type Temp,
+  type Location,
+  type TempName,
 } from '../files/index.js'
 import type { ConfinedPaths } from './confined_paths.js'
 import { makeParents } from './make_parents.js'
@@ -26,36 +26,36 @@ export class TempRecords {
     useFolder(paths, (folder) => sweepTemps(folder, paths.root.seal, (path) => paths.openPath(path)))
   }
 
-  /** Returns an unused name in the directory of `spot`, which is recorded first. */
-  createTemp(paths: ConfinedPaths, spot: Spot): Temp {
-    this.record(paths, spot)
-    return tempIn(spot.directory)
+  /** Returns an unused name in the directory of `location`, which is recorded first. */
+  createTemp(paths: ConfinedPaths, location: Location): TempName {
+    this.record(paths, location)
+    return createTempName(location.directory)
   }
 
   /** Records the directory of an entry, once. */
-  record(paths: ConfinedPaths, { resolved }: Spot): void {
+  record(paths: ConfinedPaths, { resolved }: Location): void {
     const path = resolved.includes('/') ? resolved.slice(0, resolved.lastIndexOf('/')) : '.'
     if (this.#recorded.has(path)) return
     this.#recorded.add(path)
-    attempt(() => {
-      const made: Spot[] = []
+    ignoreErrors(() => {
+      const made: Location[] = []
       makeParents(paths, `${RECORDS_FOLDER}/.gitignore`, false, made).close()
       for (const parent of made) parent.close()
     })
     useFolder(paths, (folder) => {
-      attempt(() => writeFileSync(folder.at('.gitignore'), '*\n', { flag: 'wx', mode: 0o600 }))
-      noteTemps(folder, paths.root.seal, path)
+      ignoreErrors(() => writeFileSync(folder.pathTo('.gitignore'), '*\n', { flag: 'wx', mode: 0o600 }))
+      recordTemps(folder, paths.root.seal, path)
     })
   }
 
   /** Removes the record of this process. */
   close(paths: ConfinedPaths): void {
-    if (this.#recorded.size > 0) useFolder(paths, (folder) => endNote(folder, paths.root.seal))
+    if (this.#recorded.size > 0) useFolder(paths, (folder) => removeRecord(folder, paths.root.seal))
   }
 }
 
 function useFolder(paths: ConfinedPaths, use: (folder: Directory) => void): void {
-  attempt(() => {
+  ignoreErrors(() => {
     const folder = paths.openPath(RECORDS_FOLDER)
     try {
       use(folder)

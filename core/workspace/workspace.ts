@@ -1,6 +1,13 @@
 import { realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { dropTemps, statOf, type Extent, type Handle, type Over, type Written } from '../files/index.js'
+import {
+  dropTemps,
+  statDirectory,
+  type Extent,
+  type Handle,
+  type ExpectedState,
+  type WriteResult,
+} from '../files/index.js'
 import { problem, type Place } from '../shapes/index.js'
 import { segments, shownPath, systemRefusal, userOf, type Seal } from '../system/index.js'
 import { FileChanger } from './change_files.js'
@@ -8,24 +15,24 @@ import { ConfinedPaths, type ViewLimits } from './confined_paths.js'
 import { recover, transact } from './journal.js'
 import { JudgedPlaces } from './judged_places.js'
 import { lock } from './lock.js'
-import { clearOwnFolders, putAside } from './quarantine.js'
+import { clearOwnFolders, quarantine } from './quarantine.js'
 import { FileReader } from './read_files.js'
 import { WorkspaceRoot } from './root.js'
 import { TempRecords } from './temp_records.js'
-import type { CommitPoint, FileOpener, OpenAs, Operation, Workspace } from './types.js'
+import type { CommitPoint, FileOpener, WorkspaceOptions, Operation, Workspace } from './types.js'
 
 /** A workspace that its owner closes; `close` releases the root. */
 export interface OpenWorkspace extends Workspace {
   /** Returns where a path leads and where its last name is. */
-  lead(path: string): { resolved: string; entry: string }
+  locate(path: string): { resolved: string; entry: string }
   /** Returns a view without some files: they are not opened, named or moved. */
-  filtered(isHidden: (path: string) => boolean): OpenWorkspace
+  createFilteredView(isHidden: (path: string) => boolean): OpenWorkspace
   /** Returns a view for one call. Its judged `places` must lead where they led when they were judged, else VT_FILE_STALE. */
-  holding(places: readonly Place[] | undefined, passCommit: CommitPoint): OpenWorkspace
+  createCallView(places: readonly Place[] | undefined, passCommit: CommitPoint): OpenWorkspace
   /** Returns a view in which these paths and the folders above them are no links. Throws VT_FILE_STALE for a link. */
-  asNamed(paths: readonly string[]): OpenWorkspace
+  createLinkFreeView(paths: readonly string[]): OpenWorkspace
   /** Quarantined files: the old path of each and the new one. */
-  readonly foreign: Map<string, string>
+  readonly quarantined: Map<string, string>
   /** Throws VT_FILE_STALE when another folder has taken the name of the root. */
   refuseMoved(): void
   /** Completes the transactions that a process left unfinished. Throws VT_PATCH_RECOVERY. */
@@ -38,7 +45,10 @@ export interface OpenWorkspace extends Workspace {
  * seals the state of the program, and its own files stay secret where it lies in `root`. Quarantined files are added to `foreign`,
  * which several openers of one folder can share. Throws VT_PATH_NOT_FOUND, VT_PATH_NOT_DIRECTORY, VT_PATH_PERMISSION.
  */
-export function openWorkspace(root: string, { home, user, env, foreign = new Map() }: OpenAs): OpenWorkspace {
+export function openWorkspace(
+  root: string,
+  { home, user, env, quarantined: foreign = new Map() }: WorkspaceOptions,
+): OpenWorkspace {
   // Paths, open files and processes of Windows differ. WSL reports Linux.
   if (process.platform === 'win32') throw problem('VT_PLATFORM', { system: 'Windows' })
   try {
@@ -70,7 +80,7 @@ class WorkspaceView implements OpenWorkspace {
   constructor(
     root: WorkspaceRoot,
     temps: TempRecords,
-    readonly foreign: Map<string, string>,
+    readonly quarantined: Map<string, string>,
     limits: ViewLimits,
     whole?: WorkspaceView,
   ) {
@@ -87,26 +97,26 @@ class WorkspaceView implements OpenWorkspace {
     this.#changer = new FileChanger(this.#paths, temps)
   }
 
-  filtered(isHidden: (path: string) => boolean): OpenWorkspace {
+  createFilteredView(isHidden: (path: string) => boolean): OpenWorkspace {
     return this.#createView({ isHidden }, this.#whole === this ? undefined : this.#whole)
   }
 
-  holding(places: readonly Place[] | undefined, passCommit: CommitPoint): WorkspaceView {
+  createCallView(places: readonly Place[] | undefined, passCommit: CommitPoint): WorkspaceView {
     return this.#createView({ passCommit, ...(places && { judged: new JudgedPlaces(places) }) }, this)
   }
 
-  asNamed(paths: readonly string[]): WorkspaceView {
+  createLinkFreeView(paths: readonly string[]): WorkspaceView {
     const folders = new Set(
       paths.flatMap((path) => segments(path).map((_, index, names) => names.slice(0, index + 1).join('/'))),
     )
-    return this.holding(
+    return this.createCallView(
       [...folders].map((path) => ({ given: path, resolved: path, entry: path })),
       () => {},
     )
   }
 
   #createView(limits: ViewLimits, whole?: WorkspaceView): WorkspaceView {
-    return new WorkspaceView(this.#top, this.#temps, this.foreign, { ...this.#paths.limits, ...limits }, whole)
+    return new WorkspaceView(this.#top, this.#temps, this.quarantined, { ...this.#paths.limits, ...limits }, whole)
   }
 
   refuseMoved(): void {
@@ -119,11 +129,11 @@ class WorkspaceView implements OpenWorkspace {
   resolve(path: string, how?: { follow?: boolean }): string {
     return this.#paths.resolve(path, how)
   }
-  lead(path: string): { resolved: string; entry: string } {
-    return this.#paths.lead(path)
+  locate(path: string): { resolved: string; entry: string } {
+    return this.#paths.locate(path)
   }
-  sees(path: string): boolean {
-    return this.#paths.sees(path)
+  isVisible(path: string): boolean {
+    return this.#paths.isVisible(path)
   }
 
   open(path: string): Promise<Handle> {
@@ -135,7 +145,7 @@ class WorkspaceView implements OpenWorkspace {
   openDirectory(path: string): Promise<Handle> {
     return this.#reader.openDirectory(path)
   }
-  files(): FileOpener {
+  createFileOpener(): FileOpener {
     return this.#reader.createFileOpener()
   }
   stat(path: string): ReturnType<Workspace['stat']> {
@@ -144,34 +154,34 @@ class WorkspaceView implements OpenWorkspace {
   read(path: string, range?: { offset?: number; length?: number }): Promise<Buffer> {
     return this.#reader.read(path, range)
   }
-  text(path: string, how?: { max_bytes?: number }): Promise<string> {
-    return this.#reader.text(path, how)
+  readText(path: string, how?: { max_bytes?: number }): Promise<string> {
+    return this.#reader.readText(path, how)
   }
-  names(path: string): ReturnType<Workspace['names']> {
-    return this.#reader.names(path)
+  listNames(path: string): ReturnType<Workspace['listNames']> {
+    return this.#reader.listNames(path)
   }
 
-  write(path: string, bytes: Uint8Array, over: Over, how?: { mode?: number }): Promise<Written> {
-    return this.#changer.write(path, bytes, over, how)
+  write(path: string, bytes: Uint8Array, expected: ExpectedState, how?: { mode?: number }): Promise<WriteResult> {
+    return this.#changer.write(path, bytes, expected, how)
   }
   remove(path: string, how?: { recursive?: boolean }): Promise<void> {
     return this.#changer.remove(path, how)
   }
-  rename(from: string, to: string, how?: { replace?: boolean; aside?: boolean }): Promise<void> {
+  rename(from: string, to: string, how?: { replace?: boolean; allowOutsideLink?: boolean }): Promise<void> {
     return this.#changer.rename(from, to, how)
   }
   copy(from: string, to: string, how?: { replace?: boolean }): Promise<Extent> {
     return this.#changer.copy(from, to, how)
   }
-  keep(path: string, as: string): Promise<void> {
-    return this.#changer.keep(path, as)
+  linkOrCopy(path: string, as: string): Promise<void> {
+    return this.#changer.linkOrCopy(path, as)
   }
   measure(path: string): Promise<Extent> {
     return this.#changer.measure(path)
   }
 
-  setAside(path: string): Promise<void> {
-    return putAside(this, path)
+  quarantine(path: string): Promise<void> {
+    return quarantine(this, path)
   }
 
   async lock(paths: readonly string[], signal?: AbortSignal): Promise<AsyncDisposable> {
@@ -184,11 +194,11 @@ class WorkspaceView implements OpenWorkspace {
     )
   }
 
-  holdJournal(): Promise<AsyncDisposable> {
+  lockJournal(): Promise<AsyncDisposable> {
     return lock([this.#top.journalKey], '.vtcode/journal')
   }
 
-  transact(operations: readonly Operation[]): Promise<Written[]> {
+  transact(operations: readonly Operation[]): Promise<WriteResult[]> {
     return transact(this, this.#whole, operations, (how) => this.#paths.limits.passCommit?.(how))
   }
 
@@ -205,9 +215,9 @@ class WorkspaceView implements OpenWorkspace {
 
   /** Returns one text for one place, however the path is spelt and through whichever root it is reached. */
   #lockKey(path: string): string {
-    return this.#paths.applyToExisting(path, true, (spot) => {
-      const { dev, ino } = statOf(spot.directory)
-      return `${dev}:${ino}/${spot.name}`
+    return this.#paths.applyToExisting(path, true, (location) => {
+      const { dev, ino } = statDirectory(location.directory)
+      return `${dev}:${ino}/${location.name}`
     })
   }
 }

@@ -9,7 +9,7 @@ import {
   type Policy,
   type Verdict,
 } from '../../core/index.js'
-import { secretReason, secretWay } from '../../core/workspace/index.js'
+import { explainSecret, SECRET_NEXT_STEP } from '../../core/workspace/index.js'
 import {
   factsOf,
   hiddenFrom,
@@ -99,7 +99,11 @@ const isHidden = (facts: CallFacts, rules: RuleSet): boolean =>
 function refuseSecret({ call }: CallFacts, { explain, workspace: { isSecret } }: Context): Verdict {
   explain?.({ home: true })
   const named = namesOfPlaces(call).find((name) => isSecret!(name))
-  return { deny: secretReason(named), hint: `Do not repeat the call. ${secretWay}`, details: { not_applied: true } }
+  return {
+    deny: explainSecret(named),
+    hint: `Do not repeat the call. ${SECRET_NEXT_STEP}`,
+    details: { not_applied: true },
+  }
 }
 
 /** Nobody widens the rights of work that is under way. */

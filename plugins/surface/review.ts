@@ -111,7 +111,7 @@ async function look(kernel: Kernel, flags: ReviewFlags, io: Io): Promise<number>
 /** Where git has the file of a commit or of the index, git counts; else it is the file in the workspace. */
 async function linesOf(file: ChangedFile, workspace: Workspace): Promise<number> {
   const lines = await file.lines()
-  return Number.isNaN(lines) ? lineCount(await workspace.text(file.path).catch(() => '')) : lines
+  return Number.isNaN(lines) ? lineCount(await workspace.readText(file.path).catch(() => '')) : lines
 }
 
 async function asked(kernel: Kernel, files: readonly ChangedFile[], flags: ReviewFlags, io: Io): Promise<number> {

@@ -26,7 +26,7 @@ async function check(kernel: Kernel, file: string, io: Io): Promise<number> {
   const agent = await import('../agent/cli/index.js')
   const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
-    const certificate = await agent.readCertificate(await workspace.text(file, { max_bytes: 1024 * 1024 }))
+    const certificate = await agent.readCertificate(await workspace.readText(file, { max_bytes: 1024 * 1024 }))
     io.stdout.write(
       `${oneLine(`Session ${certificate.session_id}, ${certificate.created_at}, ${certificate.model ?? 'no model'}: ${certificate.result}`)}\n`,
     )

@@ -41,7 +41,7 @@ const outline: Handler<OutlineInput> = async (call, context) => {
   const files: Outlined[] = []
   const large: string[] = []
   const unread: string[] = []
-  await using opener = context.workspace.files()
+  await using opener = context.workspace.createFileOpener()
   for (const { path, language } of own.slice(0, input.max_results)) {
     const handle = await openOr(opener, path, unread)
     if (!handle) continue

@@ -49,7 +49,7 @@ async function sameName(wanted: string, workspace: Workspace): Promise<string[]>
   let seen = 0
   for (let at = 0; at < folders.length && at < most.directories && seen < most.names; at++) {
     const folder = folders[at]!
-    const entries = await workspace.names(folder).catch(() => [])
+    const entries = await workspace.listNames(folder).catch(() => [])
     seen += entries.length
     for (const { name, kind } of entries) {
       const path = folder === '.' ? name : `${folder}/${name}`

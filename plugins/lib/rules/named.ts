@@ -43,7 +43,7 @@ const isPattern = /[*?[]/
 /** The folders and links in a folder whose names match. */
 async function foldersIn(folder: string, matches: (name: string) => boolean, place: WordPlace): Promise<string[]> {
   const path = reached(folder, place)
-  const entries = path === undefined ? [] : await place.workspace.names(path).catch(() => [])
+  const entries = path === undefined ? [] : await place.workspace.listNames(path).catch(() => [])
   return entries
     .filter(({ name, kind }) => (kind === 'link' || kind === 'directory') && matches(name))
     .map(({ name }) => `${folder}/${name}`)

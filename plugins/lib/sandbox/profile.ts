@@ -2,7 +2,7 @@ import { existsSync, lstatSync, readdirSync, readlinkSync, statSync } from 'node
 import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { inside, makeFolder } from '../../../core/system/index.js'
-import { ownFolders } from '../../../core/workspace/index.js'
+import { OWN_FOLDERS } from '../../../core/workspace/index.js'
 import type { SandboxSettings } from '../process/index.js'
 import { homeWithin, liesIn, steeringPaths, type SteeringPaths } from '../steering/index.js'
 import { gitConfigFor } from './git_config.js'
@@ -190,7 +190,7 @@ function foldersOf(paths: string[], root: string): string[] {
 }
 
 /** What this program keeps for every session of a workspace: of it a command sees what is `shown` to it. */
-const stateOf = (workspace: string): string[] => ownFolders.map((name) => join(workspace, '.vtcode', name))
+const stateOf = (workspace: string): string[] => OWN_FOLDERS.map((name) => join(workspace, '.vtcode', name))
 const isFolder = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 
 /** Real places of `sandbox.deny_read`. What is relative is meant in the workspace and in the home. */

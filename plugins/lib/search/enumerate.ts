@@ -39,8 +39,8 @@ export async function entriesBelow(context: Context, directory: Handle, discover
 
 /** Whether a path below an open directory may be shown, under the name it was reached by and under its own. */
 export function seenBelow({ workspace }: Pick<Context, 'workspace'>, directory: Handle, path: string): boolean {
-  if (!workspace.sees(path)) return false
+  if (!workspace.isVisible(path)) return false
   if (directory.path === directory.resolved) return true
   const below = directory.path === '.' ? path : path.slice(directory.path.length + 1)
-  return workspace.sees(directory.resolved === '.' ? below : `${directory.resolved}/${below}`)
+  return workspace.isVisible(directory.resolved === '.' ? below : `${directory.resolved}/${below}`)
 }

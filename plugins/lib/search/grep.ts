@@ -147,7 +147,7 @@ async function look(
 ): Promise<Shown | undefined> {
   const state = { looked: parts.reduce((sum, { limit }) => sum + limit, 0), gone: [] as string[], binary: false }
   const matches = new Map<string, GrepMatch[]>()
-  await using opener = context.workspace.files()
+  await using opener = context.workspace.createFileOpener()
   for (let at = 0; at < parts.length; at += batch) {
     const handles: Handle[] = []
     try {

@@ -199,7 +199,7 @@ const literal = (text: string): string => text.replace(/[\\*?[\]{},!]/g, '\\$&')
 
 /** The rules of `.vtcodegitignore` relative to `path`, as ripgrep takes them. */
 async function ownRules(workspace: Workspace, path: string): Promise<string | undefined> {
-  const text = await workspace.text('.vtcodegitignore', { max_bytes: 1_048_576 }).catch(gone)
+  const text = await workspace.readText('.vtcodegitignore', { max_bytes: 1_048_576 }).catch(gone)
   if (text === undefined || path === '.') return text
   return text
     .split(/\r?\n/)

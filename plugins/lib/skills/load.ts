@@ -119,7 +119,7 @@ export async function resourcesOf(skill: Skill, folder: Folder): Promise<string[
   const found: string[] = []
   let entries = 0
   const walk = async (way: string, depth: number): Promise<void> => {
-    for (const { name, kind } of await folder.workspace.names(folder.at(way || '.'))) {
+    for (const { name, kind } of await folder.workspace.listNames(folder.at(way || '.'))) {
       if (++entries > most.entries || name.startsWith('.') || name === 'node_modules') continue
       const path = way ? `${way}/${name}` : name
       if (kind === 'directory') {

@@ -76,7 +76,7 @@ export class Search {
 
   /** Some files at a time; the next are opened while the program reads those before. */
   private async look(language: Language, files: StructuralSubject[]): Promise<void> {
-    await using opener = this.context.workspace.files()
+    await using opener = this.context.workspace.createFileOpener()
     const open = (at: number) => openAll(opener, files.slice(at, at + batch), language, this.call.input.path, this)
     let next: Promise<OpenSubject[]> | undefined = open(0)
     try {

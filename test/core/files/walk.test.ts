@@ -1,9 +1,8 @@
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
-import { mkdtempSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openRoot, openSpot, walk, type Directory } from '../../../build/core/files/index.js'
+import { openRoot, openLocation, walk, type Directory } from '../../../build/core/files/index.js'
 
 let folder: string
 let root: Directory
@@ -21,9 +20,9 @@ beforeEach(() => {
 afterEach(() => root.close())
 
 const resolve = (path: string, follow = true): string => {
-  const spot = walk(root, path, [folder], follow)
-  spot.close()
-  return spot.resolved
+  const location = walk(root, path, [folder], follow)
+  location.close()
+  return location.resolved
 }
 const codeOf = (run: () => unknown): string => {
   try {
@@ -58,14 +57,14 @@ describe('walk', () => {
   })
 })
 
-describe('openSpot', () => {
+describe('openLocation', () => {
   it('opens a regular file and reads a range of it', async () => {
-    await using file = openSpot(walk(root, 'link/file', [folder], true), 'link/file')
+    await using file = openLocation(walk(root, 'link/file', [folder], true), 'link/file')
     expect([file.path, file.resolved, (await file.read(1, 2)).toString()]).toEqual(['link/file', 'a/b/file', 'ex'])
   })
   it('opens a directory, whose entries open one by one', async () => {
-    await using directory = openSpot(walk(root, 'a/b', [folder], true), 'a/b')
-    await using file = directory.file('file')!
-    expect([directory.names(), file.path]).toEqual([[{ name: 'file', kind: 'file' }], 'a/b/file'])
+    await using directory = openLocation(walk(root, 'a/b', [folder], true), 'a/b')
+    await using file = directory.openFile('file')!
+    expect([directory.listNames(), file.path]).toEqual([[{ name: 'file', kind: 'file' }], 'a/b/file'])
   })
 })

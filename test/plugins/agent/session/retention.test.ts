@@ -23,7 +23,7 @@ it('looks once at what sessions put aside, however many sessions there are, and 
     )
   }
   const workspace = openWorkspace(place.root, { home: homeOf({ home: place.home, env: {} }) })
-  const names = vi.spyOn(workspace, 'names')
+  const names = vi.spyOn(workspace, 'listNames')
   const within = async (spool_max_mb: number): Promise<{ left: boolean[]; looks: number }> => {
     names.mockClear()
     const settings = {
