@@ -49,10 +49,10 @@ export type {
   Extent,
   Handle,
   Operation,
-  Over,
-  Version,
+  ExpectedState,
+  FileVersion,
   Workspace,
-  Written,
+  WriteResult,
 } from './workspace/index.js'
 export { openTrust } from './trust/index.js'
 export type { Trust } from './trust/index.js'

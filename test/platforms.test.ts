@@ -302,7 +302,7 @@ describe('files on macOS', () => {
         const workspace = openWorkspace('.', { home: '/nowhere' })
         const seen = {}
         for (const end = Date.now() + ${rounds(500, 3000)}; Date.now() < end || !seen.inside; ) {
-          const found = await workspace.text('d/a.txt').catch(({ problem }) => problem.code)
+          const found = await workspace.readText('d/a.txt').catch(({ problem }) => problem.code)
           seen[found] = (seen[found] ?? 0) + 1
         }
         console.log(JSON.stringify(seen))`,

@@ -140,7 +140,7 @@ class CallContext implements Context {
   get workspace() {
     if (this.contribution.kind === 'policy' || this.contribution.kind === 'compactor') return this.services.workspace
     const { run } = this
-    return (run.workspace ??= this.services.filtered.holding(run.places(), run.commit))
+    return (run.workspace ??= this.services.filtered.createCallView(run.places(), run.commit))
   }
   get session() {
     return this.run.session

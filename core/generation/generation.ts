@@ -47,7 +47,7 @@ import {
   type LockVerifier,
   type Trust,
 } from '../trust/index.js'
-import { hiddenBy, type OpenWorkspace } from '../workspace/index.js'
+import { createHiddenFilter, type OpenWorkspace } from '../workspace/index.js'
 import { adapterContextsOf, rightsOf, type Later } from './adapter_context.js'
 import { consentItems } from './consent.js'
 import type { ContextServices } from './context_services.js'
@@ -157,8 +157,8 @@ export async function buildGeneration(
   for (const [key, adapter] of registry.adapters) adapters.set(key, adapter)
   const skills = skillFinder({ ...locations, plugins: pluginsOf(found), loaded, trust, lockVerifier })
   const { workspace, changed } = sources
-  const isHidden = hiddenBy(settings, workspace)
-  const filtered = isHidden ? workspace.filtered(isHidden) : workspace
+  const isHidden = createHiddenFilter(settings, workspace)
+  const filtered = isHidden ? workspace.createFilteredView(isHidden) : workspace
   return {
     number,
     settings: effective,

@@ -51,7 +51,7 @@ function placeOf(path: string, workspace: OpenWorkspace): Place {
   let given = path
   try {
     given = workspace.normalize(path)
-    return { given, ...workspace.lead(given) }
+    return { given, ...workspace.locate(given) }
   } catch {
     // A path that leads out is left to the tool, which refuses it with the code that says so.
     return { given, resolved: given, entry: given }

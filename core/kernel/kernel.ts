@@ -69,7 +69,7 @@ function createInspection(running: Running, home: string): KernelInspection {
   return {
     home,
     env: surroundings.options.env ?? process.env,
-    foreign: running.workspace.foreign,
+    foreign: running.workspace.quarantined,
     get hooks() {
       return current().hooks
     },

@@ -128,7 +128,7 @@ export const diagnosticsOf = ({ generation, faults, workspace }: Running): Diagn
 ]
 
 /** What was put aside among our own state, all of it at once: another home of the same workspace may have left much. */
-const foreignIn = ({ root, foreign }: OpenWorkspace): Diagnostic[] =>
+const foreignIn = ({ root, quarantined: foreign }: OpenWorkspace): Diagnostic[] =>
   [...foreign].slice(0, 1).map(([path, aside]) =>
     diagnose(
       'VT_STATE_FOREIGN',

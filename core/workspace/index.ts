@@ -1,17 +1,6 @@
-export { bringInFront } from './first_of.js'
-export { hiddenBy, secretReason, secretsWithin, secretWay } from './hidden.js'
+export type { EntryKind, EntryStat, Extent, Handle, ExpectedState, FileVersion, WriteResult } from '../files/index.js'
+export { createHiddenFilter, explainSecret, createSecretFilter, SECRET_NEXT_STEP } from './hidden_paths.js'
 export { lock } from './lock.js'
-export { ownFolders } from './places.js'
-export type {
-  EntryKind,
-  EntryStat,
-  Extent,
-  FileOpener,
-  Handle,
-  Operation,
-  Over,
-  Version,
-  Workspace,
-  Written,
-} from './types.js'
+export { OWN_FOLDERS } from './own_state.js'
+export type { FileOpener, Operation, Workspace } from './types.js'
 export { openWorkspace, type OpenWorkspace } from './workspace.js'

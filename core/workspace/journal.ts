@@ -1,27 +1,27 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { isTempName, type FileVersion, type WriteResult } from '../files/index.js'
 import { problem, VtError } from '../shapes/index.js'
 import { systemRefusal, sha256, shownPath } from '../system/index.js'
-import { isReserved } from './places.js'
-import { isTemp } from './temp.js'
-import type { CommitPoint, Operation, Version, Workspace, Written } from './types.js'
+import { isReserved } from './own_state.js'
+import type { CommitPoint, Operation, Workspace } from './types.js'
 
 // Several files change as one: what they become is put aside, then a mark, then the changes, then all of it goes. Without the mark
 // nothing has happened yet; with it everything will, be it in the next process.
 
-const folder = '.vtcode/journal'
-const MAX_PLAN = 64 * 1_048_576
+const JOURNAL_FOLDER = '.vtcode/journal'
+const MAX_PLAN_BYTES = 64 * 1_048_576
 
 /** What changes files, and looks at them. */
-type Files = Pick<Workspace, 'write' | 'remove' | 'read' | 'names' | 'stat' | 'openFile' | 'seal'> & {
+type Files = Pick<Workspace, 'write' | 'remove' | 'read' | 'listNames' | 'stat' | 'openFile' | 'seal'> & {
   /** Itself, where no link has come in the way of these paths. */
-  asNamed: (paths: readonly string[]) => Files
+  createLinkFreeView: (paths: readonly string[]) => Files
   /** Waits for whoever changes several files, or completes what somebody left. */
-  holdJournal: () => Promise<AsyncDisposable>
+  lockJournal: () => Promise<AsyncDisposable>
   /** Puts away what lies among our own state and is not ours. */
-  setAside: (path: string) => Promise<void>
+  quarantine: (path: string) => Promise<void>
 }
 /** One operation as the plan on disk says it; `staged` is the file that holds the new content. */
-interface Planned {
+interface PlannedOperation {
   path: string
   before: string | null
   after: string | null
@@ -35,50 +35,50 @@ export async function transact(
   whole: Files,
   operations: readonly Operation[],
   passCommit: CommitPoint,
-): Promise<Written[]> {
-  await using _ = await files.holdJournal()
+): Promise<WriteResult[]> {
+  await using _ = await files.lockJournal()
   await recoverAll(whole)
   const [only] = operations
-  if (only && operations.length === 1) return [await carryOut(files, only)].filter((done) => done !== undefined)
+  if (only && operations.length === 1) return [await applyOperation(files, only)].filter((done) => done !== undefined)
   const own = `${process.pid}-${randomBytes(6).toString('hex')}`
-  const home = `${folder}/${own}-${files.seal.nameMark('journal', own)}`
+  const home = `${JOURNAL_FOLDER}/${own}-${files.seal.nameMark('journal', own)}`
   try {
-    const plan: Planned[] = []
+    const plan: PlannedOperation[] = []
     for (const [index, operation] of operations.entries()) {
       passCommit('preparing')
       plan.push(await stage(files, operation, `${home}/${index}`))
     }
-    await ignored(files)
+    await writeGitignore(files)
     const text = JSON.stringify(plan)
     await files.write(`${home}/plan.json`, Buffer.from(text), 'nothing')
-    for (const { path, over } of operations) await refuseOther(files, path, over)
+    for (const { path, expected } of operations) await refuseOtherVersion(files, path, expected)
     passCommit('changing')
     await files.write(`${home}/commit`, Buffer.from(files.seal.mark('plan', home, text)), 'nothing')
   } catch (error) {
     await files.remove(home, { recursive: true }).catch(() => {})
     throw error
   }
-  return await carryOutAll(files, operations, home)
+  return await applyAll(files, operations, home)
 }
 
 /** Completes committed changes and drops others; waits for a change that is active. Throws VT_PATCH_RECOVERY. */
 export async function recover(files: Files): Promise<void> {
   try {
-    if ((await journals(files)).length === 0) return
-    await using _ = await files.holdJournal()
+    if ((await listJournals(files)).length === 0) return
+    await using _ = await files.lockJournal()
     await recoverAll(files)
   } catch (error) {
-    throw systemRefusal(error, folder)
+    throw systemRefusal(error, JOURNAL_FOLDER)
   }
 }
 
-async function carryOutAll(files: Files, operations: readonly Operation[], home: string): Promise<Written[]> {
-  const written: Written[] = []
+async function applyAll(files: Files, operations: readonly Operation[], home: string): Promise<WriteResult[]> {
+  const written: WriteResult[] = []
   const undo: (() => Promise<unknown>)[] = []
   try {
     for (const operation of operations) {
-      undo.unshift(await reversal(files, operation))
-      const done = await carryOut(files, operation)
+      undo.unshift(await createUndo(files, operation))
+      const done = await applyOperation(files, operation)
       if (done) written.push(done)
     }
   } catch (error) {
@@ -88,30 +88,31 @@ async function carryOutAll(files: Files, operations: readonly Operation[], home:
       const dropped = files.remove(home, { recursive: true }).catch(() => files.remove(`${home}/commit`))
       await dropped.catch((reason: Error) => stuck.push(reason.message))
     }
-    throw withState(error, stuck)
+    throw addRollbackState(error, stuck)
   }
   // All is done. A journal that cannot be taken away now is seen to be complete by the next change, and goes then.
   await files.remove(home, { recursive: true }).catch(() => {})
   return written
 }
 
-async function carryOut(files: Files, operation: Operation): Promise<Written | undefined> {
+async function applyOperation(files: Files, operation: Operation): Promise<WriteResult | undefined> {
   if (operation.op === 'write') {
-    const { path, bytes, over, mode } = operation
-    return files.write(path, bytes, over, mode === undefined ? {} : { mode })
+    const { path, bytes, expected, mode } = operation
+    return files.write(path, bytes, expected, mode === undefined ? {} : { mode })
   }
-  await refuseOther(files, operation.path, operation.over)
+  await refuseOtherVersion(files, operation.path, operation.expected)
   await files.remove(operation.path)
   return undefined
 }
 
 /** What puts a file back as it is now; one that is so still is left alone. */
-async function reversal(files: Files, { path, over }: Operation): Promise<() => Promise<unknown>> {
-  if (over === 'nothing')
+async function createUndo(files: Files, { path, expected }: Operation): Promise<() => Promise<unknown>> {
+  if (expected === 'nothing')
     return () => files.remove(path).catch((error: unknown) => (isMissing(error) ? undefined : Promise.reject(error)))
-  const bytes = over.bytes ?? (await files.read(path))
+  const bytes = expected.bytes ?? (await files.read(path))
   return async () =>
-    (await hashAt(files, path)) !== over.sha256 && files.write(path, bytes, 'anything', { mode: over.stat.mode })
+    (await hashFile(files, path)) !== expected.sha256 &&
+    files.write(path, bytes, 'anything', { mode: expected.stat.mode })
 }
 
 async function rollBack(undo: (() => Promise<unknown>)[]): Promise<string[]> {
@@ -121,7 +122,7 @@ async function rollBack(undo: (() => Promise<unknown>)[]): Promise<string[]> {
 }
 
 /** An error that says where a failure while changing several files has left them. */
-function withState(error: unknown, stuck: string[]): unknown {
+function addRollbackState(error: unknown, stuck: string[]): unknown {
   if (!(error instanceof VtError)) return error
   const { details } = error.problem
   if (stuck.length === 0) return new VtError({ ...error.problem, details: { ...details, rolled_back: true } })
@@ -132,9 +133,9 @@ function withState(error: unknown, stuck: string[]): unknown {
   })
 }
 
-async function stage(files: Files, operation: Operation, staged: string): Promise<Planned> {
-  const { path, over } = operation
-  const before = over === 'nothing' ? null : over.sha256
+async function stage(files: Files, operation: Operation, staged: string): Promise<PlannedOperation> {
+  const { path, expected } = operation
+  const before = expected === 'nothing' ? null : expected.sha256
   if (operation.op === 'remove') return { path, before, after: null }
   const { bytes, mode } = operation
   await files.write(staged, bytes, 'nothing', { mode: 0o600 })
@@ -142,54 +143,54 @@ async function stage(files: Files, operation: Operation, staged: string): Promis
 }
 
 /** Throws VT_FILE_STALE unless the file is the version that was seen, or is still missing. */
-async function refuseOther(files: Files, path: string, over: 'nothing' | Version): Promise<void> {
-  const now = await hashAt(files, path)
-  if (over === 'nothing' && now !== null) throw problem('VT_PATH_EXISTS', { path: shownPath(path) })
-  if (over !== 'nothing' && now !== over.sha256) throw problem('VT_FILE_STALE', { path: shownPath(path) })
+async function refuseOtherVersion(files: Files, path: string, expected: 'nothing' | FileVersion): Promise<void> {
+  const now = await hashFile(files, path)
+  if (expected === 'nothing' && now !== null) throw problem('VT_PATH_EXISTS', { path: shownPath(path) })
+  if (expected !== 'nothing' && now !== expected.sha256) throw problem('VT_FILE_STALE', { path: shownPath(path) })
 }
 
 /** Returns our own journals. Others may have come with a repository: they are ignored. */
-async function journals(files: Files): Promise<string[]> {
-  const stat = await files.stat(folder)
+async function listJournals(files: Files): Promise<string[]> {
+  const stat = await files.stat(JOURNAL_FOLDER)
   if (!stat) return []
-  if (stat.kind !== 'directory') return files.setAside(folder).then(() => [])
+  if (stat.kind !== 'directory') return files.quarantine(JOURNAL_FOLDER).then(() => [])
   const ours: string[] = []
-  for (const { name } of await files.names(folder)) {
+  for (const { name } of await files.listNames(JOURNAL_FOLDER)) {
     const [, own, mark] = /^(\d+-[0-9a-f]{12})-([0-9a-f]{12})$/.exec(name) ?? []
     if (own !== undefined && mark === files.seal.nameMark('journal', own)) ours.push(name)
-    else if (name !== '.gitignore' && !isTemp(name)) await files.setAside(`${folder}/${name}`)
+    else if (name !== '.gitignore' && !isTempName(name)) await files.quarantine(`${JOURNAL_FOLDER}/${name}`)
   }
   return ours
 }
 
 /** Whoever holds the lock sees only what nobody works on any more. */
 async function recoverAll(files: Files): Promise<void> {
-  for (const name of await journals(files)) await recoverOne(files, `${folder}/${name}`)
+  for (const name of await listJournals(files)) await recoverOne(files, `${JOURNAL_FOLDER}/${name}`)
 }
 
 async function recoverOne(files: Files, home: string): Promise<void> {
   if (await files.stat(`${home}/commit`)) {
     // What is larger was not written by us, and is not read to find that out.
     const sizes = await Promise.all([`${home}/plan.json`, `${home}/commit`].map((path) => files.stat(path)))
-    if (sizes.some((stat) => stat?.kind !== 'file' || stat.bytes > MAX_PLAN)) return files.setAside(home)
+    if (sizes.some((stat) => stat?.kind !== 'file' || stat.bytes > MAX_PLAN_BYTES)) return files.quarantine(home)
     const [text, mark] = [
       (await files.read(`${home}/plan.json`)).toString(),
       (await files.read(`${home}/commit`)).toString(),
     ]
-    if (mark !== files.seal.mark('plan', home, text)) return files.setAside(home)
-    const plan = JSON.parse(text) as Planned[]
-    for (const { path } of plan) if (!(await isOurs(files, path))) throw unfinished(path, home)
-    const states = await Promise.all(plan.map(({ path }) => hashAt(files, path)))
+    if (mark !== files.seal.mark('plan', home, text)) return files.quarantine(home)
+    const plan = JSON.parse(text) as PlannedOperation[]
+    for (const { path } of plan) if (!(await canRecover(files, path))) throw recoveryError(path, home)
+    const states = await Promise.all(plan.map(({ path }) => hashFile(files, path)))
     const foreign = plan.find(({ before, after }, index) => states[index] !== before && states[index] !== after)
-    if (foreign) throw unfinished(foreign.path, home)
-    const named = files.asNamed(plan.map(({ path }) => path))
+    if (foreign) throw recoveryError(foreign.path, home)
+    const named = files.createLinkFreeView(plan.map(({ path }) => path))
     for (const [index, { path, after, mode, staged }] of plan.entries()) {
       if (states[index] === after) continue
       if (staged === undefined) await named.remove(path)
       else
         await named.write(
           path,
-          await content(files, staged, after, path, home),
+          await readStaged(files, staged, after, path, home),
           'anything',
           mode === undefined ? {} : { mode },
         )
@@ -199,7 +200,7 @@ async function recoverOne(files: Files, home: string): Promise<void> {
 }
 
 /** What was put aside for a file, if it is still that. */
-async function content(
+async function readStaged(
   files: Files,
   staged: string,
   after: string | null,
@@ -207,7 +208,7 @@ async function content(
   home: string,
 ): Promise<Buffer> {
   const bytes = await files.read(staged)
-  if (sha256(bytes) !== after) throw unfinished(path, home)
+  if (sha256(bytes) !== after) throw recoveryError(path, home)
   return bytes
 }
 
@@ -215,7 +216,7 @@ async function content(
  * Whether this may still be written without asking: not what no tool may write, git's and our own files, nor anything through a link,
  * which may have come since.
  */
-async function isOurs(files: Files, path: string): Promise<boolean> {
+async function canRecover(files: Files, path: string): Promise<boolean> {
   if (isReserved(path)) return false
   for (let end = path.length; end > 0; end = path.lastIndexOf('/', end - 1)) {
     const stat = await files.stat(path.slice(0, end))
@@ -224,10 +225,10 @@ async function isOurs(files: Files, path: string): Promise<boolean> {
   return true
 }
 
-const unfinished = (path: string, journal: string): VtError =>
+const recoveryError = (path: string, journal: string): VtError =>
   problem('VT_PATCH_RECOVERY', { path: shownPath(path), journal }, { details: { path, journal } })
 
-async function hashAt(files: Files, path: string): Promise<string | null> {
+async function hashFile(files: Files, path: string): Promise<string | null> {
   try {
     await using file = await files.openFile(path)
     const hash = createHash('sha256')
@@ -241,9 +242,9 @@ async function hashAt(files: Files, path: string): Promise<string | null> {
   }
 }
 
-async function ignored(files: Files): Promise<void> {
-  if (!(await files.stat(`${folder}/.gitignore`)))
-    await files.write(`${folder}/.gitignore`, Buffer.from('*\n'), 'anything')
+async function writeGitignore(files: Files): Promise<void> {
+  if (!(await files.stat(`${JOURNAL_FOLDER}/.gitignore`)))
+    await files.write(`${JOURNAL_FOLDER}/.gitignore`, Buffer.from('*\n'), 'anything')
 }
 
 const isMissing = (error: unknown): boolean => error instanceof VtError && error.code === 'VT_PATH_NOT_FOUND'

@@ -7,7 +7,7 @@ import { problem } from '../shapes/index.js'
 import { errno, sha256 } from '../system/index.js'
 
 /** Waiting for another process ends after this long, unless it is said how long its work may take. */
-const usualPatienceMs = 20_000
+const DEFAULT_WAIT_MS = 20_000
 
 /**
  * Holds every key until disposed of: calls of this process queue up, other processes wait for it. Keys are taken in one order,
@@ -17,7 +17,7 @@ export async function lock(
   keys: readonly string[],
   path: string,
   signal?: AbortSignal,
-  patienceMs = usualPatienceMs,
+  patienceMs = DEFAULT_WAIT_MS,
 ): Promise<AsyncDisposable> {
   const held: (() => Promise<void>)[] = []
   const release = async (): Promise<void> => {
@@ -25,7 +25,7 @@ export async function lock(
   }
   try {
     for (const key of [...new Set(keys)].sort()) {
-      held.push(await queue(key, signal))
+      held.push(await enqueue(key, signal))
       held.push(await claim(key, path, signal, patienceMs))
     }
   } catch (error) {
@@ -37,7 +37,7 @@ export async function lock(
 
 const queues = new Map<string, Promise<unknown>>()
 
-async function queue(key: string, signal: AbortSignal | undefined): Promise<() => Promise<void>> {
+async function enqueue(key: string, signal: AbortSignal | undefined): Promise<() => Promise<void>> {
   const before = queues.get(key)
   let resolve = (): void => {}
   const turn = Promise.all([before, new Promise<void>((done) => (resolve = done))])
@@ -53,7 +53,7 @@ async function queue(key: string, signal: AbortSignal | undefined): Promise<() =
 }
 
 /** A name that one process at a time can listen on, and that the system frees when the process ends, however it ends. */
-const address = (key: string): string => {
+const toAddress = (key: string): string => {
   const name = `vtcode-${sha256(key).slice(0, 32)}`
   return process.platform === 'linux' ? `\0${name}` : join(tmpdir(), `${name}.sock`)
 }
@@ -65,9 +65,9 @@ async function claim(
   patienceMs: number,
 ): Promise<() => Promise<void>> {
   const deadline = Date.now() + patienceMs
-  const sweep = sweeper(address(key))
+  const sweep = createSocketSweeper(toAddress(key))
   for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
-    const server = await listen(address(key))
+    const server = await listen(toAddress(key))
     if (server) return () => new Promise((resolve) => server.close(() => resolve()))
     if (Date.now() > deadline)
       throw problem(
@@ -88,30 +88,30 @@ const listen = (path: string): Promise<Server | undefined> =>
   })
 
 /** A socket file that refuses for so long is nobody's. */
-const abandonedMs = 500
+const ABANDONED_MS = 500
 
 /**
  * Takes away a socket file on which nobody listens any more; only file systems keep them beyond their process. One that is just being made
  * refuses too, between its name and its first listener, so it has to be the same one for a while, and still be it.
  */
-function sweeper(path: string): () => Promise<void> {
+function createSocketSweeper(path: string): () => Promise<void> {
   let seen: { file: string; since: number } | undefined
   return async () => {
     if (process.platform === 'linux') return
-    const file = fileAt(path)
-    if (file === undefined || !(await refuses(path))) seen = undefined
+    const file = identifyFile(path)
+    if (file === undefined || !(await refusesConnections(path))) seen = undefined
     else if (seen?.file !== file) seen = { file, since: Date.now() }
-    else if (Date.now() - seen.since > abandonedMs && fileAt(path) === file) rmSync(path, { force: true })
+    else if (Date.now() - seen.since > ABANDONED_MS && identifyFile(path) === file) rmSync(path, { force: true })
   }
 }
 
 /** Which file it is: a number alone is soon given to another one. */
-function fileAt(path: string): string | undefined {
+function identifyFile(path: string): string | undefined {
   const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false })
   return stat && `${stat.ino} ${stat.ctimeNs}`
 }
 
-function refuses(path: string): Promise<boolean> {
+function refusesConnections(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = process
       .getBuiltinModule('node:net')

@@ -1,38 +1,6 @@
+import type { EntryKind, EntryStat, Extent, Handle, ExpectedState, FileVersion, WriteResult } from '../files/index.js'
 import type { Seal } from '../system/index.js'
 
-export type EntryKind = 'file' | 'directory' | 'link' | 'other'
-export interface EntryStat {
-  kind: EntryKind
-  bytes: number
-  mtime_ms: number
-  /** Nanoseconds; with `dev` and `ino` it is the identity of a version of the file. */
-  mtime_ns: bigint
-  dev: bigint
-  ino: bigint
-  mode: number
-  nlink: number
-}
-/** An open regular file or directory that lies inside the workspace, whatever happens to its path meanwhile. */
-export interface Handle extends AsyncDisposable {
-  /** Workspace-relative, `/`-separated, as asked for; `.` is the root. */
-  readonly path: string
-  /** The same after following links inside the workspace. */
-  readonly resolved: string
-  readonly kind: 'file' | 'directory'
-  readonly stat: EntryStat
-  readonly fd: number
-  /** A path that names this very object for as long as the handle is open; the `cwd` for a child program. */
-  readonly ref: string
-  /** Reads at most `length` bytes at `offset`, into `reused` if it is given; fewer only at the end of the file. */
-  read(offset: number, length: number, reused?: Buffer): Promise<Buffer>
-  /** What is in a directory, in code-unit order; names that are not UTF-8 carry `\xHH` escapes. `most` limits their number. */
-  names(most?: number): { name: string; kind: EntryKind }[]
-  /** A directory inside this one, by its name; a link is not followed. Throws VT_PATH_*. */
-  enter(name: string): Handle
-  /** Opens a regular file of this directory; `undefined` for anything else, links included. Throws VT_PATH_*. */
-  file(name: string): Handle | undefined
-  close(): Promise<void>
-}
 /** Opens files in turn as `openFile` does; those of one folder take one walk to it, which stays open until it is disposed of. */
 export interface FileOpener extends AsyncDisposable {
   openFile(path: string): Promise<Handle>
@@ -54,11 +22,11 @@ export interface Workspace {
   /** Where a path leads, through links in the last name too unless `follow` is false; nothing need be there yet. */
   resolve(path: string, how?: { follow?: boolean }): string
   /** Text only: whether no rule hides this path from tools. What an engine names is told only if it is seen. */
-  sees(path: string): boolean
+  isVisible(path: string): boolean
   /** Opens a regular file (VT_PATH_IS_DIRECTORY for a directory). */
   openFile(path: string): Promise<Handle>
   /** Opens many of them, best in the order of their folders. */
-  files(): FileOpener
+  createFileOpener(): FileOpener
   /** Opens a directory (VT_PATH_NOT_DIRECTORY for a file). */
   openDirectory(path: string): Promise<Handle>
   /** Opens whichever of the two it is. */
@@ -68,9 +36,9 @@ export interface Workspace {
   /** Whole file, at most 64 MiB or `max_bytes`. */
   read(path: string, range?: { offset?: number; length?: number }): Promise<Buffer>
   /** Whole file as UTF-8, without a BOM; refuses invalid UTF-8 with VT_FILE_BINARY. */
-  text(path: string, how?: { max_bytes?: number }): Promise<string>
+  readText(path: string, how?: { max_bytes?: number }): Promise<string>
   /** Names in a directory, in code-unit order; names that are not UTF-8 carry `\xHH` escapes that every method of the workspace accepts back. */
-  names(path: string): Promise<{ name: string; kind: EntryKind }[]>
+  listNames(path: string): Promise<{ name: string; kind: EntryKind }[]>
 
   /**
    * Holds these paths against every other holder, in this and in other processes, until disposed of. What is read, decided and
@@ -82,58 +50,35 @@ export interface Workspace {
    * Writes a whole file so that at every instant the old or the new one is there, whatever fails, and the new one is on disk on
    * return. A link is followed inside the workspace and stays. Missing parents are made. Throws VT_PATH_EXISTS, VT_FILE_STALE, VT_FILE_IO.
    */
-  write(path: string, bytes: Uint8Array, over: Over, how?: { mode?: number }): Promise<Written>
+  write(path: string, bytes: Uint8Array, expected: ExpectedState, how?: { mode?: number }): Promise<WriteResult>
   /** Carries out all operations or none, whatever happens: a process that ends half-way is completed by the next. Throws VT_PATCH_RECOVERY too. */
-  transact(operations: readonly Operation[]): Promise<Written[]>
+  transact(operations: readonly Operation[]): Promise<WriteResult[]>
   /** Removes a file, a link or an empty directory; with `recursive` what is in it too, links as links. Throws VT_PATH_NOT_EMPTY. */
   remove(path: string, how?: { recursive?: boolean }): Promise<void>
   /**
    * Gives an entry another name, a link as a link. Missing parents of `to` are made. Throws VT_PATH_EXISTS unless it may replace a
    * file, VT_PATH_OUTSIDE for a link that would lead out from there, unless it is only put `aside`.
    */
-  rename(from: string, to: string, how?: { replace?: boolean; aside?: boolean }): Promise<void>
+  rename(from: string, to: string, how?: { replace?: boolean; allowOutsideLink?: boolean }): Promise<void>
   /** Copies an entry with its modes and everything in it, all or nothing. Throws VT_PATH_EXISTS unless it may replace a file, VT_INPUT_TOO_LARGE. */
   copy(from: string, to: string, how?: { replace?: boolean }): Promise<Extent>
   /** A second name for the very bytes of a file that is about to be replaced, or a copy of them where there can be none. */
-  keep(path: string, as: string): Promise<void>
+  linkOrCopy(path: string, as: string): Promise<void>
   /** Moves what lies among our own state below `.vtcode/` and bears no seal of ours out of the way; `doctor` and the command line name it once. */
-  setAside(path: string): Promise<void>
+  quarantine(path: string): Promise<void>
   /** How much an entry is; links are not followed. Throws VT_PATH_PERMISSION where another file system is mounted inside. */
   measure(path: string): Promise<Extent>
 }
-/** What a write may replace: nothing, anything, or only the version that was seen. */
-export type Over = 'nothing' | 'anything' | Version
-/** A file as it was when it was read. */
-export interface Version {
-  stat: EntryStat
-  /** SHA-256 of all its bytes, in hex. */
-  sha256: string
-  /** The bytes themselves, where they are still at hand: to put them back they need not be read again. */
-  bytes?: Uint8Array
-}
 /** One step of a change of several files. */
 export type Operation =
-  | { op: 'write'; path: string; bytes: Uint8Array; over: 'nothing' | Version; mode?: number }
-  | { op: 'remove'; path: string; over: Version }
-export interface Written {
-  /** Workspace-relative, after following links. */
-  resolved: string
-  stat: EntryStat
-  created: boolean
-  /** What of the old file could not be carried over: `hardlinks`, `owner`, `attributes` (extended ones and access lists). */
-  lost: string[]
-}
-export interface Extent {
-  /** What a directory holds, at any depth; 1 for anything else. */
-  entries: number
-  bytes: number
-}
+  | { op: 'write'; path: string; bytes: Uint8Array; expected: 'nothing' | FileVersion; mode?: number }
+  | { op: 'remove'; path: string; expected: FileVersion }
 /** Is told before a call changes something, and while it prepares to. Throws VT_CALL_ABORTED for a call that is to change nothing any more. */
 export type CommitPoint = (how: 'preparing' | 'changing') => void
 /** What is said of a workspace beside its folder. Without `user`, `~` is the HOME of the environment. */
-export interface OpenAs {
+export interface WorkspaceOptions {
   home: string
   user?: string
   env?: Readonly<Record<string, string | undefined>>
-  foreign?: Map<string, string>
+  quarantined?: Map<string, string>
 }

@@ -1,5 +1,13 @@
 import type { Call, Compactor, Context, JsonObject, Notice, Result } from '../../core/index.js'
-import { cutHookText, hookRemarks, findHooks, readHookBlock, runHooks, specific, type RanHook } from '../lib/hooks/index.js'
+import {
+  cutHookText,
+  hookRemarks,
+  findHooks,
+  readHookBlock,
+  runHooks,
+  specific,
+  type RanHook,
+} from '../lib/hooks/index.js'
 
 /** PostToolUse and PostToolUseFailure: programs of the user see what came of a call, remark on it and may replace the output; `ok` stays. */
 const hook_results: Compactor = (result, call, context) =>

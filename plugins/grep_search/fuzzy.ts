@@ -76,7 +76,9 @@ async function candidates(
   })
   if (!found) throw createSlotError('VT_SEARCH_ENGINE_MISSING', 'ripgrep is not installed here.')
   if (found.incomplete && found.total === 0)
-    throw createSlotError('VT_SEARCH_TIMEOUT', `Nothing was found in '${path}' within ${SEARCH_TIMEOUT_SECONDS} s.`, { retryable: true })
+    throw createSlotError('VT_SEARCH_TIMEOUT', `Nothing was found in '${path}' within ${SEARCH_TIMEOUT_SECONDS} s.`, {
+      retryable: true,
+    })
   return found
 }
 

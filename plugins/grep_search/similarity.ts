@@ -93,7 +93,7 @@ async function namesOf({ reference_file, content_type }: SimilarityInput, contex
 
 /** The first line with each shared name, read from the file itself. */
 async function linesOf({ file, lines }: Similar, context: Context): Promise<SimilarityOutput['matches']> {
-  const text = await context.workspace.text(file, { max_bytes: largest }).catch(() => '')
+  const text = await context.workspace.readText(file, { max_bytes: largest }).catch(() => '')
   const all = text.split('\n')
   const wanted = new Map([...lines].map(([name, line]) => [line, name]))
   return [...wanted]

@@ -9,7 +9,7 @@ import {
   type Policy,
   type Verdict,
 } from '../../core/index.js'
-import { secretReason, secretWay } from '../../core/workspace/index.js'
+import { explainSecret, SECRET_NEXT_STEP } from '../../core/workspace/index.js'
 import {
   collectFacts,
   findHiddenReason,
@@ -99,7 +99,11 @@ const isHidden = (facts: CallFacts, rules: RuleSet): boolean =>
 function refuseSecret({ call }: CallFacts, { explain, workspace: { isSecret } }: Context): Verdict {
   explain?.({ home: true })
   const named = listPlaceNames(call).find((name) => isSecret!(name))
-  return { deny: secretReason(named), hint: `Do not repeat the call. ${secretWay}`, details: { not_applied: true } }
+  return {
+    deny: explainSecret(named),
+    hint: `Do not repeat the call. ${SECRET_NEXT_STEP}`,
+    details: { not_applied: true },
+  }
 }
 
 /** Nobody widens the rights of work that is under way. */
@@ -208,7 +212,9 @@ async function object(facts: CallFacts, effect: Effect, rules: RuleSet): Promise
 
 /** An allow rule without a spec answers for its effect, one with paths only when the rules together cover every path, as given and as resolved. */
 function allowed(facts: CallFacts, effect: Effect, allow: readonly Rule[]): boolean {
-  const speaking = allow.filter((rule) => rule.applies(facts) && (rule.coveredEffect === undefined || rule.coveredEffect === effect))
+  const speaking = allow.filter(
+    (rule) => rule.applies(facts) && (rule.coveredEffect === undefined || rule.coveredEffect === effect),
+  )
   if (speaking.some((rule) => !rule.path && !rule.command && !rule.host && !rule.input)) return true
   if (speaking.some((rule) => rule.host?.(facts.host() ?? '') || rule.input?.(facts.call))) return true
   const paths = speaking.flatMap((rule) => rule.path ?? [])
@@ -262,7 +268,8 @@ async function refuse(
     if (isAsked) return false
     const other = inMode(facts, settings, mode, more)
     return (
-      (await findRule(other.facts, other.rules.ask)) === undefined && (await worstOf(other.facts, other.rules)) === undefined
+      (await findRule(other.facts, other.rules.ask)) === undefined &&
+      (await worstOf(other.facts, other.rules)) === undefined
     )
   }
   const out = way ?? (await wayOut(facts, settings.policy.max_mode, runs))

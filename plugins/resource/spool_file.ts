@@ -15,7 +15,7 @@ export default (async ({ input: { id } }, context) => {
 }) satisfies Handler<{ id: string }>
 
 export const complete: Complete = async (_, value, { workspace, session }) => {
-  const names = await workspace.names(spoolFolder)
+  const names = await workspace.listNames(spoolFolder)
   return names.flatMap(({ name, kind }) =>
     kind === 'file' && !name.startsWith('.') && name.startsWith(value) && ownsSpool(workspace, session, name)
       ? [name]

@@ -90,7 +90,14 @@ function showAgent(kernel: Kernel, agent: AgentDefinition, faults: readonly Agen
     .map(({ severity, message, line }) => ({ severity, message, line }))
   if (json)
     return void io.stdout.write(
-      formatDocument({ ...details, file: toDisplayPath(kernel, agent.file), mode, slots: only.tools, prompt: body, remarks }),
+      formatDocument({
+        ...details,
+        file: toDisplayPath(kernel, agent.file),
+        mode,
+        slots: only.tools,
+        prompt: body,
+        remarks,
+      }),
     )
   const rows = [
     ['name', agent.name],
@@ -108,7 +115,11 @@ function showAgent(kernel: Kernel, agent: AgentDefinition, faults: readonly Agen
 
 /** Exit code 1 where a file cannot be used at all. */
 function checkAgents(kernel: Kernel, faults: readonly AgentFault[], json: boolean, io: Io): number {
-  const reported = faults.map(({ file, ...one }) => ({ code: 'VT_AGENT_DEFINITION', ...one, file: toDisplayPath(kernel, file) }))
+  const reported = faults.map(({ file, ...one }) => ({
+    code: 'VT_AGENT_DEFINITION',
+    ...one,
+    file: toDisplayPath(kernel, file),
+  }))
   const bad = reported.some(({ severity }) => severity === 'error')
   if (json) io.stdout.write(formatDocument({ ok: !bad, remarks: reported }))
   else if (reported.length === 0) io.stdout.write('Every definition is used as it stands.\n')

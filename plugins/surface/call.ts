@@ -86,7 +86,8 @@ export default async function call(kernel: Kernel, argv: string[], io: Io): Prom
   // A call of a name that was not known may have started servers.
   remarks(kernel, io, told, !result.ok && result.error.code === 'VT_TOOL_UNKNOWN')
   for (const { code, message } of result.notices ?? []) say(io, 'info', `${code}: ${message}`)
-  if (shouldPrintJson(io, flags)) io.stdout.write(`${visibleJson(JSON.stringify(result, null, io.stdout.isTTY ? 2 : 0))}\n`)
+  if (shouldPrintJson(io, flags))
+    io.stdout.write(`${visibleJson(JSON.stringify(result, null, io.stdout.isTTY ? 2 : 0))}\n`)
   else (await import('./call/shown.js')).show(result, io)
   return result.ok ? 0 : 1
 }

@@ -53,7 +53,9 @@ async function runChat(kernel: Kernel, { plain, surface, context, ...flags }: Fl
   if (!images) return 2
   if (
     terminal.front ||
-    (!plain && terminal.stdout.isTTY && (await import('../tui/index.js')).findTerminalFault(toTerminalStreams(terminal)) === undefined)
+    (!plain &&
+      terminal.stdout.isTTY &&
+      (await import('../tui/index.js')).findTerminalFault(toTerminalStreams(terminal)) === undefined)
   ) {
     const { runOnScreen } = await import('./chat/screen.js')
     return runOnScreen(kernel, { ...flags, ...definedOnly({ context, surface }) }, terminal, images)
@@ -89,7 +91,11 @@ async function runChat(kernel: Kernel, { plain, surface, context, ...flags }: Fl
 }
 
 /** Returns the streams that the screen would use. */
-const toTerminalStreams = ({ stdin, screen, stderr, env }: Io) => ({ stdin, output: (screen ?? stderr) as Io['stderr'], env })
+const toTerminalStreams = ({ stdin, screen, stderr, env }: Io) => ({
+  stdin,
+  output: (screen ?? stderr) as Io['stderr'],
+  env,
+})
 
 /** Runs the chat line by line with a person, who may type while a turn runs. */
 async function runInteractive(talk: Conversation, agent: Agent, keyboard: Keyboard, mode: string): Promise<void> {

@@ -14,7 +14,15 @@ import {
 import { runContexts, type RunContext } from '../agent/cli/index.js'
 import { leftProcesses } from '../lib/process/index.js'
 import { examineSandbox, findSandbox } from '../lib/sandbox/index.js'
-import { formatDocument, toOneLine, createPaint, printable, runCommand, say, createVerb } from '../lib/terminal/index.js'
+import {
+  formatDocument,
+  toOneLine,
+  createPaint,
+  printable,
+  runCommand,
+  say,
+  createVerb,
+} from '../lib/terminal/index.js'
 
 /** Programs that tools make use of when they are there. */
 const programs = ['git', 'bwrap', 'python3', 'strace', 'tmux']

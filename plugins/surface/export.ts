@@ -24,7 +24,11 @@ export default async function exportSession(kernel: Kernel, argv: string[], io: 
     'Writes a session as ATIF, Open Responses or OpenTelemetry, to stdout or a file, or as a folder that another machine opens.',
     io,
   )
-  const addFormat = (name: string, description: string, write: (here: ExportContext, flags: ExportFlags) => Promise<void>) => {
+  const addFormat = (
+    name: string,
+    description: string,
+    write: (here: ExportContext, flags: ExportFlags) => Promise<void>,
+  ) => {
     const one = command.command(name).argument('[session]', 'its id; default: your last one').description(description)
     if (name === 'folder') one.requiredOption('--out <folder>', 'a folder of the workspace that does not exist yet')
     else one.option('--out <file>', 'a file of the workspace; default: stdout')

@@ -118,7 +118,9 @@ async function describe(kernel: Kernel, id: string, json: boolean, io: Io): Prom
       }),
     )
   const rows = Object.entries(facts).map(([name, value]) => [name, JSON.stringify(value), sources[name] ?? ''])
-  io.stdout.write(printable(formatColumns([...Object.entries(head).map(([name, value]) => [name, value, '']), ...rows])))
+  io.stdout.write(
+    printable(formatColumns([...Object.entries(head).map(([name, value]) => [name, value, '']), ...rows])),
+  )
 }
 
 async function login(kernel: Kernel, name: string, forget: boolean, io: Io): Promise<void> {

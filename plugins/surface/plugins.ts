@@ -3,7 +3,15 @@ import { isAbsolute, relative } from 'node:path'
 import type { ContributionInfo, Io, Kernel, PluginFolder } from '../../core/index.js'
 import { inspect } from '../../core/manifests/index.js'
 import { readInstalled } from '../../core/trust/index.js'
-import { formatColumns, formatDocument, toOneLine, createPaint, runCommand, say, createVerb } from '../lib/terminal/index.js'
+import {
+  formatColumns,
+  formatDocument,
+  toOneLine,
+  createPaint,
+  runCommand,
+  say,
+  createVerb,
+} from '../lib/terminal/index.js'
 import { addPlugin, pluginsFolder, remove, surroundings, update, type AddOptions } from './plugins/install.js'
 import { UserError } from './plugins/user_error.js'
 import { infoDocument, infoText } from './plugins/show.js'
@@ -100,7 +108,12 @@ function addWriting(command: ReturnType<typeof createVerb>, kernel: Kernel, io: 
 }
 
 /** The commands that change what is installed; `end` is told the exit code of what goes wrong. */
-function addInstalling(command: ReturnType<typeof createVerb>, kernel: Kernel, io: Io, end: (code: number) => void): void {
+function addInstalling(
+  command: ReturnType<typeof createVerb>,
+  kernel: Kernel,
+  io: Io,
+  end: (code: number) => void,
+): void {
   command
     .command('add')
     .description(
@@ -222,9 +235,10 @@ function render(found: ContributionInfo[], workspace: string, io: Io): string {
     shorter(one.file, workspace),
     toOneLine(one.reason ?? ''),
   ])
-  const [head, ...lines] = formatColumns([['plugin', 'kind', 'state', 'serves', 'layer', 'file', 'reason'], ...rows]).split(
-    '\n',
-  )
+  const [head, ...lines] = formatColumns([
+    ['plugin', 'kind', 'state', 'serves', 'layer', 'file', 'reason'],
+    ...rows,
+  ]).split('\n')
   return [bold(head!), ...lines].join('\n')
 }
 

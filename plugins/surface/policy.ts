@@ -18,7 +18,11 @@ type Flags = { json?: boolean }
 /** `vtcode policy`: what the policies would say, and by which rule. */
 export default async function policy(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = createVerb('policy', 'Says what the policies would say, and by which rule.', io).enablePositionalOptions()
+  const command = createVerb(
+    'policy',
+    'Says what the policies would say, and by which rule.',
+    io,
+  ).enablePositionalOptions()
   command
     .command('explain')
     .argument('[call...]', 'a command line in quotes, or <tool> [action] [--field value …]')

@@ -13,7 +13,11 @@ interface ResumeFlags extends Flags {
 /** `vtcode resume`: goes on with a session, whatever ended it. */
 export default async function resume(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const described = createVerb('resume', 'Continues a session: with a new task, or with the turn that was interrupted.', io)
+  const described = createVerb(
+    'resume',
+    'Continues a session: with a new task, or with the turn that was interrupted.',
+    io,
+  )
   const command = withSession(
     withFlags(described.argument('[session]', 'its id; without one --last').argument('[task...]', 'what to do next')),
   )

@@ -36,7 +36,11 @@ const READ_SLOT = 'unified_file/read'
 export default async function review(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
   const command = withSession(
-    createVerb('review', 'Looks for faults in a change of this git repository with a model; reads, and changes nothing.', io),
+    createVerb(
+      'review',
+      'Looks for faults in a change of this git repository with a model; reads, and changes nothing.',
+      io,
+    ),
   )
     .addOption(
       new Option('--base <ref>', 'since the branch left this commit; default: against HEAD')
@@ -111,7 +115,7 @@ async function runReview(kernel: Kernel, flags: ReviewFlags, io: Io): Promise<nu
 /** Where git has the file of a commit or of the index, git counts; else it is the file in the workspace. */
 async function countFileLines(file: ChangedFile, workspace: Workspace): Promise<number> {
   const lines = await file.lines()
-  return Number.isNaN(lines) ? countTextLines(await workspace.text(file.path).catch(() => '')) : lines
+  return Number.isNaN(lines) ? countTextLines(await workspace.readText(file.path).catch(() => '')) : lines
 }
 
 async function askModel(kernel: Kernel, files: readonly ChangedFile[], flags: ReviewFlags, io: Io): Promise<number> {

@@ -88,7 +88,9 @@ export default async function sessions(kernel: Kernel, argv: string[], io: Io): 
     .action((form: OutputForm) =>
       withWorkspace(here, async (workspace) => {
         const gone = await here.sessions.tidy(workspace, here.sessions.agentSettings(kernel), { now: Date.now() })
-        io.stdout.write(shouldPrintJson(io, form) ? formatDocument({ deleted: gone }) : gone.map((id) => `${id}\n`).join(''))
+        io.stdout.write(
+          shouldPrintJson(io, form) ? formatDocument({ deleted: gone }) : gone.map((id) => `${id}\n`).join(''),
+        )
       }),
     )
   return runCommand(command, argv, () => here.code)
@@ -189,7 +191,10 @@ const showSession = (here: SessionCommand, id: string, form: OutputForm): Promis
     else if (one)
       io.stdout.write(
         formatColumns(
-          Object.entries(formatDetails(one)).map(([name, value]) => [name.replaceAll('_', ' '), toOneLine(String(value))]),
+          Object.entries(formatDetails(one)).map(([name, value]) => [
+            name.replaceAll('_', ' '),
+            toOneLine(String(value)),
+          ]),
         ),
       )
   })

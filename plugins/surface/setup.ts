@@ -4,7 +4,16 @@ import { dirname } from 'node:path'
 import { findProgram, inside, searchPath } from '../../core/system/index.js'
 import { programFile, type Io, type Kernel } from '../../core/index.js'
 import { difference, ownText, requireWithin, writeDraft, type FileDraft } from '../lib/own_files/index.js'
-import { formatColumns, confirm, formatDocument, isInteractive, toOneLine, runCommand, say, createVerb } from '../lib/terminal/index.js'
+import {
+  formatColumns,
+  confirm,
+  formatDocument,
+  isInteractive,
+  toOneLine,
+  runCommand,
+  say,
+  createVerb,
+} from '../lib/terminal/index.js'
 import { clients, type EditorClient } from './setup/clients.js'
 import { edit } from './setup/edit.js'
 import { missingFolders, noteFolders, removeFolders } from './setup/folders.js'

@@ -137,7 +137,9 @@ function show(kernel: Kernel, name: string, json: boolean, io: Io): number {
     ...Object.entries(skill.metadata).map(([key, value]) => [`metadata.${key}`, value]),
     ...remarks.map(({ message, files }) => ['remark', `${files[0]}: ${message}`]),
   ]
-  io.stdout.write(formatColumns(rows.filter(([, value]) => value).map((row) => row.map((cell) => toOneLine(String(cell))))))
+  io.stdout.write(
+    formatColumns(rows.filter(([, value]) => value).map((row) => row.map((cell) => toOneLine(String(cell))))),
+  )
   return 0
 }
 

@@ -49,7 +49,10 @@ function list(kernel: Kernel, names: string[], { long = false, ...form }: Form, 
     .filter(({ tool, slot }) => names.length === 0 || names.includes(tool) || names.includes(slot))
   if (shouldPrintJson(io, { ...(long && { text: true }), ...form }))
     io.stdout.write(formatDocument({ tools: slots.map(readable) }))
-  else io.stdout.write(slots.length === 1 && names.length === 1 ? renderSlotHelp(slots[0]!, long) : render(slots, long, io))
+  else
+    io.stdout.write(
+      slots.length === 1 && names.length === 1 ? renderSlotHelp(slots[0]!, long) : render(slots, long, io),
+    )
   return 0
 }
 

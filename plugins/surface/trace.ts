@@ -37,7 +37,9 @@ export default async function trace(kernel: Kernel, argv: string[], io: Io): Pro
     .option('--turn <n>', 'only this turn', parseTurn)
     .option('--open', 'open the page in the browser')
     .option('--compare <session>', 'a second session beside it, at the first call that differs')
-    .action(async (named: string | undefined, flags: TraceFlags) => void (code = await showTrace(kernel, io, named, flags)))
+    .action(
+      async (named: string | undefined, flags: TraceFlags) => void (code = await showTrace(kernel, io, named, flags)),
+    )
   return runCommand(command, argv, () => code)
 }
 

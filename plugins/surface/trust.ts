@@ -246,7 +246,8 @@ async function list({ io, store, items }: Consent, json: boolean): Promise<void>
 function choose({ io, items }: Consent, ids: string[], all: boolean, act: (chosen: TrustItem[]) => void): number {
   const unknown = ids.filter((id) => !items.some((item) => item.id === id))
   if (unknown.length > 0 || (ids.length === 0 && !all)) {
-    const wrong = unknown.length > 0 ? `Item not found: ${unknown.map(toOneLine).join(', ')}` : 'Name items or say --all'
+    const wrong =
+      unknown.length > 0 ? `Item not found: ${unknown.map(toOneLine).join(', ')}` : 'Name items or say --all'
     say(io, 'error', `${wrong}; there are: ${items.map(({ id }) => toOneLine(id)).join(', ') || 'none'}.`)
     return 2
   }

@@ -1,5 +1,14 @@
 import { openWorkspace, VtError, type Io, type Kernel, type Workspace } from '../../core/index.js'
-import { createApprover, formatColumns, confirm, isInteractive, toOneLine, runCommand, say, createVerb } from '../lib/terminal/index.js'
+import {
+  createApprover,
+  formatColumns,
+  confirm,
+  isInteractive,
+  toOneLine,
+  runCommand,
+  say,
+  createVerb,
+} from '../lib/terminal/index.js'
 
 type Agent = typeof import('../agent/cli/index.js')
 interface Certified {
@@ -26,7 +35,7 @@ async function check(kernel: Kernel, file: string, io: Io): Promise<number> {
   const agent = await import('../agent/cli/index.js')
   const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
-    const certificate = await agent.readCertificate(await workspace.text(file, { max_bytes: 1024 * 1024 }))
+    const certificate = await agent.readCertificate(await workspace.readText(file, { max_bytes: 1024 * 1024 }))
     io.stdout.write(
       `${toOneLine(`Session ${certificate.session_id}, ${certificate.created_at}, ${certificate.model ?? 'no model'}: ${certificate.result}`)}\n`,
     )

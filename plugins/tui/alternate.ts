@@ -104,7 +104,11 @@ export class AlternateScreen implements ScreenSurface {
     this.findNext(search, -1)
   }
   private findNext(search: { text: string; row: number | undefined }, direction: -1 | 1): void {
-    for (let row = (search.row ?? this.finished.length) + direction; row >= 0 && row < this.finished.length; row += direction) {
+    for (
+      let row = (search.row ?? this.finished.length) + direction;
+      row >= 0 && row < this.finished.length;
+      row += direction
+    ) {
       if (findColumns(this.finished[row]!, search.text) === undefined) continue
       search.row = row
       this.scrolledRows = 0
@@ -124,7 +128,8 @@ export class AlternateScreen implements ScreenSurface {
     const [, button, column, row, kind] = /^\u001b\[<(\d+);(\d+);(\d+)([Mm])$/.exec(data) ?? []
     if (button === undefined) return false
     const at = { row: Number(row) - 1, column: Number(column) - 1 }
-    if (button === '64' || button === '65') this.scroll(button === '64' ? this.options.scrollSpeed : -this.options.scrollSpeed)
+    if (button === '64' || button === '65')
+      this.scroll(button === '64' ? this.options.scrollSpeed : -this.options.scrollSpeed)
     else if (button === '0' && kind === 'M') this.selection = { from: at, to: at }
     else if (button === '32' && this.selection) this.selection = { ...this.selection, to: at }
     else if (button === '0' && this.selection) this.copySelection()

@@ -24,7 +24,9 @@ export class MenuCompletion implements AutocompleteProvider {
     }
     if (cursorLine > 0 || !before.startsWith('/')) return null
     const space = before.indexOf(' ')
-    return space < 0 ? this.completeCommand(before) : this.completeArgument(before.slice(1, space), before.slice(space + 1))
+    return space < 0
+      ? this.completeCommand(before)
+      : this.completeArgument(before.slice(1, space), before.slice(space + 1))
   }
 
   private completeCommand(prefix: string): AutocompleteSuggestions | null {

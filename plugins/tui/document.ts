@@ -125,7 +125,11 @@ export class UiDocument {
   }
   private hasGap(kind: 'line' | 'paragraph', goes_on: boolean): boolean {
     const { previousKind } = this
-    return previousKind !== 'nothing' && !(goes_on && previousKind === 'paragraph') && (kind === 'paragraph' || previousKind === 'paragraph')
+    return (
+      previousKind !== 'nothing' &&
+      !(goes_on && previousKind === 'paragraph') &&
+      (kind === 'paragraph' || previousKind === 'paragraph')
+    )
   }
 
   /** What grows, in at most so many rows: its end. */
@@ -177,8 +181,10 @@ export const SPINNER_MS = 250
 function renderLastRows(block: Block, columns: number, theme: Theme): string[] {
   if (block.kind !== 'output') return renderBlock(block, columns, theme)
   const lines = block.text.replace(/\n$/, '').split('\n')
-  const rows = renderBlock({ kind: 'output', text: lines.slice(-MAX_OUTPUT_LINES).join('\n') }, columns - 2, theme).slice(
-    -MAX_OUTPUT_LINES,
-  )
+  const rows = renderBlock(
+    { kind: 'output', text: lines.slice(-MAX_OUTPUT_LINES).join('\n') },
+    columns - 2,
+    theme,
+  ).slice(-MAX_OUTPUT_LINES)
   return rows.map((row) => `  ${row}`)
 }

@@ -122,7 +122,8 @@ export class InlineScreen implements ScreenSurface {
   private countRowsAbove(columns: number, height: number): number {
     const { position } = this
     // Who rests stands there, and one line is not folded. A terminal of another height may have dropped rows before it folded any.
-    if (position.row === 0 || this.reflow !== 'all' || columns >= this.columns || height !== this.height) return position.row
+    if (position.row === 0 || this.reflow !== 'all' || columns >= this.columns || height !== this.height)
+      return position.row
     const late = performance.now() - this.late_ms
     const more = this.drawn
       .slice(0, position.row)
@@ -143,7 +144,8 @@ export class InlineScreen implements ScreenSurface {
     const differing = rows.flatMap((row, at) => (row === drawn[at] ? [] : [at]))
     const last = differing.at(-1) ?? 0
     if (differing.length > 0) this.out += unfolded
-    for (const at of this.isSingleLine ? differing.filter((at) => at === 0) : differing) this.writeRow(at, rows[at]!, drawn[at]!)
+    for (const at of this.isSingleLine ? differing.filter((at) => at === 0) : differing)
+      this.writeRow(at, rows[at]!, drawn[at]!)
     // A terminal that became lower has dropped rows, and those that come in their place are no part of the line yet.
     if (this.isSingleLine && last > 0) {
       this.goTo(0)

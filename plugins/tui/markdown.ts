@@ -36,7 +36,12 @@ function toMarkdownTheme(theme: Theme): MarkdownTheme {
 /** Markdown of others as rows of at most so many columns. */
 export function renderMarkdown(text: string, columns: number, theme: Theme): string[] {
   // What is invisible is made visible before anybody counts columns.
-  const rows = new Markdown(breakLongWords(visible(text.replaceAll('\r\n', '\n')), columns - 2), 0, 0, toMarkdownTheme(theme))
+  const rows = new Markdown(
+    breakLongWords(visible(text.replaceAll('\r\n', '\n')), columns - 2),
+    0,
+    0,
+    toMarkdownTheme(theme),
+  )
     .render(columns)
     .map((row) => row.replace(/ +((?:\u001b\[[\d;]*m)*)$/, '$1'))
   while (rows.at(-1) === '') rows.pop()
@@ -92,7 +97,10 @@ export class StreamingMarkdown {
   takeRows(columns: number, theme: Theme): { rows: string[]; goes_on: boolean } {
     const goes_on = this.begun !== undefined
     if (this.rest.length > MAX_MARKDOWN_UNITS) return { rows: [], goes_on }
-    return { rows: this.fenceLine === undefined ? this.takeParagraphRows(columns, theme) : this.takeCodeRows(columns, theme), goes_on }
+    return {
+      rows: this.fenceLine === undefined ? this.takeParagraphRows(columns, theme) : this.takeCodeRows(columns, theme),
+      goes_on,
+    }
   }
 
   /** All but the last row of a paragraph, where what is left is drawn as before. */

@@ -3,7 +3,14 @@ export type Reflow = 'none' | 'all' | 'others'
 
 const REFLOW_ALL = /^(?:tmux|kitty|iTerm|WezTerm|ghostty|foot|Konsole|VTE|contour|Warp|rio|alacritty|Apple_Terminal)/i
 const REFLOW_OTHERS = /^(?:xterm\.js|vscode|Hyper|Tabby)/i
-const REFLOW_VARIABLES = ['VTE_VERSION', 'KITTY_WINDOW_ID', 'WT_SESSION', 'KONSOLE_VERSION', 'ALACRITTY_WINDOW_ID', 'TMUX']
+const REFLOW_VARIABLES = [
+  'VTE_VERSION',
+  'KITTY_WINDOW_ID',
+  'WT_SESSION',
+  'KONSOLE_VERSION',
+  'ALACRITTY_WINDOW_ID',
+  'TMUX',
+]
 
 /**
  * What a terminal does, by its environment or by what it answers to XTVERSION (`CSI > q`). Of an unknown one, which may be reached through

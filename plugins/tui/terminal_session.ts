@@ -71,7 +71,11 @@ export class TerminalSession implements UiHandle {
       isEmpty: () => this.prompt.isEmpty,
       answer: (id, answer) => this.emitOverlayResult(id, answer),
     })
-    this.unguard = guardTerminal({ leave: (over) => this.releaseTerminal(over), enter: () => this.acquireTerminal(), end: () => {} })
+    this.unguard = guardTerminal({
+      leave: (over) => this.releaseTerminal(over),
+      enter: () => this.acquireTerminal(),
+      end: () => {},
+    })
     this.ticker = setInterval(() => this.document.busy && this.scheduleFrame(), SPINNER_MS)
     this.open()
     this.drawFrame()
@@ -220,7 +224,9 @@ export class TerminalSession implements UiHandle {
     this.lastKey = performance.now()
     const { overlays, prompt, screen } = this
     const taken =
-      overlays.handleKey(data, (action) => this.matchesAction(data, action)) || screen.handleKey(data, prompt.isEmpty) || this.runKeyAction(data)
+      overlays.handleKey(data, (action) => this.matchesAction(data, action)) ||
+      screen.handleKey(data, prompt.isEmpty) ||
+      this.runKeyAction(data)
     if (!taken) prompt.handleKey(data)
     this.scheduleFrame(true)
   }
@@ -320,7 +326,11 @@ export class TerminalSession implements UiHandle {
       ...(overlay?.alone ? [] : prompt.rows),
     ]
     const finished = document.takeFinished(columns, theme)
-    const growing = document.renderGrowing(columns, Math.min(this.options.inlineRows, screen.room - fixed.length - 2), theme)
+    const growing = document.renderGrowing(
+      columns,
+      Math.min(this.options.inlineRows, screen.room - fixed.length - 2),
+      theme,
+    )
     const live = [...growing, '', ...fixed, document.renderStatus(columns, theme, this.hint)]
     const above = live.length - 1
     const typed = resting ? undefined : { ...prompt.cursor, row: above - prompt.rows.length + prompt.cursor.row }

@@ -36,7 +36,9 @@ export default (async (call, context) => {
   const step: Step = content
     ? { op: 'write', path: at, ...(there?.content && { before: there.content }), after: content.sha256, made }
     : { op: 'create', path: at, ...size, made }
-  const copied = await recordChange(call, context, [step], () => workspace.copy(from, to, { replace: there !== undefined }))
+  const copied = await recordChange(call, context, [step], () =>
+    workspace.copy(from, to, { replace: there !== undefined }),
+  )
   const { entries, bytes } = copied
   if (content) getReads(context.session).remember(at, { hash: shortenHash(content.sha256) })
   const text = `copied ${visibleLine(from)} -> ${visibleLine(to)} (${entries} ${entries === 1 ? 'entry' : 'entries'})`

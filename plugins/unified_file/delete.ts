@@ -31,7 +31,7 @@ export default (async (call, context) => {
     await recordChange(call, context, [{ op: 'remove', path: at, before: content }], () => workspace.remove(path))
   else if (entries <= MAX_KEPT.entries && bytes <= MAX_KEPT.bytes) {
     await recordChange(call, context, [{ op: 'take', path: at, bytes }], (folder) =>
-      workspace.rename(path, `${folder}/0`, { aside: true }),
+      workspace.rename(path, `${folder}/0`, { allowOutsideLink: true }),
     )
   } else {
     await workspace.remove(path, { recursive })

@@ -1,5 +1,12 @@
 import { ok, visibleLine, type Handler } from '../../core/index.js'
-import { requireFreeName, findMissingParents, resolveEntry, getReads, recordChange, requireEntry } from '../lib/files/index.js'
+import {
+  requireFreeName,
+  findMissingParents,
+  resolveEntry,
+  getReads,
+  recordChange,
+  requireEntry,
+} from '../lib/files/index.js'
 
 interface MoveInput {
   path: string

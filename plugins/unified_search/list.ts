@@ -8,7 +8,15 @@ import {
   type Handler,
   type Next,
 } from '../../core/index.js'
-import { comparePaths, takeFirstByPath, pluralize, takeFitting, sortByPath, toBaseName, listSearchNotices } from '../lib/base/index.js'
+import {
+  comparePaths,
+  takeFirstByPath,
+  pluralize,
+  takeFitting,
+  sortByPath,
+  toBaseName,
+  listSearchNotices,
+} from '../lib/base/index.js'
 import { hasPositiveGlob, compileGlob, isGlob } from '../lib/globs/index.js'
 import {
   listEntries,
@@ -199,7 +207,9 @@ function testsOf(input: ListInput): ((row: Row) => boolean)[] {
   const wanted = wantedType(input)
   const sensitive = (text: string) => input.case_sensitive ?? text !== text.toLowerCase()
   const relative =
-    input.path === '.' ? (path: string) => path : (path: string) => path.slice(input.path.length + 1) || toBaseName(path)
+    input.path === '.'
+      ? (path: string) => path
+      : (path: string) => path.slice(input.path.length + 1) || toBaseName(path)
   const tests: ((row: Row) => boolean)[] = []
   if (wanted !== 'any') tests.push((row) => row.kind === (wanted === 'dir' ? 'directory' : 'file'))
   if (input.file_extensions?.length) {

@@ -46,7 +46,11 @@ const outline: Handler<OutlineInput> = async (call, context) => {
   const backend = others.files.length === 0 ? 'ast-grep' : drawn.files.length === 0 ? 'tree-sitter' : 'mixed'
   const files = sortByPath([...drawn.files, ...others.files], ({ path }) => path)
   const beyond = [...drawn.beyond, ...found.files.slice(input.max_results)].map(({ path }) => path)
-  return createOutlineAnswer({ files, beyond, backend, notices, single: found.single, listing: found.listing }, call, shaper)
+  return createOutlineAnswer(
+    { files, beyond, backend, notices, single: found.single, listing: found.listing },
+    call,
+    shaper,
+  )
 }
 export default outline
 
@@ -97,7 +101,9 @@ async function elsewhere(
       response_format: 'detailed',
     })
     if (result.ok) {
-      found.files.push(...((result.output as JsonObject)['files'] as OutlinedFile[]).filter(({ path }) => wanted.has(path)))
+      found.files.push(
+        ...((result.output as JsonObject)['files'] as OutlinedFile[]).filter(({ path }) => wanted.has(path)),
+      )
       // What befell the walk is known already.
       found.notices.push(...(result.notices ?? []).filter(({ code }) => code === 'VT_SEARCH_SKIPPED'))
     } else if (result.error.code === 'VT_SEARCH_ENGINE_MISSING') found.missing.push(title)

@@ -41,7 +41,7 @@ const outline: Handler<OutlineInput> = async (call, context) => {
   const files: OutlinedFile[] = []
   const large: string[] = []
   const unread: string[] = []
-  await using opener = context.workspace.files()
+  await using opener = context.workspace.createFileOpener()
   for (const { path, language } of own.slice(0, input.max_results)) {
     const handle = await openIfReadable(opener, path, unread)
     if (!handle) continue
@@ -94,9 +94,12 @@ const missing = (title: string) =>
         { hint: 'Give one of them as lang, or none: the extension tells it.' },
       )
 
-const parse = createWorker<OutlineJob, ParsedOutline>(programFile('plugins/unified_search/outline_tree_sitter/worker.js'), {
-  growth_mb: 512,
-})
+const parse = createWorker<OutlineJob, ParsedOutline>(
+  programFile('plugins/unified_search/outline_tree_sitter/worker.js'),
+  {
+    growth_mb: 512,
+  },
+)
 
 async function symbolsOf(handle: Handle, language: string, { host, signal }: Context): Promise<OutlineItem[]> {
   const version = await readVersion(handle, `tree-sitter:${language}`)

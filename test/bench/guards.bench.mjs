@@ -55,7 +55,7 @@ async function places(folder) {
     }
     const judged = () =>
       use(
-        plain.holding(
+        plain.createCallView(
           placesOf({ path: kind === 'write' ? 'deep/er/c.txt' : input.path }, shape, [kind], plain),
           () => {},
         ),
@@ -71,7 +71,7 @@ async function places(folder) {
           if (!result.ok) throw new Error(result.error.message)
         }),
         repeat(judged),
-        repeat(() => use(plain.holding(undefined, () => {}))),
+        repeat(() => use(plain.createCallView(undefined, () => {}))),
       ],
       101,
     )

@@ -28,12 +28,12 @@ interface Kept {
   closing: (() => unknown)[]
 }
 const sessions = new Map<string, Kept>()
-const asked = ['normalize', 'stat', 'read', 'text', 'names', 'measure', 'write', 'remove', 'rename', 'copy']
+const asked = ['normalize', 'stat', 'read', 'readText', 'listNames', 'measure', 'write', 'remove', 'rename', 'copy']
 
 /**
  * The context of a handler in a process of its own. Every method that touches files, tools or people is a request to the program and returns a
  * promise, `normalize` and the methods of `host` too; the state of a session lives as long as this process. A handle has no `fd`, no `ref` and no
- * methods that return other handles; `files()` opens each file by itself.
+ * methods that return other handles; `createFileOpener()` opens each file by itself.
  */
 export function remoteContext(described: Described | undefined, send: (frame: Frame) => void): Link {
   const abort = new AbortController()
@@ -105,7 +105,7 @@ function make(
       root: workspace,
       ...files,
       ...opened,
-      files: () => ({ openFile: opened['openFile'], [Symbol.asyncDispose]: async () => {} }),
+      createFileOpener: () => ({ openFile: opened['openFile'], [Symbol.asyncDispose]: async () => {} }),
     },
     session: {
       id: session,

@@ -8,7 +8,7 @@ import {
   type Contribution,
   type Handle,
   type JsonObject,
-  type Over,
+  type ExpectedState,
   type Progress,
 } from '../../../core/index.js'
 
@@ -51,15 +51,15 @@ export class ContextBridge {
     'workspace.normalize': (path) => this.context.workspace.normalize(toText(path)),
     'workspace.stat': (path) => this.context.workspace.stat(toText(path)),
     'workspace.read': (path, range) => this.context.workspace.read(toText(path), range),
-    'workspace.text': (path, limits) => this.context.workspace.text(toText(path), limits),
-    'workspace.names': (path) => this.context.workspace.names(toText(path)),
+    'workspace.readText': (path, limits) => this.context.workspace.readText(toText(path), limits),
+    'workspace.listNames': (path) => this.context.workspace.listNames(toText(path)),
     'workspace.measure': (path) => this.context.workspace.measure(toText(path)),
     'workspace.open': (path) => this.open('open', toText(path)),
     'workspace.openFile': (path) => this.open('openFile', toText(path)),
     'workspace.openDirectory': (path) => this.open('openDirectory', toText(path)),
     'handle.read': (id, offset, length) => this.handle(id).read(Number(offset), Number(length)),
     'handle.close': (id) => this.close(Number(id)),
-    'workspace.write': (path, content, over: Over) =>
+    'workspace.write': (path, content, over: ExpectedState) =>
       this.writable.write(toText(path), content instanceof Uint8Array ? content : Buffer.from(toText(content)), over),
     'workspace.remove': (path, how) => this.writable.remove(toText(path), how),
     'workspace.rename': (from, to, how) => this.writable.rename(toText(from), toText(to), how),

@@ -1,5 +1,11 @@
 import { problem, type Contribution, type Launch, type AdapterContext } from '../../../core/index.js'
-import { confineLaunch, listProgramPaths, findSandbox, findPackageRoot, prepareConfinement } from '../../lib/sandbox/index.js'
+import {
+  confineLaunch,
+  listProgramPaths,
+  findSandbox,
+  findPackageRoot,
+  prepareConfinement,
+} from '../../lib/sandbox/index.js'
 
 /**
  * The launch of a plugin's process under the sandbox settings: inside bubblewrap it sees the workspace, its own files and its data; its

@@ -141,7 +141,9 @@ async function runDeviceFlow(login: SignIn, signal: AbortSignal): Promise<Token>
   const response = await deviceAuthorizationRequest(server, client, key, readScope(auth), options)
   const answer = await processDeviceAuthorizationResponse(server, client, response)
   const { device_code, user_code, verification_uri, expires_in, interval = 5 } = answer
-  process.stderr.write(`vtcode: sign in to ${provider}: type ${toOneLine(user_code)} at ${toOneLine(verification_uri)}\n`)
+  process.stderr.write(
+    `vtcode: sign in to ${provider}: type ${toOneLine(user_code)} at ${toOneLine(verification_uri)}\n`,
+  )
   const until = clock.now() + Math.min(expires_in, CODE_LIFETIME.longest) * 1000
   let wait_ms = Math.max(1, interval) * 1000
   while (clock.now() < until) {

@@ -11,7 +11,8 @@ import { modelChoices, type Model } from '../providers/index.js'
 export async function pickedModel(kernel: Kernel, io: Io): Promise<string | undefined> {
   // What vtcode started chooses nothing for the user.
   if (io.env['VTCODE'] === '1') return undefined
-  if ((io.env['VTCODE_MODEL'] ?? agentSettings(kernel).agent.model) !== undefined || !isInteractive(io)) return undefined
+  if ((io.env['VTCODE_MODEL'] ?? agentSettings(kernel).agent.model) !== undefined || !isInteractive(io))
+    return undefined
   const choices = modelChoices(kernel, io.env)
   if (new Set(choices.map(({ entry }) => entry.name)).size < 2) return undefined
   const id = await pickOne(

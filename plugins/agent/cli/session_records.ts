@@ -71,7 +71,7 @@ export async function recordsInFile(workspace: Workspace, path: string): Promise
   const faults: LogFaults = { damaged: 0, torn: false }
   const read = (name: string) =>
     /^(?:prompts\/)?[\w.-]+$/.test(name)
-      ? workspace.text(`${place}/${name}`).catch(() => undefined)
+      ? workspace.readText(`${place}/${name}`).catch(() => undefined)
       : Promise.resolve(undefined)
   return {
     events: readEvents(bytesOf(workspace, folder ? `${place}/events.jsonl` : path), faults),
@@ -85,7 +85,7 @@ async function trajectoryIn(workspace: Workspace, path: string): Promise<unknown
   const beginning = (await workspace.read(path, { length: 4096 })).toString()
   if (!/^\s*\{\s*"[^]{0,200}"ATIF-v/.test(beginning)) return undefined
   try {
-    const document = JSON.parse(await workspace.text(path, { max_bytes: 256 * 1024 * 1024 })) as unknown
+    const document = JSON.parse(await workspace.readText(path, { max_bytes: 256 * 1024 * 1024 })) as unknown
     if (isAtif(document)) return document
   } catch (error) {
     if (error instanceof SyntaxError)

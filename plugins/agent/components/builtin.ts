@@ -29,7 +29,11 @@ type Makers<C extends Component> = Readonly<Record<string, (context: ComponentCo
 export const builtinComponents: { readonly [C in Component]: Makers<C> } = {
   approval: {
     prompt: ({ io, kernel }) =>
-      io && isInteractive(io) ? { approve: createApprover(io), ask: createAsker(io) } : defers(kernel) ? { deferred: true } : {},
+      io && isInteractive(io)
+        ? { approve: createApprover(io), ask: createAsker(io) }
+        : defers(kernel)
+          ? { deferred: true }
+          : {},
     file: () => ({ deferred: true }),
     // Without anybody to ask, the kernel refuses what policies ask about and says why.
     deny_ask: () => ({}),

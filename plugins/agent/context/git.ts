@@ -23,7 +23,7 @@ export async function repository(workspace: Workspace): Promise<string[]> {
   const found = await findRepository(root, root)
   if (!found) return []
   const commits = 'repository' in found ? await latest(found.repository, root) : []
-  const head = await workspace.text('.git/HEAD', { max_bytes: 1024 }).catch(() => '')
+  const head = await workspace.readText('.git/HEAD', { max_bytes: 1024 }).catch(() => '')
   const branch = /^HEAD -> ([^,]+)/.exec(commits[0]?.[0] ?? '')?.[1] ?? /^ref: refs\/heads\/(.+)$/m.exec(head)?.[1]
   return [
     ...(branch ? [`Git branch: ${toOneLine(branch).slice(0, 200)}`] : []),

@@ -7,7 +7,7 @@ import { userOf } from '../../../core/system/index.js'
 import { block } from '../../../core/text/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import type { Kernel } from '../../../core/contract/index.js'
-import { hiddenBy, openWorkspace, type Workspace } from '../../../core/workspace/index.js'
+import { createHiddenFilter, openWorkspace, type Workspace } from '../../../core/workspace/index.js'
 import { nextCall } from '../../lib/base/index.js'
 import { AgentError, type AgentSettings } from '../base/index.js'
 import { matcher, ruleOf } from './rule_paths.js'
@@ -120,7 +120,7 @@ const rulesOf = (workspace: Workspace): Promise<string[]> =>
 
 async function filesBelow(workspace: Workspace, folder: string, matches: (path: string) => boolean): Promise<string[]> {
   const found: string[] = []
-  for (const { name, kind } of await workspace.names(folder).catch(() => [])) {
+  for (const { name, kind } of await workspace.listNames(folder).catch(() => [])) {
     const path = `${folder}/${name}`
     if (kind === 'directory') found.push(...(await filesBelow(workspace, path, matches)))
     else if (kind === 'file' && matches(path)) found.push(path)
@@ -207,7 +207,7 @@ async function ownFile(path: string, home: string, kernel: Kernel): Promise<Inst
 
 /** Applies the rules that hide files to a file outside of the workspace, for which there are no calls. */
 function refuseHidden({ settings, inspection: { env } }: Kernel, file: string): void {
-  if (hiddenBy(settings, { root: dirname(file), user: userOf({ env }) })?.(basename(file)))
+  if (createHiddenFilter(settings, { root: dirname(file), user: userOf({ env }) })?.(basename(file)))
     throw new Refused('a rule denies reading it')
 }
 
@@ -229,7 +229,7 @@ async function ofRepository(
   const repository = openWorkspace(root, { home: kernel.inspection.home, env: kernel.inspection.env })
   const hidden = [root, workspace.root].map((base) => ({
     base,
-    matches: hiddenBy(whatAsksDenies(kernel.settings), { root: base, user: workspace.user }),
+    matches: createHiddenFilter(whatAsksDenies(kernel.settings), { root: base, user: workspace.user }),
   }))
   // Rules speak of places as the workspace has them. What lies outside of it no call can name: there each rule counts as in a workspace
   // that is the whole repository, too.

@@ -41,7 +41,7 @@ function aboutTools(kernel: Kernel): string {
 
 /** Where the agent works: the folder and what lies in it, the system, the date, the repository. */
 export async function environmentText(workspace: Workspace, clock: Clock): Promise<string> {
-  const names = (await workspace.names('.'))
+  const names = (await workspace.listNames('.'))
     .filter(({ name }) => name !== '.git' && name !== '.vtcode')
     .map(({ name, kind }) => (kind === 'directory' ? `${name}/` : name))
   const more = names.length > mostNames ? `, and ${names.length - mostNames} more` : ''

@@ -7,7 +7,7 @@ import { readBytes } from '../../../core/documents/index.js'
 import type { Kernel } from '../../../core/contract/index.js'
 import { leaves } from '../../../core/registry/index.js'
 import { openTrust, type TrustItem } from '../../../core/trust/index.js'
-import { hiddenBy, secretsWithin } from '../../../core/workspace/index.js'
+import { createHiddenFilter, createSecretFilter } from '../../../core/workspace/index.js'
 import { AgentError, messageOf } from '../base/index.js'
 import { agentLimits, parseAgent, type AgentRemark, type AgentText } from './definition.js'
 
@@ -188,7 +188,10 @@ function definitionIn(place: Place, file: string, kernel: Kernel, faults: AgentF
 /** Throws for a definition of the repository that a link leads out of the workspace, or that a rule keeps from tools: its words go into a prompt. */
 function refuseKept({ workspace, settings, inspection: { home, env } }: Kernel, file: string, real: string): void {
   if (!inside(workspace, real)) throw new AgentError('VT_PATH_OUTSIDE', 'The link leads out of the workspace')
-  const hidden = [hiddenBy(settings, { root: workspace, user: userOf({ env }) }), secretsWithin(workspace, home)]
+  const hidden = [
+    createHiddenFilter(settings, { root: workspace, user: userOf({ env }) }),
+    createSecretFilter(workspace, home),
+  ]
   if ([file, real].some((path) => hidden.some((matches) => matches?.(relative(workspace, path)))))
     throw new AgentError('VT_POLICY_DENIED', 'A rule denies reading it')
 }

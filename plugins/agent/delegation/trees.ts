@@ -1,6 +1,6 @@
 import { ok, type Result } from '../../../core/shapes/index.js'
 import { pathPattern, shortLine } from '../../../core/text/index.js'
-import { hiddenBy } from '../../../core/workspace/index.js'
+import { createHiddenFilter } from '../../../core/workspace/index.js'
 import { worktreesFolder } from '../../../core/trust/index.js'
 import {
   dropWorktree,
@@ -61,7 +61,7 @@ export class Worktrees {
     const { kernel, workspace, session_id: session } = this.thread
     return (
       (await worktreeAt(workspace, id)) ??
-      makeWorktree(workspace, { id, session, isHidden: hiddenBy(kernel.settings, workspace), signal })
+      makeWorktree(workspace, { id, session, isHidden: createHiddenFilter(kernel.settings, workspace), signal })
     )
   }
 

@@ -29,7 +29,7 @@ export class TaskView {
     if (path === undefined) return undefined
     try {
       const stat = await this.workspace.stat(path)
-      const text = await this.workspace.text(path, { max_bytes: largest })
+      const text = await this.workspace.readText(path, { max_bytes: largest })
       const body = text.slice(text.indexOf('\n') + 1)
       if (text !== this.whole(body)) return { path, text: body }
       this.know(path, stat, body)
@@ -55,7 +55,7 @@ export class TaskView {
     const whole = this.whole(body)
     const there = await workspace.stat(path)
     // A file on disk costs as much as all else that ends a turn.
-    if (there && (await workspace.text(path, { max_bytes: largest }).catch(() => '')) === whole) return undefined
+    if (there && (await workspace.readText(path, { max_bytes: largest }).catch(() => '')) === whole) return undefined
     await workspace.write(path, Buffer.from(whole), there ? 'anything' : 'nothing')
     return undefined
   }

@@ -60,7 +60,7 @@ const packageManagers: readonly (readonly [lockfile: RegExp, command: string])[]
 ]
 
 async function usualCommand(workspace: Workspace): Promise<string | undefined> {
-  const names = (await workspace.names('.').catch(() => [])).map(({ name }) => name)
+  const names = (await workspace.listNames('.').catch(() => [])).map(({ name }) => name)
   const first = (table: readonly (readonly [RegExp, string])[]): string | undefined =>
     table.find(([file]) => names.some((name) => file.test(name)))?.[1]
   return names.includes('package.json') && (await hasTests(workspace))
@@ -70,7 +70,7 @@ async function usualCommand(workspace: Workspace): Promise<string | undefined> {
 
 async function hasTests(workspace: Workspace): Promise<boolean> {
   try {
-    const { scripts } = JSON.parse(await workspace.text('package.json', { max_bytes: 1024 * 1024 })) as {
+    const { scripts } = JSON.parse(await workspace.readText('package.json', { max_bytes: 1024 * 1024 })) as {
       scripts?: { test?: unknown }
     }
     // What `npm init` writes fails by itself.

@@ -21,7 +21,7 @@ export async function workDiff(
     const { path } = operation
     const before = operation.op === 'write' ? Buffer.from(operation.bytes) : Buffer.alloc(0)
     const after =
-      operation.over === 'nothing' ? Buffer.alloc(0) : await workspace.read(path).catch(() => Buffer.alloc(0))
+      operation.expected === 'nothing' ? Buffer.alloc(0) : await workspace.read(path).catch(() => Buffer.alloc(0))
     const binary = before.includes(0) || after.includes(0)
     const lines = binary ? undefined : countChangedLines(before, after)
     counts.push(

@@ -1,4 +1,11 @@
-import { fire, notify, transcriptFile, type EventInput, type LifecycleEvent, type HookAnswer } from '../../lib/hooks/index.js'
+import {
+  fire,
+  notify,
+  transcriptFile,
+  type EventInput,
+  type LifecycleEvent,
+  type HookAnswer,
+} from '../../lib/hooks/index.js'
 import { uuidOf, type CompactTrigger, type Fact, type Msg } from '../base/index.js'
 import type { Conversation, ConversationHooks } from '../session/index.js'
 import { transcriptLine } from './transcript_line.js'

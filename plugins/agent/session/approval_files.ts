@@ -28,7 +28,7 @@ const validToken = /^[0-9a-f]{32}$/
 
 /** All open questions, the oldest first. */
 export async function approvalsIn(workspace: Workspace): Promise<PendingApproval[]> {
-  const names = await workspace.names(folder).catch(() => [])
+  const names = await workspace.listNames(folder).catch(() => [])
   const all = await Promise.all(names.map(({ name }) => approvalOf(workspace, name.replace(/\.json$/, ''))))
   return all.filter((one) => one !== undefined).sort((a, b) => (a.created_at < b.created_at ? -1 : 1))
 }
@@ -36,7 +36,7 @@ export async function approvalsIn(workspace: Workspace): Promise<PendingApproval
 /** The question of a token; `undefined` for what is none of our tokens. */
 export async function approvalOf(workspace: Workspace, token: string): Promise<PendingApproval | undefined> {
   if (!validToken.test(token)) return undefined
-  const text = await workspace.text(`${folder}/${token}.json`).catch(() => '')
+  const text = await workspace.readText(`${folder}/${token}.json`).catch(() => '')
   // A command could write the answer to its own question.
   const approval = workspace.seal.read('approval', token, text) as PendingApproval | undefined
   return approval?.token === token ? approval : undefined

@@ -26,7 +26,7 @@ export async function fork<S extends ConversationState>(
 ): Promise<void> {
   const parent = `${callsFolder}/${from}`
   const records = await recordsOf(workspace, from)
-  const manifest = asManifest((await workspace.text(`${parent}/manifest.json`).catch(() => '')) || '{}')
+  const manifest = asManifest((await workspace.readText(`${parent}/manifest.json`).catch(() => '')) || '{}')
   const whole = closed(records, table)
   const store = await openStore(workspace, to, { must_exist: false })
   try {

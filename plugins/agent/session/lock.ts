@@ -23,7 +23,7 @@ export async function holdSession(workspace: Workspace, path: string, folder: Ha
 
 /** Is a session in use? */
 export async function isHeld(workspace: Workspace, path: string): Promise<boolean> {
-  const holder = holderIn(await workspace.text(`${path}/lock`).catch(() => undefined))
+  const holder = holderIn(await workspace.readText(`${path}/lock`).catch(() => undefined))
   return holder !== undefined && holderLives(holder)
 }
 

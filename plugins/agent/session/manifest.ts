@@ -106,9 +106,9 @@ function kept({
 /** The sessions of a workspace, the one used last first. */
 export async function listSessions(workspace: Workspace): Promise<SessionManifest[]> {
   const found: SessionManifest[] = []
-  for (const { name, kind } of await workspace.names(callsFolder).catch(() => [])) {
+  for (const { name, kind } of await workspace.listNames(callsFolder).catch(() => [])) {
     if (kind !== 'directory') continue
-    const text = await workspace.text(`${callsFolder}/${name}/manifest.json`).catch(() => undefined)
+    const text = await workspace.readText(`${callsFolder}/${name}/manifest.json`).catch(() => undefined)
     const manifest = text === undefined ? undefined : asManifest(text)
     if (manifest?.session_id !== name) continue
     // Nobody was left to write that it is over.

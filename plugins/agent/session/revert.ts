@@ -171,7 +171,7 @@ async function changedOtherwise(workspace: Workspace, since: number, reverted: r
   const folders = ['.']
   for (let looked = 0; folders.length > 0 && looked < mostLookedAt && found.length < mostTold;) {
     const folder = folders.pop()!
-    for (const { name, kind } of await workspace.names(folder).catch(() => [])) {
+    for (const { name, kind } of await workspace.listNames(folder).catch(() => [])) {
       looked += 1
       const path = folder === '.' ? name : `${folder}/${name}`
       if (kind === 'directory' && !passed.has(name)) folders.push(path)

@@ -1,4 +1,4 @@
-import type { OpenWorkspace, Operation, Version, Workspace } from '../../../core/workspace/index.js'
+import type { OpenWorkspace, Operation, FileVersion, Workspace } from '../../../core/workspace/index.js'
 import { contentHash } from '../../lib/base/index.js'
 import {
   findMissingParents,
@@ -68,7 +68,7 @@ export async function carryOut(
   { operations, made }: Rewind,
 ): Promise<void> {
   if (operations.length === 0) return
-  const workspace = whole.asNamed(operations.map(({ path }) => path))
+  const workspace = whole.createLinkFreeView(operations.map(({ path }) => path))
   const steps = await Promise.all(operations.map((operation) => stepOf(workspace, operation)))
   await recordChange({ slot: 'revert', id }, { workspace, session: { id: session } }, steps, () =>
     workspace.transact(operations),
@@ -77,25 +77,33 @@ export async function carryOut(
 }
 
 async function stepOf(workspace: Workspace, { op, path, ...rest }: Operation): Promise<Step> {
-  const { over } = rest
+  const { expected } = rest
   const before =
-    over === 'nothing' ? undefined : { sha256: over.sha256, mode: over.stat.mode & 0o7777, bytes: over.stat.bytes }
+    expected === 'nothing'
+      ? undefined
+      : { sha256: expected.sha256, mode: expected.stat.mode & 0o7777, bytes: expected.stat.bytes }
   if (op === 'remove') return { op, path, before: before! }
   const { bytes } = rest as { bytes: Uint8Array }
-  return { op, path, ...(before && { before }), after: contentHash(bytes), made: await findMissingParents(path, workspace) }
+  return {
+    op,
+    path,
+    ...(before && { before }),
+    after: contentHash(bytes),
+    made: await findMissingParents(path, workspace),
+  }
 }
 
 async function back(workspace: Workspace, path: string, was: Was): Promise<Operation | undefined> {
   const there = await workspace.stat(path)
   if (there && there.kind !== 'file')
     throw new Error(`a ${there.kind} stands in its place: take that away and revert again`)
-  const over: Version | undefined = await readVersion(workspace, path)
-  if (was === 'nothing') return over && { op: 'remove', path, over }
+  const over: FileVersion | undefined = await readVersion(workspace, path)
+  if (was === 'nothing') return over && { op: 'remove', path, expected: over }
   const source = 'kept' in was ? was.kept : was.now
   const mode = 'kept' in was ? was.mode : (await workspace.stat(source))!.mode & 0o7777
   const bytes = await workspace.read(source)
   if (over?.sha256 === contentHash(bytes) && (over.stat.mode & 0o7777) === mode) return undefined
-  return { op: 'write', path, bytes, over: over ?? 'nothing', mode }
+  return { op: 'write', path, bytes, expected: over ?? 'nothing', mode }
 }
 
 /** Goes back change by change, the latest first, and computes what each path held then; paths it does not name are unchanged. */
@@ -171,7 +179,7 @@ class Past {
       return []
     }
     const found: string[] = []
-    for (const { name } of await this.workspace.names(path))
+    for (const { name } of await this.workspace.listNames(path))
       for (const file of await this.files(`${path}/${name}`)) found.push(file === '' ? name : `${name}/${file}`)
     return found
   }

@@ -27,7 +27,7 @@ export async function forgetSession(workspace: Workspace, id: string, before: Re
 export async function removeTraces(workspace: Workspace, id: string): Promise<void> {
   const folder = `${callsFolder}/${id}`
   if (await workspace.stat(folder)) await workspace.remove(folder, { recursive: true })
-  for (const { name } of await workspace.names(historyFolder).catch(() => [])) {
+  for (const { name } of await workspace.listNames(historyFolder).catch(() => [])) {
     if (name === id || name.startsWith(`${id}_`))
       await workspace.remove(`${historyFolder}/${name}`, { recursive: true })
   }
@@ -37,7 +37,7 @@ export async function removeTraces(workspace: Workspace, id: string): Promise<vo
 
 /** A folder that holds nothing but what tells git to pass it over. The workspace would put it aside in such a folder first. */
 async function removeEmpty(workspace: Workspace, path: string): Promise<void> {
-  const names = await workspace.names(path).catch(() => undefined)
+  const names = await workspace.listNames(path).catch(() => undefined)
   if (!names?.every(({ name }) => name === '.gitignore')) return
   await using parent = await workspace.openDirectory(dirname(path))
   await rm(`${parent.ref}/${basename(path)}`, { recursive: true, force: true })

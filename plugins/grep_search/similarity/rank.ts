@@ -1,7 +1,14 @@
 import { encodeName, type Context } from '../../../core/index.js'
 import { comparePaths, createSlotError } from '../../lib/base/index.js'
 import { lines } from '../../lib/process/index.js'
-import { filterExisting, MAX_SEARCHED_BYTES, runRipgrep, formatComplaints, withWalk, type WalkOptions } from '../../lib/search/index.js'
+import {
+  filterExisting,
+  MAX_SEARCHED_BYTES,
+  runRipgrep,
+  formatComplaints,
+  withWalk,
+  type WalkOptions,
+} from '../../lib/search/index.js'
 
 const seconds = 30
 

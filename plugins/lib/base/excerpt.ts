@@ -18,7 +18,9 @@ export function excerpt(line: Buffer, at: number, limit: number, more: { front: 
   if (line.length <= limit && !more.front && !more.back) return { text: line.toString(), cut: false }
   // Bytes from the middle of a line may begin or end within a code point.
   const from = more.front ? findCodePointStart(line, 3) : 0
-  const points = Array.from(line.toString('utf8', from, more.back ? findCodePointStart(line, line.length - 1) : line.length))
+  const points = Array.from(
+    line.toString('utf8', from, more.back ? findCodePointStart(line, line.length - 1) : line.length),
+  )
   if (!more.front && !more.back && points.length <= limit) return { text: points.join(''), cut: false }
   const here = countCodePoints(line.subarray(from, at))
   const lead = Math.floor(limit / 5)

@@ -6,7 +6,15 @@ export { waitForDrain } from './drained.js'
 export { foldTypography } from './fold.js'
 export { contentHash, shortenHash } from './hash.js'
 export { nextCall } from './next.js'
-export { pluralize, takeFitting, MAX_OUTPUT_BYTES, notice, createSlotError, listSearchNotices, some } from './notices.js'
+export {
+  pluralize,
+  takeFitting,
+  MAX_OUTPUT_BYTES,
+  notice,
+  createSlotError,
+  listSearchNotices,
+  some,
+} from './notices.js'
 export { comparePaths, takeFirstByPath, sortByPath } from './order.js'
 export { createPauser } from './pauses.js'
 export { toBaseName, toParentPath } from './path_parts.js'

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { isProcessRunning } from '../../../core/system/index.js'
 
 /** Where process ids mean what they mean here: containers and machines may share a temporary folder. */
-const readRealm = (): string => createHash('sha256').update(`${hostname()} ${readPidNamespace()}`).digest('hex').slice(0, 8)
+const readRealm = (): string =>
+  createHash('sha256').update(`${hostname()} ${readPidNamespace()}`).digest('hex').slice(0, 8)
 const readPidNamespace = (): string => {
   try {
     return readlinkSync('/proc/self/ns/pid')

@@ -68,6 +68,8 @@ function truncateMembers(value: JsonObject, room: number): JsonObject {
     rooms.set(name, Math.min(size, share))
     left -= name.length + 4 + Math.min(size, share)
   }
-  const cut = Object.fromEntries(Object.entries(value).map(([name, member]) => [name, truncateToSize(member, rooms.get(name)!)]))
+  const cut = Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, truncateToSize(member, rooms.get(name)!)]),
+  )
   return typeof value['truncated'] === 'boolean' ? { ...cut, truncated: true } : cut
 }

@@ -13,7 +13,9 @@ export const MAX_COMPARED_BYTES = 1024 * 1024
 
 /** What changed as a unified diff. Only the pieces that differ are compared, so that a large file costs no more than a small one. */
 export function diffChanges(path: string, changes: Changes, room: DiffLimits): string {
-  const hunks = listWindows(changes).flatMap(({ before, after, line, newLine }) => diffWindow(before, after, line, newLine))
+  const hunks = listWindows(changes).flatMap(({ before, after, line, newLine }) =>
+    diffWindow(before, after, line, newLine),
+  )
   return formatUnified(path, path, hunks, room)
 }
 
@@ -22,7 +24,8 @@ export function diffTexts(path: string, before: Buffer, after: Buffer, room: Dif
   if (Math.max(before.length, after.length) > MAX_COMPARED_BYTES) return undefined
   const hunks = structuredPatch('', '', before.toString(), after.toString(), '', '', { context, timeout: 500 })?.hunks
   return (
-    hunks && formatUnified(before.length === 0 ? '/dev/null' : path, after.length === 0 ? '/dev/null' : path, hunks, room)
+    hunks &&
+    formatUnified(before.length === 0 ? '/dev/null' : path, after.length === 0 ? '/dev/null' : path, hunks, room)
   )
 }
 

@@ -68,7 +68,7 @@ export async function recordChange<T>(
     await writeIgnoreFile(workspace)
     for (const [index, step] of steps.entries()) {
       if ('before' in step && step.before)
-        await workspace.keep(kept?.[index] ?? ('to' in step ? step.to : step.path), `${folder}/${index}`)
+        await workspace.linkOrCopy(kept?.[index] ?? ('to' in step ? step.to : step.path), `${folder}/${index}`)
     }
     await workspace.write(
       `${folder}/record.json`,
@@ -109,7 +109,7 @@ export interface CheckpointFolder {
 /** Every checkpoint folder of the workspace, oldest first. */
 export async function checkpoints(workspace: Workspace): Promise<CheckpointFolder[]> {
   const found: CheckpointFolder[] = []
-  for (const session of await workspace.names(historyFolder).catch(() => [])) {
+  for (const session of await workspace.listNames(historyFolder).catch(() => [])) {
     if (session.kind === 'directory')
       found.push(...(await listSessionCheckpoints(workspace, `${historyFolder}/${session.name}`)))
   }
@@ -118,7 +118,7 @@ export async function checkpoints(workspace: Workspace): Promise<CheckpointFolde
 
 /** Those of one session. */
 export async function listSessionCheckpoints(workspace: Workspace, folder: string): Promise<CheckpointFolder[]> {
-  const names = await workspace.names(folder).catch(() => [])
+  const names = await workspace.listNames(folder).catch(() => [])
   const found = names.flatMap(({ name }): CheckpointFolder[] => {
     const [, own, time, bytes, mark] = /^((\d{14})-[0-9a-f]{6}-(\d+))-([0-9a-f]{12})$/.exec(name) ?? []
     // What is not ours is neither undone nor removed: a repository may have brought it.
@@ -131,21 +131,21 @@ export async function listSessionCheckpoints(workspace: Workspace, folder: strin
 
 /** What lies among the checkpoints and is none of ours is put aside, the folder of a session as a whole where none in it is. */
 export async function dropForeign(workspace: Workspace): Promise<void> {
-  for (const { name: session, kind } of await workspace.names(historyFolder).catch(() => [])) {
+  for (const { name: session, kind } of await workspace.listNames(historyFolder).catch(() => [])) {
     if (kind !== 'directory') continue
     const home = `${historyFolder}/${session}`
     const ours = new Set((await listSessionCheckpoints(workspace, home)).map(({ path }) => path))
-    const others = (await workspace.names(home).catch(() => [])).filter(
+    const others = (await workspace.listNames(home).catch(() => [])).filter(
       ({ name }) => name !== 'copies' && !ours.has(`${home}/${name}`),
     )
     const foreign = ours.size === 0 && others.length > 0 ? [home] : others.map(({ name }) => `${home}/${name}`)
-    for (const path of foreign) await workspace.setAside(path)
+    for (const path of foreign) await workspace.quarantine(path)
   }
 }
 
 /** The record of a checkpoint, if it is as it was written. */
 export async function readCheckpoint(workspace: Workspace, folder: string): Promise<Checkpoint | undefined> {
-  const text = await workspace.text(`${folder}/record.json`).catch(() => '')
+  const text = await workspace.readText(`${folder}/record.json`).catch(() => '')
   return workspace.seal.read('checkpoint', folder, text) as Checkpoint | undefined
 }
 
@@ -171,7 +171,7 @@ async function prune(workspace: Workspace): Promise<void> {
     bytes -= checkpoint.bytes
     count--
   }
-  for (const { name } of await workspace.names(historyFolder).catch(() => [])) {
+  for (const { name } of await workspace.listNames(historyFolder).catch(() => [])) {
     const stat = await workspace.stat(`${historyFolder}/${name}`)
     // Only what has been still for long: another process may be about to put something there.
     if (stat?.kind === 'directory' && Date.now() - stat.mtime_ms > 60 * 60 * 1000) {

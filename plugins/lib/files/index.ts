@@ -1,11 +1,27 @@
 export { Changes, countLines, findLineNumber, createLineCounter } from './changes.js'
 export { clipDiff, diffChanges, diffTexts, countChangedLines, MAX_COMPARED_BYTES } from './diff.js'
 export { findEntry, resolveEntry, requireFreeName, requireEntry } from './entry.js'
-export { dropForeign, historyFolder, toHistoryFolder, findMissingParents, MAX_KEPT, recordChange, type Step } from './history.js'
+export {
+  dropForeign,
+  historyFolder,
+  toHistoryFolder,
+  findMissingParents,
+  MAX_KEPT,
+  recordChange,
+  type Step,
+} from './history.js'
 export { createListCall, createMissingPathError } from './missing.js'
 export { findNearMatches } from './near.js'
 export { type Reads, getReads, isSameVersion } from './reads.js'
 export { replaceFile } from './replace.js'
 export { DIFF_LIMITS, type FileTarget, loadTarget, lossNotices, createReadCall, refuseStale } from './target.js'
-export { explainError, findLatestChange, refuseForeign, undo, listUndoable, type Undoable, readVersion } from './undo.js'
+export {
+  explainError,
+  findLatestChange,
+  refuseForeign,
+  undo,
+  listUndoable,
+  type Undoable,
+  readVersion,
+} from './undo.js'
 export { readTarEntries, type TarEntry } from './untar.js'

@@ -8,7 +8,10 @@ const SEARCH_LIMITS = { directories: 500, names: 20_000 }
 const SKIPPED_FOLDERS = new Set(['.git', '.vtcode', 'node_modules'])
 
 /** The error for a path where nothing is: what may have been meant, the same name anywhere first, and the listing of the nearest folder. */
-export async function createMissingPathError(path: string, { workspace }: Pick<Context, 'workspace'>): Promise<VtError> {
+export async function createMissingPathError(
+  path: string,
+  { workspace }: Pick<Context, 'workspace'>,
+): Promise<VtError> {
   try {
     await (await workspace.open(path)).close()
   } catch (error) {
@@ -49,7 +52,7 @@ async function findSameName(wanted: string, workspace: Workspace): Promise<strin
   let seen = 0
   for (let at = 0; at < folders.length && at < SEARCH_LIMITS.directories && seen < SEARCH_LIMITS.names; at++) {
     const folder = folders[at]!
-    const entries = await workspace.names(folder).catch(() => [])
+    const entries = await workspace.listNames(folder).catch(() => [])
     seen += entries.length
     for (const { name, kind } of entries) {
       const path = folder === '.' ? name : `${folder}/${name}`

@@ -1,6 +1,6 @@
 import { problem, VtError, type Next, type Notice } from '../../../core/shapes/index.js'
 import type { Context } from '../../../core/contract/index.js'
-import type { EntryStat, Version } from '../../../core/workspace/index.js'
+import type { EntryStat, FileVersion } from '../../../core/workspace/index.js'
 import { contentHash, nextCall, shortenHash } from '../base/index.js'
 import { diffTexts } from './diff.js'
 import { getReads, isSameVersion } from './reads.js'
@@ -10,7 +10,7 @@ export interface FileTarget {
   path: string
   resolved: string
   bytes: Buffer
-  version: Version
+  version: FileVersion
 }
 
 /** Largest file whose content is changed. */

@@ -1,6 +1,6 @@
 import { problem, VtError } from '../../../core/shapes/index.js'
 import { plainly } from '../../../core/input/index.js'
-import type { OpenWorkspace, Operation, Version, Workspace } from '../../../core/workspace/index.js'
+import type { OpenWorkspace, Operation, FileVersion, Workspace } from '../../../core/workspace/index.js'
 import { contentHash } from '../base/index.js'
 import {
   readCheckpoint,
@@ -44,7 +44,7 @@ export async function undo(whole: OpenWorkspace, { folder, checkpoint }: Undoabl
   const paths = steps.flatMap((step) => ('path' in step ? [step.path] : [step.from, step.to]))
   for (const path of paths) await refuseForeign(whole, path)
   // A command that runs on may turn what leads there at any moment.
-  const workspace = whole.asNamed(paths)
+  const workspace = whole.createLinkFreeView(paths)
   await using _ = await workspace.lock(paths)
   const operations: Operation[] = []
   for (const [index, step] of steps.entries()) {
@@ -93,7 +93,9 @@ async function putBackWritten(workspace: Workspace, { path, before, after }: Ste
   const hasMode = now === undefined || (now.stat.mode & 0o7777) === before?.mode
   if (now?.sha256 === before?.sha256 && hasMode) return undefined
   if (now?.sha256 !== after) throw createChangedError(path)
-  return before ? { ...(await createRestore(workspace, path, kept, before)), over: now } : { op: 'remove', path, over: now }
+  return before
+    ? { ...(await createRestore(workspace, path, kept, before)), expected: now }
+    : { op: 'remove', path, expected: now }
 }
 
 async function putBackRenamed(workspace: Workspace, { from, to, before }: StepOf<'rename'>, kept: string): PutBack {
@@ -116,11 +118,11 @@ async function isSameEntry(workspace: Workspace, one: string, other: string): Pr
 async function createRestore(workspace: Workspace, path: string, kept: string, { sha256: hash, mode }: KeptFile) {
   const bytes = await workspace.read(kept)
   if (contentHash(bytes) !== hash) throw problem('VT_FILE_IO', { path, reason: 'what was kept of it is damaged' })
-  return { op: 'write' as const, path, bytes, over: 'nothing' as const, mode }
+  return { op: 'write' as const, path, bytes, expected: 'nothing' as const, mode }
 }
 
 /** The version of a file that is there now, if anything is. Throws VT_FILE_STALE for what is no file. */
-export async function readVersion(workspace: Workspace, path: string): Promise<Version | undefined> {
+export async function readVersion(workspace: Workspace, path: string): Promise<FileVersion | undefined> {
   const stat = await workspace.stat(path)
   if (!stat) return undefined
   if (stat.kind !== 'file') throw createChangedError(path)

@@ -16,7 +16,9 @@ export async function readInnerRepositories(
     const folder = findGitFolder(top)
     const special = findSpecialFile(top)
     if (special !== undefined) return `'${special}' is no plain file`
-    return folder ? { ...folder, top, files: listConfigFiles(folder.path, folder.common) } : "its '.git' names no folder"
+    return folder
+      ? { ...folder, top, files: listConfigFiles(folder.path, folder.common) }
+      : "its '.git' names no folder"
   })
   const settings = await readSettingsBatch(
     [...new Set(found.flatMap((one) => (typeof one === 'string' ? [] : one.files)))],

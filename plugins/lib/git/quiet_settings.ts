@@ -31,5 +31,7 @@ export function isHarmlessSetting(key: string, value: string): boolean {
     key.slice(key.lastIndexOf('.') + 1).toLowerCase(),
   ]
   // `ext::` and its kin start programs, and so does an address that looks like a flag.
-  return Object.hasOwn(HARMLESS_SETTINGS, section) && HARMLESS_SETTINGS[section]!.test(name) && !/^(\w+::|-)/.test(value)
+  return (
+    Object.hasOwn(HARMLESS_SETTINGS, section) && HARMLESS_SETTINGS[section]!.test(name) && !/^(\w+::|-)/.test(value)
+  )
 }

@@ -132,7 +132,9 @@ function findNearestFolder(folder: string): string | undefined {
 
 /** What git would wait at when it opens it: a pipe or a device among the files that it reads first, by its name. */
 export function findSpecialFile(folder: string): string | undefined {
-  const { path, common } = isGitFolder(folder) ? resolveGitFolder(folder) : (findGitFolder(folder) ?? resolveGitFolder(join(folder, '.git')))
+  const { path, common } = isGitFolder(folder)
+    ? resolveGitFolder(folder)
+    : (findGitFolder(folder) ?? resolveGitFolder(join(folder, '.git')))
   const files = [
     join(folder, '.git'),
     ...new Set(
@@ -208,7 +210,13 @@ function findCached<T>(answers: Map<string, CachedAnswer<T>>, key: string): Cach
   return before && readStates(before.files) === before.state ? before : undefined
 }
 
-function cacheAnswer<T>(answers: Map<string, CachedAnswer<T>>, key: string, value: T, files: string[], began: bigint): void {
+function cacheAnswer<T>(
+  answers: Map<string, CachedAnswer<T>>,
+  key: string,
+  value: T,
+  files: string[],
+  began: bigint,
+): void {
   const newest = files
     .map((file) => bigStat(file))
     .reduce((latest, stat) => (stat && !stat.isDirectory() && stat.ctimeNs > latest ? stat.ctimeNs : latest), 0n)

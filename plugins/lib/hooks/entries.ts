@@ -75,14 +75,17 @@ const foldEventName = (event: string): string => {
 }
 
 /** The event that a name means; nothing for one that never happens here. */
-export const parseEventName = (name: string): HookEvent | undefined => events.find((event) => foldEventName(event) === foldEventName(name))
+export const parseEventName = (name: string): HookEvent | undefined =>
+  events.find((event) => foldEventName(event) === foldEventName(name))
 
 /** The name that an event has for Gemini. */
 export const toGeminiEvent = (event: HookEvent): string => GEMINI_EVENTS[event] ?? event
 
 /** The groups for an event, in the order of the settings. */
 export const listGroups = (block: HookBlock | undefined, event: HookEvent): HookGroup[] =>
-  Object.entries(block ?? {}).flatMap(([name, groups]) => (foldEventName(name) === foldEventName(event) ? [...groups] : []))
+  Object.entries(block ?? {}).flatMap(([name, groups]) =>
+    foldEventName(name) === foldEventName(event) ? [...groups] : [],
+  )
 
 /** A list of exact names, or a linear-time regular expression that may match anywhere. One that cannot be read matches everything: a guard is not lost to a slip. */
 export async function hasMatch(matcher: string | undefined, names: readonly string[]): Promise<boolean> {

@@ -14,7 +14,10 @@ import {
 import { cutHookText, hookInput, runHook, specific, type HookOutput } from './run.js'
 
 /** Events that are no part of a call; surfaces and the agent fire them. */
-export type LifecycleEvent = Exclude<HookEvent, 'PreToolUse' | 'PermissionRequest' | 'PostToolUse' | 'PostToolUseFailure'>
+export type LifecycleEvent = Exclude<
+  HookEvent,
+  'PreToolUse' | 'PermissionRequest' | 'PostToolUse' | 'PostToolUseFailure'
+>
 export interface EventInput {
   session: string
   /** What a matcher is held against: the source, the reason, the type, the trigger, the agent. */

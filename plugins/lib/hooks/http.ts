@@ -51,6 +51,9 @@ function fillHeaders(
       return value
     })
   return Object.fromEntries(
-    Object.entries(headers).map(([name, text]) => [name.toLowerCase(), fillVariables(toText(text)).replace(/[\r\n\0]/g, '')]),
+    Object.entries(headers).map(([name, text]) => [
+      name.toLowerCase(),
+      fillVariables(toText(text)).replace(/[\r\n\0]/g, ''),
+    ]),
   )
 }

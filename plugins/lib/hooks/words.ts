@@ -105,7 +105,9 @@ const TRANSLATIONS: Record<string, Translate> = {
     ...toTexts(path).map((one) => ({ path: one, is_new: false })),
     ...toTexts(destination).map((one) => ({ path: one, is_new: true })),
   ]),
-  'unified_file/copy': translatePaths(({ destination }) => toTexts(destination).map((path) => ({ path, is_new: true }))),
+  'unified_file/copy': translatePaths(({ destination }) =>
+    toTexts(destination).map((path) => ({ path, is_new: true })),
+  ),
   'unified_file/delete': translatePaths(({ path }) => toTexts(path).map((one) => ({ path: one, is_new: false }))),
   'unified_search/grep': renameFields('Grep', { pattern: 'pattern', path: 'path', globs: 'glob' }),
   'unified_search/list': renameFields('Glob', { name_pattern: 'pattern', path: 'path' }),

@@ -142,7 +142,9 @@ const withExecution = (mode: number, executable: boolean): number =>
 /** Writes everything at once, kept for undo. */
 async function commit(call: Call<any>, context: Context, files: FileView[]): Promise<Notice[]> {
   const { workspace, session } = context
-  const steps = await Promise.all(files.map(async (file) => stepOf(file, await findMissingParents(file.path, workspace))))
+  const steps = await Promise.all(
+    files.map(async (file) => stepOf(file, await findMissingParents(file.path, workspace))),
+  )
   const written = await recordChange(call, context, steps, () => workspace.transact(files.map(operationOf)))
   const reads = getReads(session)
   const stats = new Map(written.map(({ resolved, stat }) => [resolved, stat]))

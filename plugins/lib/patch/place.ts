@@ -136,7 +136,10 @@ function missing(path: string, bytes: Buffer, hunk: Hunk, index: number, lines: 
       ? `The anchor ${quote(anchor)} of hunk ${index + 1} is no line of '${path}'${nearest}.`
       : `The old lines of hunk ${index + 1} (line ${hunk.line} of the patch) do not occur in '${path}'; they begin with ${quote(expected)}.`
   const offset_lines = best ? Math.max(1, best.line_number - 10) : 1
-  const next = createReadCall(path, best ? { offset_lines, page_size_lines: best.end_line + 10 - offset_lines + 1 } : {})
+  const next = createReadCall(
+    path,
+    best ? { offset_lines, page_size_lines: best.end_line + 10 - offset_lines + 1 } : {},
+  )
   return new VtError({
     code: 'VT_PATCH_CONTEXT',
     message,

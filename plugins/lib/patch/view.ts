@@ -83,13 +83,13 @@ const newMode = ({ target, now }: Pick<FileView, 'target' | 'now'>): number | un
 /** What makes the file what it is to be. */
 export function operationOf(file: FileView): Operation {
   const { path, target, now } = file
-  if (!now) return { op: 'remove', path, over: target!.version }
+  if (!now) return { op: 'remove', path, expected: target!.version }
   const mode = newMode(file)
   return {
     op: 'write',
     path,
     bytes: now.changes.bytes,
-    over: target?.version ?? 'nothing',
+    expected: target?.version ?? 'nothing',
     ...(mode !== undefined && { mode }),
   }
 }

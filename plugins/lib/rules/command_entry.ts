@@ -15,7 +15,8 @@ export function compileCommandEntry(entry: CommandEntry): CommandPattern {
   return {
     matches: ([program, ...words]) =>
       program?.kind === 'static' && baseName(program.text) === entry.program && canConcern(words, entry),
-    covers: ([program, ...words]) => program?.kind === 'static' && program.text === entry.program && isCoveredEntry(words, entry),
+    covers: ([program, ...words]) =>
+      program?.kind === 'static' && program.text === entry.program && isCoveredEntry(words, entry),
     findFiles: (argv) =>
       entry.positional?.kind === 'paths' ? splitWords(argv.slice(1), entry).positional.map(({ text }) => text) : [],
   }
@@ -41,7 +42,11 @@ function isCoveredEntry(words: Argv, entry: CommandEntry): boolean {
   const { allow = [], deny = [], any = false } = entry.flags ?? {}
   const isKnownFlag = (text: string): boolean =>
     any || splitCluster(text).every((letter) => allow.some((allowed) => isFlag(letter, allowed)))
-  if (flags.some(({ text, kind }) => kind !== 'static' || deny.some((denied) => isFlag(text, denied)) || !isKnownFlag(text)))
+  if (
+    flags.some(
+      ({ text, kind }) => kind !== 'static' || deny.some((denied) => isFlag(text, denied)) || !isKnownFlag(text),
+    )
+  )
     return false
   const [sub, ...rest] = positional
   if (entry.subcommands && !(sub?.kind === 'static' && entry.subcommands.includes(sub.text))) return false

@@ -27,7 +27,9 @@ export async function findCommandRule(facts: CallFacts, rules: readonly Rule[]):
     const places = [toWorkingFolder(facts), ...(await listWorkingFolders(line, facts))]
     const programs = line.commands
     const hit =
-      rules.find((rule) => rule.command && rule.applies(facts) && programs.some((argv) => rule.command!.matches(argv))) ??
+      rules.find(
+        (rule) => rule.command && rule.applies(facts) && programs.some((argv) => rule.command!.matches(argv)),
+      ) ??
       findFileRule(
         rules,
         'write',
@@ -81,12 +83,18 @@ export async function findCommandWrites(facts: CallFacts): Promise<Writes> {
  * Returns why no rule on a slot may allow the call, as a clause: its text does not show whether another rule is about it. `inSandbox`:
  * the call would run where files that a rule denies to read are not there.
  */
-export function findHiddenReason(facts: CallFacts, { deny, ask }: RuleSet, { inSandbox = false } = {}): string | undefined {
+export function findHiddenReason(
+  facts: CallFacts,
+  { deny, ask }: RuleSet,
+  { inSandbox = false } = {},
+): string | undefined {
   const rules = [...deny, ...ask]
   const isRuled = rules.some((rule) => rule.command && rule.applies(facts))
   const isFullAuto = facts.call.mode === 'full-auto'
   // A rule about the home of this program is no reason: it is there for every call.
-  const effects = rules.flatMap(({ path, anyWord, coveredEffect }) => (path && !anyWord && coveredEffect ? coveredEffect : []))
+  const effects = rules.flatMap(({ path, anyWord, coveredEffect }) =>
+    path && !anyWord && coveredEffect ? coveredEffect : [],
+  )
   const reasons = facts.lines().flatMap((line) => [
     isRuled || isFullAuto ? line.hidden : undefined,
     // A user who lets a model start a shell in a terminal lets it type into the shell, unless a rule is about commands.
@@ -121,7 +129,10 @@ export async function judgeCommands(facts: CallFacts, rules: RuleSet): Promise<J
     for (const argv of line.commands) {
       const reads = await isReadOnly(argv, places, facts, rules)
       if (!reads && !(await findCoveringRule(argv, places, facts, rules.allow)))
-        return { free: undefined, reason: await describeUnknownUse(await findUnknownCommand(argv, line, facts, rules), facts) }
+        return {
+          free: undefined,
+          reason: await describeUnknownUse(await findUnknownCommand(argv, line, facts, rules), facts),
+        }
       const loud = isGit(argv) ? await findGitObjection(argv, places, facts, reads) : undefined
       if (loud) return { free: undefined, reason: loud }
       if (!reads) free = 'allowed'
@@ -154,7 +165,12 @@ export function findObjection(line: ParsedCommand): string | undefined {
 }
 
 /** Git that looks is asked about because of what stands beside it: that is named. */
-async function findUnknownCommand(argv: Argv, line: ParsedCommand, facts: CallFacts, { allow }: RuleSet): Promise<Argv> {
+async function findUnknownCommand(
+  argv: Argv,
+  line: ParsedCommand,
+  facts: CallFacts,
+  { allow }: RuleSet,
+): Promise<Argv> {
   if (listReadFiles(argv) === undefined) return argv
   const places = await listWorkingFolders(line, facts)
   for (const other of line.commands)
@@ -199,7 +215,12 @@ function listReadFiles(argv: Argv): string[] | undefined {
   return isGit(argv) ? readGitOperands(argv) : findReadOnlyFiles(argv)
 }
 
-export async function isReadOnly(argv: Argv, places: WorkingFolder[], facts: CallFacts, rules: RuleSet): Promise<boolean> {
+export async function isReadOnly(
+  argv: Argv,
+  places: WorkingFolder[],
+  facts: CallFacts,
+  rules: RuleSet,
+): Promise<boolean> {
   const files = listReadFiles(argv)
   if (
     !files ||
@@ -223,7 +244,8 @@ async function canGitRead(
   { deny, ask }: RuleSet,
 ): Promise<boolean> {
   if (call.slot !== 'unified_exec/run' || call.mode === 'plan') return false
-  if (canShowContents(argv) && [...deny, ...ask].some(({ coveredEffect, path }) => coveredEffect === 'read' && path)) return false
+  if (canShowContents(argv) && [...deny, ...ask].some(({ coveredEffect, path }) => coveredEffect === 'read' && path))
+    return false
   for (const command of commands()) if (!(await isGitInspection(command, workspace.root))) return false
   return true
 }
@@ -256,7 +278,10 @@ function isInstalled(name: string, root: string): boolean {
 }
 
 export const readWorkdir = ({ call: { input } }: CallFacts): string => toText(input.workdir ?? input.cwd ?? '.')
-const toWorkingFolder = (facts: CallFacts): WorkingFolder => ({ folder: readWorkdir(facts), workspace: facts.workspace })
+const toWorkingFolder = (facts: CallFacts): WorkingFolder => ({
+  folder: readWorkdir(facts),
+  workspace: facts.workspace,
+})
 export const listWorkingFolders = (line: ParsedCommand, facts: CallFacts): Promise<WorkingFolder[]> =>
   findWorkingFolders(line, toWorkingFolder(facts))
 

@@ -31,7 +31,9 @@ const createExampleProblem = (rule: Rule, list: string, example: unknown) =>
 function isMatch(rule: Rule, verdict: 'deny' | 'ask' | 'allow', example: unknown): boolean {
   const text = typeof example === 'string' ? example : JSON.stringify(example)
   if (rule.command)
-    return verdict === 'allow' ? canAllow(rule, text) : readCommand(text).commands.some((argv) => rule.command!.matches(argv))
+    return verdict === 'allow'
+      ? canAllow(rule, text)
+      : readCommand(text).commands.some((argv) => rule.command!.matches(argv))
   if (rule.path) return rule.path(text.replace(/^\.\//, ''))
   if (rule.host) return rule.host(URL.canParse(text) ? new URL(text).hostname : text)
   if (rule.input) return rule.input({ input: parseInput(text) } as unknown as Call)

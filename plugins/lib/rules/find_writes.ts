@@ -81,7 +81,8 @@ const FOLDER = /^(\.\/)?\.(git|vtcode)\/?$/i
 /** Words by which a program of unknown use names a file that no tool writes. */
 function findMentions(argv: Argv): Word[] {
   const name = programName(argv[0])
-  if (name === undefined || READERS.test(name) || findReadOnlyFiles(argv) !== undefined || isFolderChange(argv)) return []
+  if (name === undefined || READERS.test(name) || findReadOnlyFiles(argv) !== undefined || isFolderChange(argv))
+    return []
   if (hasTargets(name) && !SCRIPTED.test(name)) return []
   const words = SCRIPTED.test(name) ? argv.slice(1).filter(({ text }) => /[\s>]/.test(text)) : argv.slice(1)
   return words.flatMap((word) =>

@@ -102,7 +102,12 @@ const READ_ONLY_SUBCOMMANDS: Record<string, ReadOnlyUse> = {
     ],
     words: 'files',
   },
-  log: { short: 'n:S:G:iE', long: [...FORMAT_OPTIONS, ...CHANGE_OPTIONS, ...RANGE_OPTIONS, 'graph'], words: 'files', count: true },
+  log: {
+    short: 'n:S:G:iE',
+    long: [...FORMAT_OPTIONS, ...CHANGE_OPTIONS, ...RANGE_OPTIONS, 'graph'],
+    words: 'files',
+    count: true,
+  },
   show: { short: 'psU.M.C.wbW', long: [...FORMAT_OPTIONS, ...CHANGE_OPTIONS, ...DIFF_OPTIONS], words: 'files' },
   diff: {
     short: 'puU.M.C.wbWaRzS:G:',
@@ -140,7 +145,12 @@ const READ_ONLY_SUBCOMMANDS: Record<string, ReadOnlyUse> = {
     ],
     words: 'files',
   },
-  'rev-list': { short: 'n:', long: ['count', 'oneline', 'abbrev-commit', ...RANGE_OPTIONS], words: 'files', count: true },
+  'rev-list': {
+    short: 'n:',
+    long: ['count', 'oneline', 'abbrev-commit', ...RANGE_OPTIONS],
+    words: 'files',
+    count: true,
+  },
   'merge-base': { short: 'a', long: ['all', 'is-ancestor', 'fork-point', 'octopus'], words: 'files' },
   describe: {
     long: ['tags', 'always', 'all', 'long', 'abbrev', 'exact-match', 'contains', 'match', 'exclude', 'first-parent'],
@@ -182,14 +192,17 @@ function skipGlobalOptions([, ...words]: Argv): Argv {
 }
 
 /** Whether a command tells what is in files, under whatever name or revision. */
-export const canShowContents = (argv: Argv): boolean => CONTENT_SUBCOMMANDS.includes(skipGlobalOptions(argv)[0]?.text ?? '')
+export const canShowContents = (argv: Argv): boolean =>
+  CONTENT_SUBCOMMANDS.includes(skipGlobalOptions(argv)[0]?.text ?? '')
 
 /** The files and revisions a git command names when it only looks; `undefined` when it is not known to. */
 export function readGitOperands(argv: Argv): string[] | undefined {
   const [subcommand, ...words] = skipGlobalOptions(argv)
   if (subcommand?.kind !== 'static' || !Object.hasOwn(READ_ONLY_SUBCOMMANDS, subcommand.text)) return undefined
   // `%G?` in a format has a signature checked by another program.
-  return words.some(({ text }) => text.includes('%G')) ? undefined : listOperands(words, READ_ONLY_SUBCOMMANDS[subcommand.text]!)
+  return words.some(({ text }) => text.includes('%G'))
+    ? undefined
+    : listOperands(words, READ_ONLY_SUBCOMMANDS[subcommand.text]!)
 }
 
 /**
@@ -200,7 +213,9 @@ export async function isGitInspection(command: string | readonly string[], root:
   const { commands, dynamic } = readCommand(command)
   if (dynamic !== undefined || !commands.some(isGit)) return false
   const looks = commands.every(
-    (argv) => (isGit(argv) ? readGitOperands(argv) : isFolderChange(argv) ? readCdTarget(argv) : findReadOnlyFiles(argv)) !== undefined,
+    (argv) =>
+      (isGit(argv) ? readGitOperands(argv) : isFolderChange(argv) ? readCdTarget(argv) : findReadOnlyFiles(argv)) !==
+      undefined,
   )
   if (!looks || ![undefined, statSync(root).uid].includes(process.getuid?.())) return false
   for (const argv of commands) if ((await findUserDiffProgram(argv, root)) !== undefined) return false

@@ -41,9 +41,13 @@ export async function canLeaveByLink(word: string, place: WorkingFolder): Promis
 const PATTERN = /[*?[]/
 
 /** The folders and links in a folder whose names match. */
-async function listMatchingFolders(folder: string, matches: (name: string) => boolean, place: WorkingFolder): Promise<string[]> {
+async function listMatchingFolders(
+  folder: string,
+  matches: (name: string) => boolean,
+  place: WorkingFolder,
+): Promise<string[]> {
   const path = resolveWord(folder, place)
-  const entries = path === undefined ? [] : await place.workspace.names(path).catch(() => [])
+  const entries = path === undefined ? [] : await place.workspace.listNames(path).catch(() => [])
   return entries
     .filter(({ name, kind }) => (kind === 'link' || kind === 'directory') && matches(name))
     .map(({ name }) => `${folder}/${name}`)

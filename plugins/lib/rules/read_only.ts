@@ -79,7 +79,9 @@ export function findReadOnlyFiles(argv: Argv): string[] | undefined {
 
 /** Whether a program is known to show what is in the files that its words name. */
 export const canShowFiles = ([program]: Argv): boolean =>
-  program !== undefined && Object.hasOwn(READ_ONLY_PROGRAMS, program.text) && READ_ONLY_PROGRAMS[program.text]!.words === 'files'
+  program !== undefined &&
+  Object.hasOwn(READ_ONLY_PROGRAMS, program.text) &&
+  READ_ONLY_PROGRAMS[program.text]!.words === 'files'
 
 export function listOperands(words: Argv, shape: ReadOnlyUse): string[] | undefined {
   const files: string[] = []
@@ -129,7 +131,8 @@ const toLiteralPart = (word: Word): string =>
 // `-v` and `-R` evaluate a subscript, which may hold a command.
 const TEST_OPERATORS = /^(-[abcdefghknprstuwxzGLNOS]|-n|-z|=|==|!=|-eq|-ne|-lt|-le|-gt|-ge|-nt|-ot|-ef|!|\(|\)|-o|\])$/
 function findTestFiles(words: Argv): string[] | undefined {
-  if (words.some(({ kind, text }) => kind !== 'static' || (text.startsWith('-') && !TEST_OPERATORS.test(text)))) return undefined
+  if (words.some(({ kind, text }) => kind !== 'static' || (text.startsWith('-') && !TEST_OPERATORS.test(text))))
+    return undefined
   return words.flatMap((word, index) =>
     /^-[abcdefghkprsuwxGLNOS]$/.test(words[index - 1]?.text ?? '') ? [word.text] : [],
   )

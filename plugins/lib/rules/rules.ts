@@ -27,7 +27,11 @@ const READ_FAMILY: Family = {
   applies: (facts) =>
     facts.slot.families.includes('Read') || (facts.hasPath && facts.call.effects.every((effect) => effect === 'read')),
 }
-const EDIT_FAMILY: Family = { spec: 'path', coveredEffect: 'write', applies: (facts) => facts.call.effects.includes('write') }
+const EDIT_FAMILY: Family = {
+  spec: 'path',
+  coveredEffect: 'write',
+  applies: (facts) => facts.call.effects.includes('write'),
+}
 const FAMILIES: Record<(typeof ruleFamilies)[number], Family> = {
   Read: READ_FAMILY,
   Grep: READ_FAMILY,
@@ -59,7 +63,11 @@ export function parseRule(
   if (verdict === 'allow' && !mayAllow(name)) return undefined
   if (name === 'Except') return spec === undefined || verdict === 'allow' ? undefined : parseExcept(text, reason, spec)
   const family = Object.hasOwn(FAMILIES, name) ? FAMILIES[name as keyof typeof FAMILIES] : undefined
-  const rule = { text, ...(reason !== undefined && { reason }), ...(family?.coveredEffect && { lifts: family.coveredEffect }) }
+  const rule = {
+    text,
+    ...(reason !== undefined && { reason }),
+    ...(family?.coveredEffect && { lifts: family.coveredEffect }),
+  }
   const applies = family?.applies ?? createNameMatcher(name, verdict === 'allow')
   if (isEffect(name)) return { ...rule, coveredEffect: name, applies }
   if (spec === undefined || spec === '*') return { ...rule, applies }
@@ -111,7 +119,15 @@ export interface RuleSettings {
 /** What no settings need say and no rule allows: a call that names what in the home of this program is the user's alone. */
 export const createHomeRules = ({ isSecret }: Workspace): Rule[] =>
   isSecret
-    ? [{ text: '(the home of this program)', coveredEffect: 'read', applies: () => true, path: isSecret, anyWord: true }]
+    ? [
+        {
+          text: '(the home of this program)',
+          coveredEffect: 'read',
+          applies: () => true,
+          path: isSecret,
+          anyWord: true,
+        },
+      ]
     : []
 
 const compiledRules = new WeakMap<object, RuleSet>()

@@ -35,7 +35,8 @@ export async function findSandbox(workspace: string): Promise<Sandbox> {
   const found = findTools(workspace)
   if ('missing' in found) return found
   // What was tried may be a program of this workspace: another kernel of this process took it.
-  if (probedTools && Object.values(probedTools).some((tool) => inside(workspace, realPathOf(tool)))) probeResult = undefined
+  if (probedTools && Object.values(probedTools).some((tool) => inside(workspace, realPathOf(tool))))
+    probeResult = undefined
   if (!probeResult) probedTools = found.tools
   foundTools = { path: process.env.PATH, tools: found.tools }
   return (probeResult ??= probe(found.tools))

@@ -2,7 +2,7 @@ import { existsSync, lstatSync, readdirSync, readlinkSync, statSync } from 'node
 import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { inside, makeFolder } from '../../../core/system/index.js'
-import { ownFolders } from '../../../core/workspace/index.js'
+import { OWN_FOLDERS } from '../../../core/workspace/index.js'
 import type { SandboxSettings } from '../process/index.js'
 import { homeWithin, liesIn, steeringPaths, type SteeringPaths } from '../steering/index.js'
 import { readUserGitConfig } from './git_config.js'
@@ -68,7 +68,12 @@ export async function prepareConfinement(where: Confinement): Promise<Confinemen
     steeringPaths(place, where.cwd),
     readUserGitConfig(where.cwd, where.workspace),
   ])
-  return { ...where, steering, repositories: await findLinkedRepositories(steering.gitFolders, where.workspace), gitConfig }
+  return {
+    ...where,
+    steering,
+    repositories: await findLinkedRepositories(steering.gitFolders, where.workspace),
+    gitConfig,
+  }
 }
 
 /** Arguments of bubblewrap: nothing of the machine is in sight but what is named here, and nothing of it is written but the workspace. */
@@ -116,7 +121,11 @@ function listMounts(where: Confinement, files: readonly string[]): Mount[] {
   const sockets = listSockets().filter(
     (path) => inSight(path) && (where.strict || !among(readable)(path)) && isReachable(path),
   )
-  const hidden = [...listDeniedPaths(where, home).filter(inSight), ...listStateFolders(workspace).filter(isFolder), ...sockets]
+  const hidden = [
+    ...listDeniedPaths(where, home).filter(inSight),
+    ...listStateFolders(workspace).filter(isFolder),
+    ...sockets,
+  ]
   const all = [
     ...open,
     ...(writable ? createGuardMounts(where, home, hidden) : []),
@@ -142,10 +151,13 @@ function createKernelMounts(): Mount[] {
 
 /** Whether commands get an empty home where the user's is; elsewhere theirs is `/tmp`. */
 function hasEmptyHome({ workspace, settings, programs = true, home = homedir() }: Confinement): boolean {
-  const taken = [workspace, ...settings.readable.map((path) => resolveHomePath(path, home))].some((root) => inside(root, home))
+  const taken = [workspace, ...settings.readable.map((path) => resolveHomePath(path, home))].some((root) =>
+    inside(root, home),
+  )
   return programs && home !== '/' && isAbsolute(home) && !isSystemPath(home) && !taken
 }
-export const resolveInnerHome = (where: Confinement): string => (hasEmptyHome(where) ? (where.home ?? homedir()) : '/tmp')
+export const resolveInnerHome = (where: Confinement): string =>
+  hasEmptyHome(where) ? (where.home ?? homedir()) : '/tmp'
 
 /**
  * What commands may not change in a workspace that they write, in folders that are mounts: as mounts they cannot be moved away and put up
@@ -190,14 +202,16 @@ function listParentFolders(paths: string[], root: string): string[] {
 }
 
 /** What this program keeps for every session of a workspace: of it a command sees what is `shown` to it. */
-const listStateFolders = (workspace: string): string[] => ownFolders.map((name) => join(workspace, '.vtcode', name))
+const listStateFolders = (workspace: string): string[] => OWN_FOLDERS.map((name) => join(workspace, '.vtcode', name))
 const isFolder = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 
 /** Real places of `sandbox.deny_read`. What is relative is meant in the workspace and in the home. */
 function listDeniedPaths({ workspace, settings }: Confinement, home: string): string[] {
   return filterReachable(
     settings.deny_read.flatMap((path) =>
-      isAbsolute(path) || path.startsWith('~/') ? [resolveHomePath(path, home)] : [join(workspace, path), join(home, path)],
+      isAbsolute(path) || path.startsWith('~/')
+        ? [resolveHomePath(path, home)]
+        : [join(workspace, path), join(home, path)],
     ),
   )
 }
@@ -217,7 +231,8 @@ export function findObstacle({
   const held = settings.deny_write.map((path) => resolveWorkspacePath(path, workspace))
   const own = ['.git', '.vtcode'].map((name) => join(workspace, name))
   const ofGit = (steering?.links ?? []).filter((path) => /(^|\/)\.git(\/|$)/.test(path.slice(workspace.length)))
-  const link = [...own, ...ofGit, ...listParentFolders(held, workspace), ...held].find(isLink) ?? findLink(home, workspace)
+  const link =
+    [...own, ...ofGit, ...listParentFolders(held, workspace), ...held].find(isLink) ?? findLink(home, workspace)
   if (link !== undefined) return { path: link, why: 'it is a symbolic link, which a command could replace' }
   const kept = (steering?.readOnly ?? []).filter(
     (path) => own[1] === path || steering!.gitFolders.some((folder) => inside(folder, path)),
@@ -274,7 +289,8 @@ const NODE_PATHS = [
 ]
 const resolveHomePath = (path: string, home: string): string =>
   isAbsolute(path) ? path : path === '~' ? home : join(home, path.replace(/^~\//, ''))
-const resolveWorkspacePath = (path: string, workspace: string): string => (isAbsolute(path) ? path : join(workspace, path))
+const resolveWorkspacePath = (path: string, workspace: string): string =>
+  isAbsolute(path) ? path : join(workspace, path)
 
 function createHidingMount(path: string): Mount {
   const folder = statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false

@@ -14,7 +14,9 @@ export async function findLinkedRepositories(gitFolders: string[], workspace: st
       (await readWorktrees(folder, workspace)).some((path) => inside(workspace, resolveRealPath(path) ?? '/')),
     ),
   )
-  const roots = [...new Set(outside.filter((_, index) => answers[index]).map((folder) => resolveGitFolder(folder).common))]
+  const roots = [
+    ...new Set(outside.filter((_, index) => answers[index]).map((folder) => resolveGitFolder(folder).common)),
+  ]
   return roots.filter(
     (root) => !roots.some((other) => other !== root && inside(other, root)) && !inside(root, workspace),
   )

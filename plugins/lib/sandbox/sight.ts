@@ -117,7 +117,9 @@ function findAccountHome(): string {
  * up, as a link to anywhere, is not believed.
  */
 export function createToolMounts(home: string, workspace: string): Mount[] {
-  const names = [...new Set([home, findAccountHome()])].flatMap((folder) => TOOL_FOLDERS.map((name) => join(folder, name)))
+  const names = [...new Set([home, findAccountHome()])].flatMap((folder) =>
+    TOOL_FOLDERS.map((name) => join(folder, name)),
+  )
   return names.flatMap((path): Mount[] => {
     const stat = lstatSync(path, { throwIfNoEntry: false })
     return !stat || (inside(workspace, path) && resolveRealPath(path) !== path) ? [] : [createBindMount(path)]
@@ -128,7 +130,9 @@ export function createToolMounts(home: string, workspace: string): Mount[] {
 export function createNodeMounts(home: string): Mount[] {
   const prefix = dirname(dirname(process.execPath))
   if (isSystemPath(prefix)) return []
-  return [createBindMount(!inside(prefix, home) && existsSync(join(prefix, 'lib/node_modules')) ? prefix : process.execPath)]
+  return [
+    createBindMount(!inside(prefix, home) && existsSync(join(prefix, 'lib/node_modules')) ? prefix : process.execPath),
+  ]
 }
 
 /** Where the home lies in the workspace: what steers the person's programs. */
@@ -183,6 +187,8 @@ export function resolveRealPath(path: string): string | undefined {
 /** First names of what of the home is in sight. */
 export const listHomeNames = (home: string, workspace: string): string[] => [
   ...new Set(
-    [...TOOL_FOLDERS, ...(inside(home, workspace) ? [relative(home, workspace)] : [])].map((name) => name.split('/')[0]!),
+    [...TOOL_FOLDERS, ...(inside(home, workspace) ? [relative(home, workspace)] : [])].map(
+      (name) => name.split('/')[0]!,
+    ),
   ),
 ]

@@ -99,7 +99,10 @@ async function createMatcher(pattern: Pattern): Promise<Matcher> {
 
 function toPatternError({ patterns }: Pattern, reason: string): Error {
   if (!/\(\?<?[=!]|\\[1-9]/.test(patterns.join('\n'))) return new PatternProblem(reason)
-  return createSlotError('VT_SEARCH_ENGINE_MISSING', 'Look-around and back-references need ripgrep, which is missing here.')
+  return createSlotError(
+    'VT_SEARCH_ENGINE_MISSING',
+    'Look-around and back-references need ripgrep, which is missing here.',
+  )
 }
 
 function* matchLines(regex: RE2JS, text: string): Generator<MatchPosition> {

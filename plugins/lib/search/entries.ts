@@ -25,7 +25,9 @@ export async function statEntries(context: Context, paths: Iterable<string>): Pr
     if (!directory) continue
     await using held = directory
     for (const path of siblings) {
-      const entry = path.includes('\\x') ? await context.workspace.stat(path).catch(() => undefined) : statEntry(held, path)
+      const entry = path.includes('\\x')
+        ? await context.workspace.stat(path).catch(() => undefined)
+        : statEntry(held, path)
       if (entry) found.set(path, entry)
     }
   }

@@ -18,11 +18,7 @@ export async function listFiles(context: Context, directory: Handle, discovery: 
 }
 
 /** Returns the files below a directory in no order. */
-export async function listUnsortedFiles(
-  context: Context,
-  directory: Handle,
-  discovery: WalkOptions,
-): Promise<Listing> {
+export async function listUnsortedFiles(context: Context, directory: Handle, discovery: WalkOptions): Promise<Listing> {
   const { entries, incomplete, complaints } = await listEntries(context, directory, discovery)
   return { files: entries.flatMap(({ path, kind }) => (kind === 'file' ? [path] : [])), incomplete, complaints }
 }
@@ -39,8 +35,8 @@ export async function listEntries(context: Context, directory: Handle, discovery
 
 /** Whether a path below an open directory may be shown, under the name it was reached by and under its own. */
 export function isVisible({ workspace }: Pick<Context, 'workspace'>, directory: Handle, path: string): boolean {
-  if (!workspace.sees(path)) return false
+  if (!workspace.isVisible(path)) return false
   if (directory.path === directory.resolved) return true
   const below = directory.path === '.' ? path : path.slice(directory.path.length + 1)
-  return workspace.sees(directory.resolved === '.' ? below : `${directory.resolved}/${below}`)
+  return workspace.isVisible(directory.resolved === '.' ? below : `${directory.resolved}/${below}`)
 }

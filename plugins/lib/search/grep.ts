@@ -76,9 +76,13 @@ export const createGrep =
       })
     if (!found) return undefined
     if (found.incomplete && found.total === 0) {
-      throw createSlotError('VT_SEARCH_TIMEOUT', `Nothing was found in '${input.path}' within ${SEARCH_TIMEOUT_SECONDS} s.`, {
-        retryable: true,
-      })
+      throw createSlotError(
+        'VT_SEARCH_TIMEOUT',
+        `Nothing was found in '${input.path}' within ${SEARCH_TIMEOUT_SECONDS} s.`,
+        {
+          retryable: true,
+        },
+      )
     }
     const first = takeFirstByPath(
       found.files,
@@ -147,7 +151,7 @@ async function readMatches(
 ): Promise<PageMatches | undefined> {
   const state = { looked: parts.reduce((sum, { limit }) => sum + limit, 0), gone: [] as string[], binary: false }
   const matches = new Map<string, GrepMatch[]>()
-  await using opener = context.workspace.files()
+  await using opener = context.workspace.createFileOpener()
   for (let at = 0; at < parts.length; at += BATCH_SIZE) {
     const handles: Handle[] = []
     try {

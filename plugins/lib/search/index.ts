@@ -1,5 +1,12 @@
 export { findPositionsInProcess, searchInProcess } from './engine_javascript.js'
-export { filterExisting, statEntries, openIfReadable, openToSearch, formatComplaints, type ListedEntry } from './entries.js'
+export {
+  filterExisting,
+  statEntries,
+  openIfReadable,
+  openToSearch,
+  formatComplaints,
+  type ListedEntry,
+} from './entries.js'
 export { listEntries, listFiles, listUnsortedFiles, type Listing } from './enumerate.js'
 export { createGrep } from './grep.js'
 export { findMatchPositions } from './match_positions.js'

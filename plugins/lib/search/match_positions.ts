@@ -89,7 +89,11 @@ interface PlainText {
 const STEP_BYTES = 4_194_304
 
 /** The lines that hold a text, counted; the wanted ones as places. An exact search ends with the last of them. */
-async function findOccurrences(context: Context, { text, fold, exact }: PlainText, { source, skip, limit }: WantedMatches) {
+async function findOccurrences(
+  context: Context,
+  { text, fold, exact }: PlainText,
+  { source, skip, limit }: WantedMatches,
+) {
   const needle = Buffer.from(text)
   const places: MatchPosition[] = []
   let count = 0
@@ -232,7 +236,9 @@ const tooMany = (path: string) =>
     hint: 'Look for less: a pattern that matches fewer times in a line.',
   })
 const tooSlow = () =>
-  createSlotError('VT_SEARCH_TIMEOUT', `Not all matches could be shown within ${TIMEOUT_SECONDS} s.`, { retryable: true })
+  createSlotError('VT_SEARCH_TIMEOUT', `Not all matches could be shown within ${TIMEOUT_SECONDS} s.`, {
+    retryable: true,
+  })
 
 /** Whether an open file still has these bytes where the match is shown. */
 export async function hasMatch(source: TextSource, { offset, submatches }: MatchPosition): Promise<boolean> {

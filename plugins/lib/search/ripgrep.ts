@@ -142,7 +142,8 @@ function watchStall(isWatched: boolean, limits: ProcessLimits, onStdout: Consume
 }
 
 /** Whether a program ended by itself, and not because we had enough. */
-const hasEndedByItself = ({ timed_out, stopped, overburdened }: Ended): boolean => !timed_out && !stopped && !overburdened
+const hasEndedByItself = ({ timed_out, stopped, overburdened }: Ended): boolean =>
+  !timed_out && !stopped && !overburdened
 
 /** Throws VT_INPUT_INVALID where ripgrep complains about a glob. */
 export function requireValidGlobs(complaints: string[]): void {
@@ -199,7 +200,7 @@ const escapeGlob = (text: string): string => text.replace(/[\\*?[\]{},!]/g, '\\$
 
 /** The rules of `.vtcodegitignore` relative to `path`, as ripgrep takes them. */
 async function readOwnRules(workspace: Workspace, path: string): Promise<string | undefined> {
-  const text = await workspace.text('.vtcodegitignore', { max_bytes: 1_048_576 }).catch(ignoreMissing)
+  const text = await workspace.readText('.vtcodegitignore', { max_bytes: 1_048_576 }).catch(ignoreMissing)
   if (text === undefined || path === '.') return text
   return text
     .split(/\r?\n/)

@@ -9,7 +9,14 @@ import { filterExisting, formatComplaints, openToSearch } from './entries.js'
 import { isVisible } from './enumerate.js'
 import { FirstMatches, type CountedFile } from './first_matches.js'
 import { toRipgrepFlags, SEARCH_TIMEOUT_SECONDS, canSpanLines, type Pattern } from './pattern.js'
-import { MAX_SEARCHED_BYTES, requireValidGlobs, runRipgrep, withWalk, type RipgrepEnd, type WalkOptions } from './ripgrep.js'
+import {
+  MAX_SEARCHED_BYTES,
+  requireValidGlobs,
+  runRipgrep,
+  withWalk,
+  type RipgrepEnd,
+  type WalkOptions,
+} from './ripgrep.js'
 import { createEventReader, type ReadPositions } from './ripgrep_events.js'
 
 export interface SearchQuery extends Pattern, WalkOptions {
@@ -78,7 +85,15 @@ export async function countMatches(context: Context, query: SearchQuery): Promis
   const chosen = target.kind === 'file' ? () => true : createGlobFilter(target.path, query)
   const passes = (file: string): boolean =>
     chosen(file, false) && query.only?.(file) !== false && isVisible(context, target, file)
-  const state: Search = { context, query, target, readName: createNameReader(target), passes, skipped: new Set(), pid: 0 }
+  const state: Search = {
+    context,
+    query,
+    target,
+    readName: createNameReader(target),
+    passes,
+    skipped: new Set(),
+    pid: 0,
+  }
   const allowed = await findCandidates(state)
   if (allowed === undefined) return undefined
   const counted = await runSearch(state)
@@ -120,7 +135,8 @@ async function findWithPositions(state: Search, skips?: OnSkipped): Promise<RunC
   const { query, target, readName, passes } = state
   const several = canSpanLines(query)
   const first = new FirstMatches(query.where!)
-  const isFlood = target.kind === 'file' || several ? () => false : createFloodGauge(query.where!, () => bytesRead(state.pid))
+  const isFlood =
+    target.kind === 'file' || several ? () => false : createFloodGauge(query.where!, () => bytesRead(state.pid))
   let [searched, bytes, binary] = [0, 0, false]
   let file: (CountedFile & { places: ReadPositions[] }) | undefined
   const read = createEventReader(several, {
@@ -163,7 +179,11 @@ function createFloodGauge(wanted: number, bytes: () => number): (matches: number
   }
 }
 
-async function countOnce(state: Search, patterns: string[], skips?: OnSkipped): Promise<RunCounts | 'vast' | undefined> {
+async function countOnce(
+  state: Search,
+  patterns: string[],
+  skips?: OnSkipped,
+): Promise<RunCounts | 'vast' | undefined> {
   const { target, readName } = state
   const chunks: Buffer[] = []
   const asked = await runQuery(
@@ -180,10 +200,16 @@ async function countOnce(state: Search, patterns: string[], skips?: OnSkipped): 
 }
 
 /** How much a run that does not look at sizes may read below a directory: less than what is known of it and a file that is too large. */
-const computeReadAllowance = (target: Handle): number => (readBytesByFolder.get(toFolderKey(target)) ?? 0) + MAX_SEARCHED_BYTES
+const computeReadAllowance = (target: Handle): number =>
+  (readBytesByFolder.get(toFolderKey(target)) ?? 0) + MAX_SEARCHED_BYTES
 
 /** Whether a run may have opened a file that is too large: not if all that it read is less. What one read that looked at sizes is noted. */
-function hasExceededAllowance({ target, skipped }: Search, asked: RipgrepEnd, bytes: number, skips: OnSkipped | undefined): boolean {
+function hasExceededAllowance(
+  { target, skipped }: Search,
+  asked: RipgrepEnd,
+  bytes: number,
+  skips: OnSkipped | undefined,
+): boolean {
   if (target.kind === 'file') return false
   if (!skips) return asked.overburdened === true || bytes > computeReadAllowance(target)
   if (asked.timed_out) return false
@@ -220,7 +246,11 @@ async function runQuery(
   skips?: OnSkipped,
 ): Promise<RipgrepEnd | undefined> {
   const { context, query, target } = state
-  const limits = { signal: context.signal, seconds: SEARCH_TIMEOUT_SECONDS, onStart: (pid: number) => (state.pid = pid) }
+  const limits = {
+    signal: context.signal,
+    seconds: SEARCH_TIMEOUT_SECONDS,
+    onStart: (pid: number) => (state.pid = pid),
+  }
   const args = [...how, '--null', '--with-filename', ...toRipgrepFlags({ ...query, patterns })]
   // The handle's own name, not its path: it cannot be swapped, and may be no text.
   if (target.kind === 'file') return runRipgrep('named files', [...args, '--', target.ref], limits, take)
@@ -277,8 +307,12 @@ export function toPatternRefusal(patterns: string[], error: unknown, next?: Next
   const lines = error.message.split('\n').filter((line) => /[^~\s]/.test(line))
   const reason = lines.find((line) => line.startsWith('error: '))?.slice(7) ?? lines.at(-1) ?? 'the engine refuses it'
   const quoted = patterns.map((pattern) => `'${cut(pattern, 80).text}'`).join(', ')
-  return createSlotError('VT_SEARCH_PATTERN', `${cut(quoted, 100).text} is no valid pattern: ${cut(reason, 180).text}.`, {
-    details: { stderr: lines.slice(0, 20).map((line) => cut(line, 400).text) },
-    ...(next && { next }),
-  })
+  return createSlotError(
+    'VT_SEARCH_PATTERN',
+    `${cut(quoted, 100).text} is no valid pattern: ${cut(reason, 180).text}.`,
+    {
+      details: { stderr: lines.slice(0, 20).map((line) => cut(line, 400).text) },
+      ...(next && { next }),
+    },
+  )
 }

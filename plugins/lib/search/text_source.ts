@@ -15,7 +15,8 @@ export async function openTextSource(handle: Handle): Promise<TextSource> {
   const head = await handle.read(0, WHOLE_FILE_BYTES)
   const encoding =
     head[0] === 0xff && head[1] === 0xfe ? 'utf-16le' : head[0] === 0xfe && head[1] === 0xff ? 'utf-16be' : undefined
-  if (encoding) return createMemorySource(Buffer.from(new TextDecoder(encoding).decode(await handle.read(0, handle.stat.bytes))))
+  if (encoding)
+    return createMemorySource(Buffer.from(new TextDecoder(encoding).decode(await handle.read(0, handle.stat.bytes))))
   const mark = head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf ? 3 : 0
   if (head.length === handle.stat.bytes) return createMemorySource(head.subarray(mark))
   return { bytes: handle.stat.bytes - mark, read: (offset, length) => handle.read(offset + mark, length) }

@@ -50,7 +50,9 @@ class Folder {
 
   /** The directory `name` inside. */
   inside(path: string, name: string): Folder {
-    return new Folder(path, this.resolved === '.' ? name : `${this.resolved}/${name}`, () => this.held.enter(name))
+    return new Folder(path, this.resolved === '.' ? name : `${this.resolved}/${name}`, () =>
+      this.held.openDirectory(name),
+    )
   }
 
   close(): void {
@@ -103,7 +105,7 @@ export class Walk {
       const above = await this.context.workspace.openDirectory(path).catch(ignoreMissing)
       if (!above) continue
       await using held = above
-      rules = this.addRules(held, held.names(MAX_NAMES), rules)
+      rules = this.addRules(held, held.listNames(MAX_NAMES), rules)
     }
     this.enterFolder(toFolder(this.base), rules)
     try {
@@ -127,7 +129,7 @@ export class Walk {
     const step: Step = { folder, prefix, before, names: [], at: 0, rules: above }
     this.steps.push(step)
     if (!isEntered) return
-    step.names = this.open(() => folder.held.names(MAX_NAMES)) ?? []
+    step.names = this.open(() => folder.held.listNames(MAX_NAMES)) ?? []
     if (step.names.length === MAX_NAMES) this.found.incomplete = true
     step.rules = this.addRules(folder, step.names, above)
   }
@@ -187,7 +189,8 @@ export class Walk {
   private isVisible({ path, resolved }: Folder, entry: string, name: string): boolean {
     const { workspace } = this.context
     return (
-      workspace.sees(entry) && (path === resolved || workspace.sees(resolved === '.' ? name : `${resolved}/${name}`))
+      workspace.isVisible(entry) &&
+      (path === resolved || workspace.isVisible(resolved === '.' ? name : `${resolved}/${name}`))
     )
   }
 
@@ -238,7 +241,7 @@ export class Walk {
     if (known.length === 0) return above
     const read = (kind: string): Promise<string | undefined> =>
       this.context.workspace
-        .text(resolved === '.' ? kind : `${resolved}/${kind}`, { max_bytes: MAX_RULE_BYTES })
+        .readText(resolved === '.' ? kind : `${resolved}/${kind}`, { max_bytes: MAX_RULE_BYTES })
         .catch((error: unknown) => this.reportUnread(error))
     let rules: IgnoreRules | Promise<IgnoreRules> | undefined
     const readAll = async (): Promise<IgnoreRules> => (rules = await (await above()).with(path, known, read))

@@ -48,7 +48,9 @@ export function readGitStarts(words: Argv): StartedPrograms {
   return {
     commands,
     scripts: texts.filter(isStatic).map(({ text }) => text),
-    settings: settings.filter(({ key, value }) => isStatic(value) && !isHarmlessSetting(key, value.text)).map(toCommand),
+    settings: settings
+      .filter(({ key, value }) => isStatic(value) && !isHarmlessSetting(key, value.text))
+      .map(toCommand),
     ...(!texts.every(isStatic) && { hidden: 'what git starts is only known when it runs' }),
   }
 }

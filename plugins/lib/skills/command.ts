@@ -24,7 +24,12 @@ const splitWords = (declared: string): string[] =>
   [...declared.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, ...one]) => one.find((word) => word !== undefined)!)
 
 /** Text with its arguments filled in, in one pass: what they hold is never looked at again. */
-function fillArguments(text: string, skill: Command, declared: string, shown: (value: string) => string = String): string {
+function fillArguments(
+  text: string,
+  skill: Command,
+  declared: string,
+  shown: (value: string) => string = String,
+): string {
   const form = resolveForm(skill)
   const words = splitWords(declared)
   const named = (skill.argument_hint ?? '').split(' ')
@@ -49,14 +54,18 @@ const quoteForShell = (value: string): string => `'${value.replaceAll("'", "'\\'
 /** Instructions with what their caller gave them, behind a text that names no arguments at its end; given nothing they stay as they are. */
 export function insertArguments(body: string, skill: Command, declared: string): string {
   if (declared === '') return body
-  return body.search(ARGUMENT_PATTERNS[resolveForm(skill)]) < 0 ? `${body}\n\nARGUMENTS: ${declared}` : fillArguments(body, skill, declared)
+  return body.search(ARGUMENT_PATTERNS[resolveForm(skill)]) < 0
+    ? `${body}\n\nARGUMENTS: ${declared}`
+    : fillArguments(body, skill, declared)
 }
 
 /** A command in parts, each with its arguments filled in: as words of the shell in what is to run, as they are elsewhere. */
 export function parsePromptParts(skill: Command, body: string, declared: string): PromptPart[] {
   const form = resolveForm(skill)
   const text = (from: number, to?: number): void =>
-    void parts.push({ text: declared === '' ? body.slice(from, to) : fillArguments(body.slice(from, to), skill, declared) })
+    void parts.push({
+      text: declared === '' ? body.slice(from, to) : fillArguments(body.slice(from, to), skill, declared),
+    })
   const parts: PromptPart[] = []
   let end = 0
   for (const { 0: whole, 1: run, 2: read, index } of body.matchAll(PART_PATTERNS[form])) {

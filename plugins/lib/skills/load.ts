@@ -6,7 +6,8 @@ import { openWorkspace, type Handle, type Workspace } from '../../../core/worksp
 import { nextCall } from '../base/index.js'
 
 /** The ids of the skills that a session has loaded. */
-export const getLoadedSkills = (session: Session): Set<string> => session.state('skills/loaded', () => new Set<string>())
+export const getLoadedSkills = (session: Session): Set<string> =>
+  session.state('skills/loaded', () => new Set<string>())
 
 /** The skill a caller means; one that only the user may load does not exist for a model. */
 export function findSkill(
@@ -119,7 +120,7 @@ export async function resourcesOf(skill: Skill, folder: Folder): Promise<string[
   const found: string[] = []
   let entries = 0
   const walk = async (way: string, depth: number): Promise<void> => {
-    for (const { name, kind } of await folder.workspace.names(folder.at(way || '.'))) {
+    for (const { name, kind } of await folder.workspace.listNames(folder.at(way || '.'))) {
       if (++entries > most.entries || name.startsWith('.') || name === 'node_modules') continue
       const path = way ? `${way}/${name}` : name
       if (kind === 'directory') {

@@ -82,7 +82,7 @@ export class FileSnapshots {
 
   /** What the last command of a killed process changed, as far as files were copied before it. */
   async afterwards(id: string): Promise<WatchedChange[]> {
-    const text = await this.workspace.text(this.list).catch(() => undefined)
+    const text = await this.workspace.readText(this.list).catch(() => undefined)
     const list =
       text === undefined
         ? undefined

@@ -141,7 +141,7 @@ const isSmall = (input: JsonObject): boolean =>
 
 /** The entries of every session of the workspace, each session's in order; lines that this program did not write there are passed over. */
 export async function* recordedCalls(workspace: Workspace): AsyncGenerator<CallRecord> {
-  for (const { name, kind } of await workspace.names(callsFolder).catch(() => [])) {
+  for (const { name, kind } of await workspace.listNames(callsFolder).catch(() => [])) {
     if (kind !== 'directory') continue
     for (const file of ['calls.1.jsonl', 'calls.jsonl']) yield* await entriesIn(workspace, name, file)
   }
@@ -158,7 +158,7 @@ async function entriesIn(workspace: Workspace, name: string, file: string): Prom
         (workspace.seal.read('call', `${callsFolder}/${name}/calls.jsonl`, line) as CallRecord | undefined) ?? [],
     )
   // A line that is not whole may be one that is being written.
-  if (entries.length === 0 && text.endsWith('\n')) await workspace.setAside(path)
+  if (entries.length === 0 && text.endsWith('\n')) await workspace.quarantine(path)
   return entries
 }
 
@@ -172,7 +172,7 @@ async function prune(workspace: Workspace, current: string): Promise<void> {
   // Each call from a shell looks, so it looks through the open folder: a way through the workspace for each of many would take longer than the call.
   const within = (path: string) => lstatSync(`${folder.ref}/${path}`, { throwIfNoEntry: false })
   const found = []
-  for (const { name, kind } of folder.names()) {
+  for (const { name, kind } of folder.listNames()) {
     const stat = kind === 'directory' && name !== current ? within(`${name}/calls.jsonl`) : undefined
     // A conversation is kept by rules of its own.
     if (stat && !within(`${name}/manifest.json`)) found.push({ name, mtime_ms: stat.mtimeMs })

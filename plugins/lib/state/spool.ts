@@ -53,7 +53,7 @@ export const ownsSpool = (workspace: Workspace, session: string, name: string): 
 const mostShown = 64
 /** Of what is kept below `.vtcode/`, the places that commands of this session may see: its latest texts, and its own folder. */
 export async function ownPlaces({ session, workspace }: Pick<Context, 'session' | 'workspace'>): Promise<string[]> {
-  const names = (await workspace.names(spoolFolder).catch(() => []))
+  const names = (await workspace.listNames(spoolFolder).catch(() => []))
     .filter(({ name, kind }) => kind === 'file' && ownsSpool(workspace, session.id, name))
     .map(({ name }) => name)
   const latest = [...(ownFiles.get(session.id) ?? [])].slice(-mostShown)
@@ -134,10 +134,10 @@ export async function spooled(
   session?: string,
 ): Promise<{ path: string; owner: string; mtime_ms: number; bytes: number }[]> {
   const files = []
-  for (const { name, kind } of await workspace.names(spoolFolder).catch(() => [])) {
+  for (const { name, kind } of await workspace.listNames(spoolFolder).catch(() => [])) {
     if (name === '.gitignore') continue
     const owner = kind === 'file' ? ownerOf(workspace, name) : undefined
-    if (owner === undefined) await workspace.setAside(`${spoolFolder}/${name}`)
+    if (owner === undefined) await workspace.quarantine(`${spoolFolder}/${name}`)
     if (owner === undefined || (session !== undefined && owner !== ownerName(session))) continue
     const path = `${spoolFolder}/${name}`
     const stat = await workspace.stat(path)
@@ -151,7 +151,7 @@ let kept = 0
 
 /** Removes the oldest files beyond the limits of count, size and age; those of conversations that are kept go with them. */
 async function prune(workspace: Workspace, directory: Handle): Promise<void> {
-  if (opened++ % looks > 0 && directory.names().length - kept <= maxFiles) return
+  if (opened++ % looks > 0 && directory.listNames().length - kept <= maxFiles) return
   const all = await spooled(workspace)
   const talks = new Set<string>()
   for (const owner of new Set(all.map(({ owner }) => owner))) {

@@ -13,7 +13,9 @@ import { pinned } from './ast_grep_pins.js'
 export function findAstGrep({ root, home }: Pick<Workspace, 'root' | 'home'>): string | undefined {
   const chosen = process.env['VTCODE_AST_GREP_BIN']
   if (chosen) return chosen
-  const own = [findPackaged(), join(resolveBinFolder(home), program)].find((place) => place !== undefined && existsSync(place))
+  const own = [findPackaged(), join(resolveBinFolder(home), program)].find(
+    (place) => place !== undefined && existsSync(place),
+  )
   return own ?? findProgram(program, searchPath(process.env['PATH'], root))
 }
 

@@ -74,7 +74,9 @@ export async function install(
   const folder = resolveBinFolder(home)
   const target = join(folder, astGrepProgram)
   await attempt((async () => makeFolder(folder, 0o755))())
-  await using _ = await attempt(lock([`ast-grep of ${realpathSync(folder)}`], folder, signal, (TIMEOUT_SECONDS + 20) * 1000))
+  await using _ = await attempt(
+    lock([`ast-grep of ${realpathSync(folder)}`], folder, signal, (TIMEOUT_SECONDS + 20) * 1000),
+  )
   // Another process may have been quicker.
   if (!again && existsSync(target)) return target
   const archive = await fetchArchive(wanted, signal, web)

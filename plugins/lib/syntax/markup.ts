@@ -38,7 +38,13 @@ export async function outlineStyles(root: SgNode, text: string): Promise<Outline
         : findChild(node, kind === 'class' ? 'selectors' : 'keyframes_name')?.text()
     return name === undefined
       ? undefined
-      : toItem(node, kind, name, at, CONDITIONAL_RULES.test(node.text()) ? node.findAll(conditional).flatMap(toMembers) : [])
+      : toItem(
+          node,
+          kind,
+          name,
+          at,
+          CONDITIONAL_RULES.test(node.text()) ? node.findAll(conditional).flatMap(toMembers) : [],
+        )
   })
 }
 const STYLE_KINDS: Record<string, string | undefined> = {
@@ -48,7 +54,10 @@ const STYLE_KINDS: Record<string, string | undefined> = {
   keyframes_statement: 'object',
 }
 
-async function collectItems(nodes: SgNode[], convert: (node: SgNode) => OutlineItem | undefined): Promise<OutlineItem[]> {
+async function collectItems(
+  nodes: SgNode[],
+  convert: (node: SgNode) => OutlineItem | undefined,
+): Promise<OutlineItem[]> {
   const items: OutlineItem[] = []
   const pause = createPauser()
   for (const node of nodes) {
@@ -63,7 +72,8 @@ async function collectItems(nodes: SgNode[], convert: (node: SgNode) => OutlineI
 const isUnsound = (root: SgNode, text: string): boolean =>
   text.startsWith('\uFEFF') || root.find({ rule: { kind: 'ERROR' } }) !== null
 
-const findChild = (node: SgNode, kind: string): SgNode | undefined => node.namedChildren().find((child) => child.is(kind))
+const findChild = (node: SgNode, kind: string): SgNode | undefined =>
+  node.namedChildren().find((child) => child.is(kind))
 
 /** The value of an id, rather one between quotes; scripts and styles are known by those alone. */
 function findId(node: SgNode): string | undefined {

@@ -199,7 +199,8 @@ function fitFiles({ files: all, single }: DrawnOutline, view: OutlineInput['view
   let [items, bytes] = [0, 0]
   for (const [index, file] of all.entries()) {
     const { kept, ...whole } = shaper(file)
-    const shown = kept.length > MAX_ANSWER.items - items ? shapeFile(file, kept.slice(0, MAX_ANSWER.items - items), view) : whole
+    const shown =
+      kept.length > MAX_ANSWER.items - items ? shapeFile(file, kept.slice(0, MAX_ANSWER.items - items), view) : whole
     items += kept.length
     bytes += shown.bytes
     if (bytes > MAX_ANSWER.bytes && index > 0) return { files, items, cutAt: index }

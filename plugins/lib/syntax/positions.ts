@@ -17,7 +17,8 @@ export interface Positions {
 const STRIDE_UNITS = 128
 
 export function createPositions(text: string): Positions {
-  const { byte, column, points } = Buffer.byteLength(text) === text.length ? ASCII_POSITIONS : createMarkedPositions(text)
+  const { byte, column, points } =
+    Buffer.byteLength(text) === text.length ? ASCII_POSITIONS : createMarkedPositions(text)
   const place = ({ line, column: units }: Pos) => ({ line, column: column(line, units) })
   return {
     byte,

@@ -42,7 +42,11 @@ function selectRules(text: string, language: Language): LibraryRule[] {
  * `undefined` where something does not parse: how a parser goes on after an error depends on the encoding, and only
  * the program reads bytes.
  */
-export async function outlineScript(root: SgNode, text: string, language: Language): Promise<OutlineItem[] | undefined> {
+export async function outlineScript(
+  root: SgNode,
+  text: string,
+  language: Language,
+): Promise<OutlineItem[] | undefined> {
   const rules = selectRules(text, language)
   const byKind = new Map<string, LibraryRule[]>()
   for (const one of rules) {
@@ -70,7 +74,9 @@ export async function outlineScript(root: SgNode, text: string, language: Langua
       if (!written) continue
       const name = shortenName(extractor.name.replace('$NAME', () => written.text()))
       const isOneLine = range.start.line === range.end.line
-      const signature = (isOneLine ? text.slice(from, to) : readLine(text, written.range().start.index, from, to)).trim()
+      const signature = (
+        isOneLine ? text.slice(from, to) : readLine(text, written.range().start.index, from, to)
+      ).trim()
       const line_number = range.start.line + 1
       if (isInside) {
         endOfMember = to

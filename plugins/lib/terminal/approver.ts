@@ -11,7 +11,10 @@ export const createApprover =
 async function askApproval(io: Io, { question, covers }: Approval): Promise<Approved> {
   if (covers !== undefined) io.stderr.write(`s = for this session, a = always: ${shortLine(covers, 400)}\n`)
   io.stderr.write(`${question}\n`)
-  const answer = await readLine(io, covers === undefined ? 'Do it, or why not? [y/N] ' : 'Do it, or why not? [y/N/s/a] ')
+  const answer = await readLine(
+    io,
+    covers === undefined ? 'Do it, or why not? [y/N] ' : 'Do it, or why not? [y/N/s/a] ',
+  )
   const word = answer.toLowerCase()
   const scope = covers === undefined ? undefined : SCOPES.get(word)
   if (scope !== undefined) return { decision: 'allow', scope }

@@ -26,7 +26,10 @@ export async function renderPromptHelp(kernel: Kernel): Promise<string> {
   const listArguments = ({ offer: { arguments: texts = [] }, skill }: UserPrompt): string[] =>
     texts.map((one) => toOneLine(skill?.argument_hint ?? `<${one.name}>`))
   return shown
-    .map((one) => `/${[one.offer.name, ...listArguments(one)].join(' ')}: ${toOneLine(one.offer.description).slice(0, 200)}\n`)
+    .map(
+      (one) =>
+        `/${[one.offer.name, ...listArguments(one)].join(' ')}: ${toOneLine(one.offer.description).slice(0, 200)}\n`,
+    )
     .join('')
 }
 

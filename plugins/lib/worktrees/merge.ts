@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { VtError } from '../../../core/shapes/index.js'
 import { shownPath } from '../../../core/system/index.js'
 import type { Context } from '../../../core/contract/index.js'
-import type { Operation, Version, Workspace } from '../../../core/workspace/index.js'
+import type { Operation, FileVersion, Workspace } from '../../../core/workspace/index.js'
 import { contentHash } from '../base/index.js'
 import { countChangedLines, findMissingParents, recordChange, readVersion, type Step } from '../files/index.js'
 import { bytesOf, type TreeChange, type TreeEntry } from './changes.js'
@@ -61,9 +61,11 @@ export async function mergeWorktree(
 
 /** What the record of the change says of one file. */
 async function stepOf(operation: Operation, workspace: Workspace): Promise<Step> {
-  const { path, over } = operation
+  const { path, expected } = operation
   const before =
-    over === 'nothing' ? undefined : { sha256: over.sha256, mode: over.stat.mode & 0o7777, bytes: over.stat.bytes }
+    expected === 'nothing'
+      ? undefined
+      : { sha256: expected.sha256, mode: expected.stat.mode & 0o7777, bytes: expected.stat.bytes }
   if (operation.op === 'remove') return { op: 'remove', path, before: before! }
   return {
     op: 'write',
@@ -157,21 +159,21 @@ class Merge {
   }
 
   /** Here nothing changed: the side of the worktree is taken as it is. */
-  private taken(path: string, version: Version | undefined, is: Side | undefined): Planned | undefined {
+  private taken(path: string, version: FileVersion | undefined, is: Side | undefined): Planned | undefined {
     const old = Buffer.from(version?.bytes ?? Buffer.alloc(0))
     if (!is)
       return {
-        operation: { op: 'remove', path, over: version! },
+        operation: { op: 'remove', path, expected: version! },
         merged: { path, op: 'delete', ...counted(old, Buffer.alloc(0)) },
       }
     return this.written(path, version, this.bytes.get(is.oid)!, is.runs)
   }
 
   /** Nothing is to be done where that is what is here. */
-  private written(path: string, version: Version | undefined, bytes: Buffer, runs: boolean): Planned | undefined {
+  private written(path: string, version: FileVersion | undefined, bytes: Buffer, runs: boolean): Planned | undefined {
     const mode = version ? modeWith(version.stat.mode & 0o7777, runs) : runs ? 0o755 : 0o644
     if (version && mode === (version.stat.mode & 0o7777) && bytes.equals(version.bytes!)) return undefined
-    const operation: Operation = { op: 'write', path, bytes, over: version ?? 'nothing', mode }
+    const operation: Operation = { op: 'write', path, bytes, expected: version ?? 'nothing', mode }
     return {
       operation,
       merged: {
@@ -185,7 +187,7 @@ class Merge {
   /** Both sides changed. */
   private async together(
     path: string,
-    version: Version,
+    version: FileVersion,
     { was, here, is }: { was: Side | undefined; here: Side; is: Side },
   ): Promise<Planned | undefined> {
     // Of a file that was nowhere before, each side says by itself whether it may be run.

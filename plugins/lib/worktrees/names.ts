@@ -1,7 +1,7 @@
 import { lstatSync, type BigIntStats } from 'node:fs'
 import { dirname } from 'node:path'
 import { decodeName, encodeName } from '../../../core/system/index.js'
-import { ownFolders } from '../../../core/workspace/index.js'
+import { OWN_FOLDERS } from '../../../core/workspace/index.js'
 
 /** What git prints with a NUL behind each. */
 export function partsIn(output: Buffer): Buffer[] {
@@ -23,7 +23,7 @@ export function isLeftOut(path: string): boolean {
     names.includes('.git') ||
     names.includes('..') ||
     path.endsWith('/') ||
-    (names[0] === '.vtcode' && ownFolders.includes(names[1] ?? ''))
+    (names[0] === '.vtcode' && OWN_FOLDERS.includes(names[1] ?? ''))
   )
 }
 

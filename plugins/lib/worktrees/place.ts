@@ -64,7 +64,7 @@ export async function worktreeAt(workspace: Workspace, id: string): Promise<Work
 }
 
 async function noteOf(workspace: Workspace, id: string): Promise<Note | undefined> {
-  const text = await workspace.text(placesOfTree(workspace, id).note, { max_bytes: 65_536 }).catch(() => '')
+  const text = await workspace.readText(placesOfTree(workspace, id).note, { max_bytes: 65_536 }).catch(() => '')
   return workspace.seal.read(worktreeSeal, id, text) as Note | undefined
 }
 
@@ -78,7 +78,7 @@ export async function dropWorktree(workspace: Workspace, id: string): Promise<vo
 
 /** Removes the worktrees of a session, and of the agents that did parts of its work. */
 export async function dropWorktreesOf(workspace: Workspace, session: string): Promise<void> {
-  for (const { name } of await workspace.names(worktreesFolder).catch(() => [])) {
+  for (const { name } of await workspace.listNames(worktreesFolder).catch(() => [])) {
     const id = /^(.+)\.json$/.exec(name)?.[1]
     if (id !== undefined && (id === session || (await noteOf(workspace, id))?.session === session))
       await dropWorktree(workspace, id)

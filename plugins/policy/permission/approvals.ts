@@ -140,7 +140,9 @@ const keyFile = ({ host }: Context): string => join(host.home, 'approvals.key')
 
 async function stored(scope: Scope, context: Context): Promise<boolean> {
   try {
-    const { seal } = JSON.parse(await context.workspace.text(`${folder}/${nameOf(scope)}`, { max_bytes: 65_536 })) as {
+    const { seal } = JSON.parse(
+      await context.workspace.readText(`${folder}/${nameOf(scope)}`, { max_bytes: 65_536 }),
+    ) as {
       seal?: unknown
     }
     const expected = Buffer.from(sealOf(await readFile(keyFile(context)), scope, context.workspace.root))

@@ -5,7 +5,9 @@ import type { Block } from '../../tui/index.js'
 const MAX_BLOCK_CHARACTERS = 20_000
 /** Shortens a text for the screen and states how many characters are missing. */
 export const truncateForDisplay = (text: string): string =>
-  text.length <= MAX_BLOCK_CHARACTERS ? text : `${text.slice(0, MAX_BLOCK_CHARACTERS)}\n… ${text.length - MAX_BLOCK_CHARACTERS} characters more`
+  text.length <= MAX_BLOCK_CHARACTERS
+    ? text
+    : `${text.slice(0, MAX_BLOCK_CHARACTERS)}\n… ${text.length - MAX_BLOCK_CHARACTERS} characters more`
 const prefixLines = (mark: string, text: unknown): string =>
   typeof text === 'string' && text !== ''
     ? text

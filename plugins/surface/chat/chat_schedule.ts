@@ -15,7 +15,9 @@ export async function runScheduleCommand(
   const [, id] = /^cancel\s+(\S+)$/.exec(rest) ?? []
   try {
     if (word === '/loop' && (rest === '' || rest === 'list'))
-      io.stderr.write(tasks.list().length === 0 ? 'No tasks are scheduled in this chat.\n' : formatColumns(tasks.list().map(toRow)))
+      io.stderr.write(
+        tasks.list().length === 0 ? 'No tasks are scheduled in this chat.\n' : formatColumns(tasks.list().map(toRow)),
+      )
     else if (word === '/loop' && id !== undefined) io.stderr.write(`${await tasks.cancel(id)} cancelled.\n`)
     else io.stderr.write(describeTask(await (word === '/loop' ? tasks.loop(rest) : tasks.remind(rest))))
   } catch (error) {

@@ -188,7 +188,8 @@ export class ChatSession {
 
   showStatus(): void {
     const { agent, usage, contextWindow } = this
-    const context = contextWindow > 0 && usage.context > 0 ? [`${Math.round((100 * usage.context) / contextWindow)} % context`] : []
+    const context =
+      contextWindow > 0 && usage.context > 0 ? [`${Math.round((100 * usage.context) / contextWindow)} % context`] : []
     const branch = this.branch()
     const [first, ...others] = agent.tasks.list()
     const scheduled = first

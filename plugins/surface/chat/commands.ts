@@ -26,7 +26,8 @@ interface Command extends SlashCommand {
   run(chat: ChatSession, rest: string, signal: AbortSignal): Promise<void> | void
 }
 
-const showNote = (chat: ChatSession, text: string): void => chat.handle.send({ type: 'commit', block: { kind: 'text', text } })
+const showNote = (chat: ChatSession, text: string): void =>
+  chat.handle.send({ type: 'commit', block: { kind: 'text', text } })
 
 /** Commands of the screen. */
 const screenCommands: readonly Command[] = [

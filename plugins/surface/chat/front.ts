@@ -15,7 +15,11 @@ export interface ChatFront {
 export default async function drawFront(): Promise<ChatFront | undefined> {
   const { stdin, stdout, stderr, env, argv } = process
   const words = argv.slice(2)
-  if (!hasOnlyChatFlags(words.slice(1)) || !stdout.isTTY || findTerminalFault({ stdin, output: stderr, env }) !== undefined)
+  if (
+    !hasOnlyChatFlags(words.slice(1)) ||
+    !stdout.isTTY ||
+    findTerminalFault({ stdin, output: stderr, env }) !== undefined
+  )
     return undefined
   // The program wraps its streams when it is loaded; the screen needs the real `write`.
   const write = stderr.write.bind(stderr)

@@ -33,7 +33,10 @@ export class Questions {
     this.open.clear()
   }
 
-  private openOverlay(make: (id: string) => Parameters<UiHandle['send']>[0], signal: AbortSignal): Promise<OverlayResult> {
+  private openOverlay(
+    make: (id: string) => Parameters<UiHandle['send']>[0],
+    signal: AbortSignal,
+  ): Promise<OverlayResult> {
     const id = `q${++this.count}`
     return new Promise((resolve) => {
       this.open.set(id, resolve)
@@ -58,7 +61,11 @@ export class Questions {
       const { value, text = '' } = await this.openOverlay(
         (id) => ({
           type: 'overlay',
-          overlay: createApprovalOverlay(id, { ...asked, call: { ...call, input: omitDefaults(this.kernel, call) } }, about),
+          overlay: createApprovalOverlay(
+            id,
+            { ...asked, call: { ...call, input: omitDefaults(this.kernel, call) } },
+            about,
+          ),
         }),
         this.signal,
       )
@@ -119,7 +126,10 @@ export class Questions {
         answers: [{ key: 'a', value: 'answer', label: 'answer' }],
         texts: [{ value: 'answer', label: 'Your answer' }],
       }
-      const { value, text } = await this.openOverlay((own) => ({ type: 'overlay', overlay: { ...inWords, id: own } }), signal)
+      const { value, text } = await this.openOverlay(
+        (own) => ({ type: 'overlay', overlay: { ...inWords, id: own } }),
+        signal,
+      )
       if (value === undefined) return undefined
       this.handle.send({ type: 'commit', block: { kind: 'note', text: `  ${question} ${text ?? ''}` } })
       answers[id] = { selected: [], ...(text && { other: text }) }

@@ -81,7 +81,10 @@ export async function runOnScreen(
 }
 
 /** Returns the options of the next agent. Reports a failure and returns `same`. */
-async function resolveNextOptions(chat: ChatSession, same: AgentOptions | undefined): Promise<AgentOptions | undefined> {
+async function resolveNextOptions(
+  chat: ChatSession,
+  same: AgentOptions | undefined,
+): Promise<AgentOptions | undefined> {
   try {
     return await chat.next?.()
   } catch (error) {

@@ -29,7 +29,10 @@ export async function runShellCommand(chat: ChatSession, command: string, signal
   const text = [stdout, stderr, output].filter((one) => typeof one === 'string' && one !== '').join('\n')
   handle.send({ type: 'commit', block: { kind: 'output', text: text === '' ? '(no output)' : text } })
   if (exit_code !== 0)
-    handle.send({ type: 'commit', block: { kind: 'note', text: typeof exit_code === 'number' ? `exit ${exit_code}` : 'ended by a signal' } })
+    handle.send({
+      type: 'commit',
+      block: { kind: 'note', text: typeof exit_code === 'number' ? `exit ${exit_code}` : 'ended by a signal' },
+    })
 }
 
 /** Opens the text of the message in the person's own editor. */
@@ -38,8 +41,7 @@ export async function openExternalEditor({ io, handle, kernel }: ChatSession, te
   const named = (env['VISUAL'] ?? env['EDITOR'] ?? 'vi').trim()
   const [name = 'vi', ...args] = named.split(/\s+/)
   const program = name.includes('/') ? name : findProgram(name, searchPath(env['PATH'], kernel.workspace))
-  if (program === undefined)
-    return say(io, 'error', `Editor '${name}' not found. Set EDITOR, for example EDITOR=nano.`)
+  if (program === undefined) return say(io, 'error', `Editor '${name}' not found. Set EDITOR, for example EDITOR=nano.`)
   const folder = mkdtempSync(join(tmpdir(), 'vtcode-edit-'))
   const file = join(folder, 'message.md')
   try {

@@ -24,7 +24,11 @@ export async function changeTheme({ kernel, io, handle, questions }: ChatSession
   if (wanted === undefined) return
   const theme = themeNames.find((one) => one === wanted)
   if (theme === undefined)
-    return say(io, 'error', `Unknown theme '${toOneLine(wanted)}'. Choose one of ${themeNames.join(', ')}, for example /theme light.`)
+    return say(
+      io,
+      'error',
+      `Unknown theme '${toOneLine(wanted)}'. Choose one of ${themeNames.join(', ')}, for example /theme light.`,
+    )
   handle.send({ type: 'theme', name: resolveTheme(theme, io.env) })
   const file = settingsFile(kernel.inspection.home)
   try {

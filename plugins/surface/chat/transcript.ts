@@ -28,7 +28,8 @@ export class Transcript {
   readonly onEvent: EventSink = (event) => {
     const { unshownAnswer } = this
     this.unshownAnswer = undefined
-    if (unshownAnswer && !(event.type === 'turn.failed' && event.message === unshownAnswer.text)) this.showAnswer(unshownAnswer)
+    if (unshownAnswer && !(event.type === 'turn.failed' && event.message === unshownAnswer.text))
+      this.showAnswer(unshownAnswer)
     const part = partLine(event)
     if (part) this.send({ type: 'commit', block: { kind: part.bad ? 'error' : 'text', text: part.text } })
     if (event.type === 'item.started') this.handleStarted(event.item)
@@ -142,7 +143,10 @@ export class Transcript {
   }
 }
 
-function describeEnd(output: ItemOf<'tool_output'> | undefined, command: ItemOf<'command_execution'> | undefined): string[] {
+function describeEnd(
+  output: ItemOf<'tool_output'> | undefined,
+  command: ItemOf<'command_execution'> | undefined,
+): string[] {
   const ended =
     command?.status === 'in_progress' ? 'still running' : command && command.exit_code === undefined ? 'stopped' : ''
   return [

@@ -83,9 +83,9 @@ export async function openInspector(chat: ChatSession): Promise<void> {
   chat.inspectorOpen = true
   const main = await chat.kernel.inspection.loadSurface('inspect')
   const signal = AbortSignal.any([chat.io.signal, chat.ended.signal])
-  void Promise.resolve(main?.(chat.kernel, chat.hasTurns ? [chat.agent.session_id] : [], { ...chat.io, signal })).finally(
-    () => (chat.inspectorOpen = false),
-  )
+  void Promise.resolve(
+    main?.(chat.kernel, chat.hasTurns ? [chat.agent.session_id] : [], { ...chat.io, signal }),
+  ).finally(() => (chat.inspectorOpen = false))
 }
 
 /** `/agents`: shows agents that worked on parts, or the defined ones if none did; with an id, the transcript of one. */

@@ -112,7 +112,7 @@ export async function planFiles(
   const workspace = openWorkspace(kernel.workspace, { home })
   try {
     const facts = await readRepository(workspace)
-    const there = new Set((await workspace.names('.')).map(({ name }) => name))
+    const there = new Set((await workspace.listNames('.')).map(({ name }) => name))
     const files: Plan['files'] = []
     const offer = async (name: string, taken: readonly string[], flag: boolean | undefined, text: () => string) => {
       const other = taken.find((one) => there.has(one))

@@ -118,7 +118,7 @@ export async function planUndo(
   const gone: string[] = []
   try {
     for (const [name, digest] of Object.entries(record.files)) {
-      const text = await workspace.text(name).catch(() => undefined)
+      const text = await workspace.readText(name).catch(() => undefined)
       if (text === undefined) continue
       if (sha256(text) !== digest) kept.push(join(kernel.workspace, name))
       else {
@@ -145,7 +145,7 @@ export async function planUndo(
 }
 
 async function removeUnchanged(workspace: OpenWorkspace, name: string, digest: string): Promise<void> {
-  if (sha256(await workspace.text(name)) === digest) await workspace.remove(name)
+  if (sha256(await workspace.readText(name)) === digest) await workspace.remove(name)
 }
 
 /** The settings with each key as it was, where it still says what was written. */

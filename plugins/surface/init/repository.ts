@@ -61,9 +61,9 @@ const kinds: { file: string; commands(text: string, names: Names): [Purpose, str
 
 /** Looks at the names of the top and at the few files that say commands. Nothing is run, and nothing but names is taken over. */
 export async function readRepository(workspace: Workspace): Promise<RepositoryFacts> {
-  const top = await workspace.names('.')
+  const top = await workspace.listNames('.')
   const names = new Set(top.map(({ name }) => name))
-  const read: Read = (name) => workspace.text(name, { max_bytes: most.bytes }).catch(() => '')
+  const read: Read = (name) => workspace.readText(name, { max_bytes: most.bytes }).catch(() => '')
   const commands: RepositoryFacts['commands'] = []
   for (const { file, commands: said } of kinds) {
     const there = file.startsWith('*')
@@ -84,14 +84,14 @@ const made = new Set(['node_modules', 'dist', 'build', 'out', 'target', 'vendor'
 
 async function foldersOf(
   workspace: Workspace,
-  top: Awaited<ReturnType<Workspace['names']>>,
+  top: Awaited<ReturnType<Workspace['listNames']>>,
 ): Promise<RepositoryFacts['folders']> {
   const folders = top
     .filter(({ name, kind }) => kind === 'directory' && isPlain(name) && !made.has(name))
     .slice(0, most.folders)
   return Promise.all(
     folders.map(async ({ name }) => {
-      const inside = await workspace.names(name).catch(() => [])
+      const inside = await workspace.listNames(name).catch(() => [])
       const plain = inside
         .filter((one) => isPlain(one.name) && !made.has(one.name))
         .map((one) => (one.kind === 'directory' ? `${one.name}/` : one.name))

@@ -11,7 +11,7 @@ const proves =
 
 /** The commands of a repository that build or prove it, in plain words: those of its files, and those that an AGENTS.md of its own names. */
 export async function provingCommands({ commands }: RepositoryFacts, workspace: Workspace): Promise<string[]> {
-  const text = await workspace.text('AGENTS.md', { max_bytes: most.bytes }).catch(() => '')
+  const text = await workspace.readText('AGENTS.md', { max_bytes: most.bytes }).catch(() => '')
   const all = [
     ...commands.map(({ command }) => command),
     ...namedIn(text).filter((command) => runners.test(`${command} `) && proves.test(command)),

@@ -74,8 +74,7 @@ export function servePrompts(connection: ClientConnection): void {
     return { prompts, ...next }
   })
   server.setRequestHandler('prompts/get', async ({ params: { name, arguments: values = {} } }, context) => {
-    if (!listPrompts(kernel).some(({ offer }) => offer.name === name))
-      await untilSettled(kernel, context.mcpReq.signal)
+    if (!listPrompts(kernel).some(({ offer }) => offer.name === name)) await untilSettled(kernel, context.mcpReq.signal)
     const prompt = listPrompts(kernel).find(({ offer }) => offer.name === name)
     if (!prompt) throw requestError(connection, `Prompt not found: '${name}'.`)
     const { tool, input } = prompt.call(values)

@@ -4,7 +4,13 @@ import { inside } from '../../../core/system/index.js'
 import { programFile, type Kernel } from '../../../core/index.js'
 import { createTempFolder } from '../../lib/base/index.js'
 import { runShort } from '../../lib/process/index.js'
-import { confineLaunch, findPackageRoot, listProgramPaths, findSandbox, prepareConfinement } from '../../lib/sandbox/index.js'
+import {
+  confineLaunch,
+  findPackageRoot,
+  listProgramPaths,
+  findSandbox,
+  prepareConfinement,
+} from '../../lib/sandbox/index.js'
 import type { Setting } from './bench.js'
 import { surroundings } from './install.js'
 import { noCounts, tryAll, type Tried } from './self_test.js'
@@ -52,7 +58,14 @@ export async function runConfined(setting: Setting, kernel: Kernel): Promise<Con
     const { file, args, env } = confineLaunch(
       found.tools,
       launch,
-      await prepareConfinement({ workspace: folder, own: kernel.inspection.home, writable: true, cwd: folder, settings, shown }),
+      await prepareConfinement({
+        workspace: folder,
+        own: kernel.inspection.home,
+        writable: true,
+        cwd: folder,
+        settings,
+        shown,
+      }),
     )
     const ended = await runShort(
       { file, args, cwd: folder, env: env as Record<string, string> },

@@ -100,7 +100,8 @@ function splitPatch(
     return {
       path,
       patch: part,
-      lines: () => (gone ? Promise.resolve(Number(/^@@ -\d+(?:,(\d+))? /m.exec(part)?.[1] ?? 1)) : countPathLines(path)),
+      lines: () =>
+        gone ? Promise.resolve(Number(/^@@ -\d+(?:,(\d+))? /m.exec(part)?.[1] ?? 1)) : countPathLines(path),
     }
   })
 }

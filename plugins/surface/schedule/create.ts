@@ -27,7 +27,10 @@ type Create = (how: CreateFlags, create: (here: ScheduleVerb, how: CreateFlags) 
 
 /** Adds the flags of a new schedule to its command. */
 export function addCreateCommand(command: Command, run: Create): void {
-  const whole = createNumberParser((value) => Number.isSafeInteger(value) && value >= 1, 'a whole number from 1 on is needed.')
+  const whole = createNumberParser(
+    (value) => Number.isSafeInteger(value) && value >= 1,
+    'a whole number from 1 on is needed.',
+  )
   const amount = createNumberParser((value) => Number.isFinite(value) && value >= 0, 'a number is needed.')
   command
     .option('--prompt <text>', 'the task, as for `vtcode exec`')
@@ -96,7 +99,10 @@ function resolveTiming({ library }: ScheduleVerb, { every, cron, at, tz }: Creat
   return cron === undefined ? library.onceTiming(at!, zone, now) : library.cronTiming(cron, zone, now)
 }
 
-function resolveAction({ library }: ScheduleVerb, { prompt, reminder, verify, maxBudgetUsd }: CreateFlags): ScheduledAction {
+function resolveAction(
+  { library }: ScheduleVerb,
+  { prompt, reminder, verify, maxBudgetUsd }: CreateFlags,
+): ScheduledAction {
   const text = (prompt ?? reminder ?? '').trim()
   const most = prompt === undefined ? 4096 : 65_536
   const refuse = (message: string, hint: string) => library.scheduleProblem('VT_SCHED_BAD_EXPRESSION', message, hint)

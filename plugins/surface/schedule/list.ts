@@ -1,5 +1,12 @@
 import type { ScheduledTask, TaskState, Timing } from '../../lib/schedule/index.js'
-import { shouldPrintJson, formatColumns, formatDocument, toOneLine, say, type OutputForm } from '../../lib/terminal/index.js'
+import {
+  shouldPrintJson,
+  formatColumns,
+  formatDocument,
+  toOneLine,
+  say,
+  type OutputForm,
+} from '../../lib/terminal/index.js'
 import { identifyWorkspace, type ScheduleVerb } from './verb.js'
 
 type KnownTask = ScheduledTask & { state: TaskState }
@@ -14,7 +21,11 @@ export function listSchedules(here: ScheduleVerb, form: OutputForm): void {
     io.stdout.write(
       tasks.length === 0
         ? 'There are no schedules; `vtcode schedule create` sets one.\n'
-        : formatColumns(tasks.map((one) => [one.id, one.name, formatTiming(one.schedule), describeNext(one), describeLast(one)].map(toOneLine))),
+        : formatColumns(
+            tasks.map((one) =>
+              [one.id, one.name, formatTiming(one.schedule), describeNext(one), describeLast(one)].map(toOneLine),
+            ),
+          ),
     )
   for (const { file, reason } of faults) say(io, 'warning', toOneLine(`${file} is not used: ${reason}`))
 }
@@ -50,7 +61,9 @@ export function printSchedule({ store, io }: ScheduleVerb, task: ScheduledTask, 
     ['runs', `${state.run_count}${task.max_runs === undefined ? '' : ` of ${task.max_runs}`}`],
     ['paused', task.enabled ? undefined : (state.paused ?? 'by you')],
   ]
-  io.stdout.write(formatColumns(rows.flatMap(([name, value]) => (value === undefined ? [] : [[name, toOneLine(value)]]))))
+  io.stdout.write(
+    formatColumns(rows.flatMap(([name, value]) => (value === undefined ? [] : [[name, toOneLine(value)]]))),
+  )
 }
 
 /** `schedule next`: the coming times of all schedules, without jitter. */
@@ -71,7 +84,9 @@ export function printComingRuns(here: ScheduleVerb, { count, ...form }: OutputFo
   if (shouldPrintJson(io, form)) io.stdout.write(formatDocument(first))
   else
     io.stdout.write(
-      first.length === 0 ? 'Nothing comes.\n' : formatColumns(first.map(({ at, id, name }) => [at, id, toOneLine(name)])),
+      first.length === 0
+        ? 'Nothing comes.\n'
+        : formatColumns(first.map(({ at, id, name }) => [at, id, toOneLine(name)])),
     )
 }
 
@@ -97,7 +112,9 @@ export async function enableSchedule(
 export async function removeSchedule(here: ScheduleVerb, id: string, form: OutputForm): Promise<void> {
   const task = here.store.find(id)
   await here.store.remove(task.id)
-  here.io.stdout.write(shouldPrintJson(here.io, form) ? formatDocument({ deleted: task.id }) : `${task.id} is deleted.\n`)
+  here.io.stdout.write(
+    shouldPrintJson(here.io, form) ? formatDocument({ deleted: task.id }) : `${task.id} is deleted.\n`,
+  )
 }
 
 /** When something is due, for a person. */

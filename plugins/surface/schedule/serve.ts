@@ -4,7 +4,14 @@ import { makeFolder, programFile, writeStateSync } from '../../../core/system/in
 import type { Settings } from '../../../core/index.js'
 import type { RunEnd, RunPlace, ScheduledTask } from '../../lib/schedule/index.js'
 import { holderLives, isHolder, thisHolder, type Holder } from '../../lib/state/index.js'
-import { shouldPrintJson, formatColumns, formatDocument, toOneLine, say, type OutputForm } from '../../lib/terminal/index.js'
+import {
+  shouldPrintJson,
+  formatColumns,
+  formatDocument,
+  toOneLine,
+  say,
+  type OutputForm,
+} from '../../lib/terminal/index.js'
 import type { ScheduleVerb } from './verb.js'
 
 const clock = { now: () => Date.now(), elapsed: () => performance.now() }
@@ -30,7 +37,10 @@ async function resolveRunPlace({ kernel, io }: ScheduleVerb): Promise<RunPlace> 
 }
 
 /** `schedule serve`: runs what is due, until it is ended. */
-export async function serveUntilEnded(here: ScheduleVerb, { once, ...form }: OutputForm & { once?: true }): Promise<void> {
+export async function serveUntilEnded(
+  here: ScheduleVerb,
+  { once, ...form }: OutputForm & { once?: true },
+): Promise<void> {
   const { io, library, store } = here
   const { max_parallel } = requireEnabled(here)
   const place = await resolveRunPlace(here)
@@ -61,7 +71,9 @@ export async function serveUntilEnded(here: ScheduleVerb, { once, ...form }: Out
       say(
         io,
         'warning',
-        toOneLine(`${task.id} (${task.name}) is paused: ${paused}. \`vtcode schedule resume ${task.id}\` begins again.`),
+        toOneLine(
+          `${task.id} (${task.name}) is paused: ${paused}. \`vtcode schedule resume ${task.id}\` begins again.`,
+        ),
       )
   }
   const scheduler = new library.Scheduler({
@@ -92,7 +104,9 @@ export async function runSchedule(here: ScheduleVerb, id: string, form: OutputFo
   const ledger = new library.RunLedger(store, clock)
   const claim = await ledger.beginNow(task)
   const beats = setInterval(() => ledger.claims.beat(claim), 15_000)
-  const end = await library.launchRun(task, claim, io.signal, await resolveRunPlace(here)).finally(() => clearInterval(beats))
+  const end = await library
+    .launchRun(task, claim, io.signal, await resolveRunPlace(here))
+    .finally(() => clearInterval(beats))
   const known: RunEnd =
     io.signal.aborted && end.status !== 'success' ? { ...end, status: 'cancelled', reason: 'A person ended it.' } : end
   await ledger.end(claim, known)
@@ -132,7 +146,9 @@ export function printRuns(here: ScheduleVerb, id: string, form: OutputForm): voi
     ]),
     ...skipped.map(({ from, to, reason }) => [from, '-', 'skipped', from === to ? reason : `${reason}, up to ${to}`]),
   ].sort(([a], [b]) => (a! > b! ? -1 : 1))
-  io.stdout.write(rows.length === 0 ? 'It never ran.\n' : formatColumns(rows.map((row) => row.map((text) => toOneLine(text!)))))
+  io.stdout.write(
+    rows.length === 0 ? 'It never ran.\n' : formatColumns(rows.map((row) => row.map((text) => toOneLine(text!)))),
+  )
 }
 
 /** `schedule status`: whether anybody serves. */

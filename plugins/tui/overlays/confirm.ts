@@ -26,7 +26,9 @@ export class Confirm implements OpenOverlay {
     const left = all.length - this.scrolledRows - most
     const part = all.slice(this.scrolledRows, this.scrolledRows + most)
     const more =
-      left > 0 || this.scrolledRows > 0 ? [theme.dim(`  ${left > 0 ? `${left} more rows below` : 'the end'}: ↑ ↓ move`)] : []
+      left > 0 || this.scrolledRows > 0
+        ? [theme.dim(`  ${left > 0 ? `${left} more rows below` : 'the end'}: ↑ ↓ move`)]
+        : []
     const head = [theme.bold(theme.yellow(`? ${visibleLine(title)}`)), ...part, ...more]
     if (this.textInput !== undefined) {
       const { label, line } = this.textInput

@@ -85,4 +85,6 @@ function refusal({ slot }: PreparedCall, { host }: Context): VtError | undefined
 }
 
 const tooMany = (): VtError =>
-  createSlotError('VT_EXEC_LIMIT', `A snippet makes at most ${most.calls} calls.`, { hint: 'Ask for more with each call.' })
+  createSlotError('VT_EXEC_LIMIT', `A snippet makes at most ${most.calls} calls.`, {
+    hint: 'Ask for more with each call.',
+  })

@@ -79,6 +79,10 @@ function told({ files, complete, changed }: CommandCheckpoint): Notice {
 }
 
 const withoutCopies = (): VtError =>
-  createSlotError('VT_EXEC_SANDBOX', 'No checkpoint can be kept here, so no command runs without the user being asked.', {
-    hint: 'Nothing was run. Give {field:sandbox_permissions}: use_default, so that the user is asked.',
-  })
+  createSlotError(
+    'VT_EXEC_SANDBOX',
+    'No checkpoint can be kept here, so no command runs without the user being asked.',
+    {
+      hint: 'Nothing was run. Give {field:sandbox_permissions}: use_default, so that the user is asked.',
+    },
+  )

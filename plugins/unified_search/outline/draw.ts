@@ -139,7 +139,7 @@ class Drawing {
       this.context,
       files.map(({ path }) => path),
     )
-    await using opener = this.context.workspace.files()
+    await using opener = this.context.workspace.createFileOpener()
     const opened: Fresh[] = []
     try {
       for (const file of files) {

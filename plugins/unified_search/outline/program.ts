@@ -59,7 +59,9 @@ export async function askProgram(
         '--',
         ...group.map(({ handle }) => handle.ref),
       ]
-      const limited = group.some(({ handle }) => handle.stat.bytes > MAX_PARSED_BYTES) && { resident: PARSER_MEMORY_BYTES }
+      const limited = group.some(({ handle }) => handle.stat.bytes > MAX_PARSED_BYTES) && {
+        resident: PARSER_MEMORY_BYTES,
+      }
       const answered = await runAstGrep(context, args, { cwd: '/', seconds, ...limited }, stream.take)
       if (answered) requireEnd(answered, group, seconds)
       failed.push(...errorsIn(answered?.stderr ?? '', group))
@@ -84,7 +86,9 @@ function requireEnd(answered: AstGrepEnd, [first, ...others]: readonly Opened[],
   if (overburdened || (timed_out && others.length === 0)) throw tooHardToParse(first!.path)
   if (!timed_out) return
   const files = `${others.length + 1} files of ${first!.language.id}`
-  throw createSlotError('VT_SEARCH_TIMEOUT', `ast-grep did not finish ${files} within ${seconds} s.`, { retryable: true })
+  throw createSlotError('VT_SEARCH_TIMEOUT', `ast-grep did not finish ${files} within ${seconds} s.`, {
+    retryable: true,
+  })
 }
 
 function errorsIn(stderr: string, files: readonly Opened[]): string[] {

@@ -10,7 +10,7 @@ const projectFiles = ['sgconfig.yml', 'sgconfig.yaml']
 export async function readConfig(context: Context, path: string): Promise<Yaml | undefined> {
   let text: string
   try {
-    text = await context.workspace.text(path, { max_bytes: 1_048_576 })
+    text = await context.workspace.readText(path, { max_bytes: 1_048_576 })
   } catch (error) {
     if (error instanceof VtError && error.code === 'VT_PATH_NOT_FOUND') return undefined
     throw error

@@ -6,7 +6,7 @@ import type { SourceText } from './in_process.js'
 import type { codeIn } from './pages.js'
 import type { StructuralSubject } from './subjects.js'
 
-type SubjectOpener = ReturnType<Workspace['files']>
+type SubjectOpener = ReturnType<Workspace['createFileOpener']>
 
 export interface OpenSubject {
   path: string

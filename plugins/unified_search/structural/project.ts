@@ -67,7 +67,7 @@ async function ruleIds(context: Context, config: Record<string, unknown>, config
     await using held = folder
     const listing = await listFiles(context, held, { file_extensions: ['yml', 'yaml'] })
     for (const file of listing.files) {
-      const text = await context.workspace.text(file, { max_bytes: 1_048_576 }).catch(() => '')
+      const text = await context.workspace.readText(file, { max_bytes: 1_048_576 }).catch(() => '')
       for (const document of parseAllDocuments(text)) {
         const id: unknown = 'get' in document ? document.get('id') : undefined
         if (typeof id === 'string') ids.add(id)

@@ -2,7 +2,14 @@ import { VtError, type Context } from '../../../core/index.js'
 import { comparePaths, pluralize, notice, createSlotError, some } from '../../lib/base/index.js'
 import { lines } from '../../lib/process/index.js'
 import { MAX_PARSED_BYTES, PARSER_MEMORY_BYTES, tooHardToParse } from '../../lib/search/index.js'
-import { runAstGrep, InstallProblem, parseReasons, type AstGrepEnd, type Language, type Library } from '../../lib/syntax/index.js'
+import {
+  runAstGrep,
+  InstallProblem,
+  parseReasons,
+  type AstGrepEnd,
+  type Language,
+  type Library,
+} from '../../lib/syntax/index.js'
 import { argumentsFor, argumentsForBoth, errorArguments, explains, isError } from './binary.js'
 import { FoundMatches } from './found.js'
 import { libraryFor, lookInProcess } from './in_process.js'
@@ -76,7 +83,7 @@ export class Search {
 
   /** Some files at a time; the next are opened while the program reads those before. */
   private async look(language: Language, files: StructuralSubject[]): Promise<void> {
-    await using opener = this.context.workspace.files()
+    await using opener = this.context.workspace.createFileOpener()
     const open = (at: number) => openAll(opener, files.slice(at, at + batch), language, this.call.input.path, this)
     let next: Promise<OpenSubject[]> | undefined = open(0)
     try {
@@ -209,7 +216,9 @@ export class Search {
 
   /** Runs the program on linked files; `missing` says why it is not there. */
   private asker(opened: OpenSubject[], { folder, names, empty }: Linked) {
-    const limited = opened.some(({ handle }) => handle.stat.bytes > MAX_PARSED_BYTES) && { resident: PARSER_MEMORY_BYTES }
+    const limited = opened.some(({ handle }) => handle.stat.bytes > MAX_PARSED_BYTES) && {
+      resident: PARSER_MEMORY_BYTES,
+    }
     const files = names.length > 0 ? names : [empty]
     let told = 0
     const bounded = (take: (line: Buffer) => void | false) => (line: Buffer) => {
@@ -243,7 +252,9 @@ export class Search {
    */
   private patience(opened: readonly OpenSubject[]): number {
     const { engine, single_file } = this.context.host.waits
-    return opened.length === 1 && opened[0]!.handle.stat.bytes <= MAX_PARSED_BYTES ? Math.min(engine, single_file) : engine
+    return opened.length === 1 && opened[0]!.handle.stat.bytes <= MAX_PARSED_BYTES
+      ? Math.min(engine, single_file)
+      : engine
   }
 
   private take({ matches, broken, unread }: Looked): void {

@@ -4,7 +4,7 @@ import type { {{pascal}}Input, {{pascal}}Output } from './types.js'
 
 /** Files are opened through the context, which keeps to the workspace. */
 const {{camel}}: Handler<{{pascal}}Input, {{pascal}}Output> = async ({ input }, { workspace }) => {
-  const text = await workspace.text(input.path)
+  const text = await workspace.readText(input.path)
   const lines = text.split('\n').length - (text.endsWith('\n') ? 1 : 0)
   const words = text.split(/\s+/).filter(Boolean).length
   return ok({ lines, words }, { text: `${lines} lines, ${words} words` })

@@ -46,7 +46,10 @@ const said: Record<string, [body: string, code: string]> = {
     "return { ok: false, error: { code: 'VT_INPUT_INVALID', message: 'Give another.' } }",
     'VT_INPUT_INVALID',
   ],
-  about_files: ["return { ok: true, output: { text: await context.workspace.text('none.txt') } }", 'VT_PATH_NOT_FOUND'],
+  about_files: [
+    "return { ok: true, output: { text: await context.workspace.readText('none.txt') } }",
+    'VT_PATH_NOT_FOUND',
+  ],
   passed_on: ["return context.call('forbidden', {})", 'VT_POLICY_DENIED'],
   own: ["return { ok: false, error: { code: 'OWN_CODE', message: 'x' } }", 'OWN_CODE'],
 }

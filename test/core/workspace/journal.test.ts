@@ -45,7 +45,7 @@ const write = async (path: string) => ({
   op: 'write' as const,
   path,
   bytes: Buffer.from(`new ${path}`),
-  over: await seen(path),
+  expected: await seen(path),
 })
 const journals = () => readdirSync(join(root, '.vtcode/journal')).filter((name) => name !== '.gitignore')
 const own = '2147483646-0badc0de0bad'
@@ -75,8 +75,8 @@ describe('workspace.transact', () => {
   it('applies a change of several files as a whole and leaves no journal', async () => {
     await workspace.transact([
       await write('a'),
-      { op: 'remove', path: 'b', over: await seen('b') },
-      { op: 'write', path: 'd/e', bytes: Buffer.from('1'), over: 'nothing' },
+      { op: 'remove', path: 'b', expected: await seen('b') },
+      { op: 'write', path: 'd/e', bytes: Buffer.from('1'), expected: 'nothing' },
     ])
     expect([content('a'), content('d/e'), content('c')]).toEqual(['new a', '1', 'old c'])
     expect(readdirSync(root).sort()).toEqual(['.vtcode', 'a', 'c', 'd'])
@@ -88,7 +88,7 @@ describe('workspace.transact', () => {
     put('b', 'other')
     await expect(workspace.transact(operations)).rejects.toMatchObject({ code: 'VT_FILE_STALE' })
     await expect(
-      workspace.transact([await write('a'), { op: 'write', path: 'c', bytes: Buffer.from('x'), over: 'nothing' }]),
+      workspace.transact([await write('a'), { op: 'write', path: 'c', bytes: Buffer.from('x'), expected: 'nothing' }]),
     ).rejects.toMatchObject({ code: 'VT_PATH_EXISTS' })
     expect([content('a'), content('b'), content('c')]).toEqual(['old a', 'other', 'old c'])
     expect(journals()).toEqual([])
@@ -97,8 +97,8 @@ describe('workspace.transact', () => {
   it('reverts a change that fails half-way', async () => {
     const operations = [
       await write('a'),
-      { op: 'write' as const, path: 'new/x', bytes: Buffer.from('1'), over: 'nothing' as const },
-      { op: 'write' as const, path: 'a/below', bytes: Buffer.from('1'), over: 'nothing' as const },
+      { op: 'write' as const, path: 'new/x', bytes: Buffer.from('1'), expected: 'nothing' as const },
+      { op: 'write' as const, path: 'a/below', bytes: Buffer.from('1'), expected: 'nothing' as const },
     ]
     await expect(workspace.transact(operations)).rejects.toMatchObject({ code: 'VT_PATH_NOT_DIRECTORY' })
     expect(content('a')).toBe('old a')
@@ -130,7 +130,7 @@ describe('workspace.asNamed', () => {
     put('plain/x', 'old plain/x')
     put('other/x', 'old plain/x')
     const operations = [await write('plain/x'), await write('a')]
-    const named = workspace.asNamed(['plain/x', 'plain/made/y', 'a'])
+    const named = workspace.createLinkFreeView(['plain/x', 'plain/made/y', 'a'])
     rmSync(join(root, 'plain'), { recursive: true })
     symlinkSync('other', join(root, 'plain'))
     const stale = { code: 'VT_FILE_STALE' }
@@ -289,7 +289,7 @@ describe('journal without a valid seal', () => {
   it.each(brought)('moves an unsealed journal away once and continues: %s', async (_, bring) => {
     bring()
     await workspace.recover()
-    expect([content('a'), aside().length, workspace.foreign.size]).toEqual(['old a', 1, 1])
+    expect([content('a'), aside().length, workspace.quarantined.size]).toEqual(['old a', 1, 1])
     await workspace.transact([await write('b'), await write('c')])
     await workspace.lock(['a']).then((held) => held[Symbol.asyncDispose]())
     expect([content('b'), content('c'), aside().length]).toEqual(['new b', 'new c', 1])

@@ -99,7 +99,7 @@ describe('links in the workspace', () => {
     }
     for (const path of paths)
       expect(
-        said(() => workspace.lead(path)),
+        said(() => workspace.locate(path)),
         path,
       ).toEqual(said(() => ({ resolved: workspace.resolve(path), entry: workspace.resolve(path, { follow: false }) })))
     link('out', '../out')
@@ -237,7 +237,7 @@ describe('special files', () => {
   it('keeps other reads running while a pipe is refused', async () => {
     execFileSync('mkfifo', [join(root, 'fifo')])
     const blocked = Array.from({ length: 6 }, () => answer('fifo'))
-    expect(await workspace.text('sub/a.txt')).toBe('inside')
+    expect(await workspace.readText('sub/a.txt')).toBe('inside')
     expect(new Set(await Promise.all(blocked))).toEqual(new Set(['VT_PATH_SPECIAL']))
   })
 })
@@ -307,19 +307,21 @@ describe('workspace', () => {
     for (const name of ['b', 'B', 'é']) writeFileSync(join(root, 'sub/deep', name), name)
     writeFileSync(Buffer.concat([Buffer.from(join(root, 'sub/deep/')), Buffer.from([0x61, 0xff])]), 'bytes')
     writeFileSync(join(root, 'sub/deep', 'a\\xff'), 'text')
-    const names = (await workspace.names('sub/deep')).map(({ name }) => name)
+    const names = (await workspace.listNames('sub/deep')).map(({ name }) => name)
     expect(names).toEqual(['B', 'a\\x5cxff', 'a\\xff', 'b', 'é'])
-    expect(await workspace.text('sub/deep/a\\xff')).toBe('bytes')
-    expect(await workspace.text('sub/deep/a\\x5cxff')).toBe('text')
+    expect(await workspace.readText('sub/deep/a\\xff')).toBe('bytes')
+    expect(await workspace.readText('sub/deep/a\\x5cxff')).toBe('text')
   })
 
   it('reads a range, a whole file, and text without its byte order mark', async () => {
     writeFileSync(join(root, 'bom'), '\uFEFFé')
-    expect(await workspace.text('bom')).toBe('é')
+    expect(await workspace.readText('bom')).toBe('é')
     expect((await workspace.read('sub/a.txt', { offset: 2, length: 2 })).toString()).toBe('si')
     writeFileSync(join(root, 'latin'), Buffer.from([0xe9]))
-    await expect(workspace.text('latin')).rejects.toMatchObject({ code: 'VT_FILE_BINARY' })
-    await expect(workspace.text('sub/a.txt', { max_bytes: 3 })).rejects.toMatchObject({ code: 'VT_INPUT_TOO_LARGE' })
+    await expect(workspace.readText('latin')).rejects.toMatchObject({ code: 'VT_FILE_BINARY' })
+    await expect(workspace.readText('sub/a.txt', { max_bytes: 3 })).rejects.toMatchObject({
+      code: 'VT_INPUT_TOO_LARGE',
+    })
   })
 
   it('opens many files like each alone, and stays in a folder that is swapped for a link', async () => {
@@ -368,7 +370,7 @@ describe('workspace', () => {
     }
     const before = descriptors()
     {
-      await using opener = workspace.files()
+      await using opener = workspace.createFileOpener()
       for (const path of paths)
         expect(await said((one) => opener.openFile(one))(path), path).toEqual(
           await said((one) => workspace.openFile(one))(path),
@@ -406,7 +408,7 @@ describe('workspace', () => {
           (handle) => handle.close(),
           () => {},
         )
-        await workspace.names(path).catch(() => {})
+        await workspace.listNames(path).catch(() => {})
       }
     }
     expect(descriptors()).toBe(before)
@@ -427,7 +429,7 @@ describe.runIf(process.platform === 'linux')('directory that is swapped for a li
     const seen = new Map<string, number>()
     const end = Date.now() + (soak ? 20_000 : 2_000)
     while (Date.now() < end) {
-      const text = await workspace.text('real/secret').catch((error: { code: string }) => error.code)
+      const text = await workspace.readText('real/secret').catch((error: { code: string }) => error.code)
       seen.set(text, (seen.get(text) ?? 0) + 1)
     }
     attacker.stdin.end()

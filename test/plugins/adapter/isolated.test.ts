@@ -89,12 +89,12 @@ const tame = {
   forger: action(`process.stdout.write('{"t":"done","n":1,"value":{"ok":false}}\\n')\n${ok}`),
   good: action('return { ok: true, output: { pid: process.pid, slot: call.slot } }'),
   reads: action(`
-    const text = await context.workspace.text('a.txt')
+    const text = await context.workspace.readText('a.txt')
     const file = await context.workspace.openFile('a.txt')
     const bytes = await file.read(0, 3)
     await file.close()
     const nested = await context.call('unified_file', { action: 'read', path: 'a.txt' })
-    const outside = await context.workspace.text('../x').catch((error) => error.code)
+    const outside = await context.workspace.readText('../x').catch((error) => error.code)
     const written = await context.workspace.write('b.txt', 'x', 'anything').catch((error) => error.code)
     context.session.state('count', () => ({ n: 0 })).n++
     const { n } = context.session.state('count', () => ({ n: 0 }))

@@ -177,7 +177,11 @@ describe('record of calls', () => {
         await writeFile(join(folder, 'calls.jsonl'), sealedIn(place).call(`s${index}`, { slot: 'a' }))
       }
       const workspace = openWorkspace(place.root, { home: homeOf({ home: place.home, env: {} }) })
-      const taken = [vi.spyOn(workspace, 'stat'), vi.spyOn(workspace, 'openDirectory'), vi.spyOn(workspace, 'names')]
+      const taken = [
+        vi.spyOn(workspace, 'stat'),
+        vi.spyOn(workspace, 'openDirectory'),
+        vi.spyOn(workspace, 'listNames'),
+      ]
       const calls = callsOf({
         session: { id: 'main', state: (_: string, make: () => unknown) => make(), onClose: () => {} },
         workspace,

@@ -206,7 +206,7 @@ describe('resources and prompts as slots', () => {
       'file.yaml':
         'name: file\nkind: resource\ndescription: A file by its name.\ntemplate: files://here/{name}\nmodule: ./file.js\n',
       'file.js':
-        'export default () => ({ ok: true, output: {} })\nexport const complete = async (_, value, { workspace }) => (await workspace.names(".")).map(({ name }) => name)\n',
+        'export default () => ({ ok: true, output: {} })\nexport const complete = async (_, value, { workspace }) => (await workspace.listNames(".")).map(({ name }) => name)\n',
     })
     const files = { 'open.txt': '', 'secret.txt': '' }
     await using plain = await bootKernel({ files, manifests: [offers.root] })

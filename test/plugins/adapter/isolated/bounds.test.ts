@@ -12,7 +12,7 @@ const sources: Record<string, string> = {
     `${raw} for (let k = 1; k <= 2000; k++) ask(k, 'workspace.stat', 'large'); await new Promise(() => {})`,
   ),
   many: action(
-    "const all = await Promise.all(Array.from({ length: 500 }, async (_, i) => (await context.workspace.text('small')).length + (i % 50 === 0 ? (await context.call('unified_file', { action: 'read', path: 'small' })).output.content.length : 0))); return { ok: true, output: { sum: all.reduce((a, b) => a + b, 0) } }",
+    "const all = await Promise.all(Array.from({ length: 500 }, async (_, i) => (await context.workspace.readText('small')).length + (i % 50 === 0 ? (await context.call('unified_file', { action: 'read', path: 'small' })).output.content.length : 0))); return { ok: true, output: { sum: all.reduce((a, b) => a + b, 0) } }",
   ),
   whole: action(
     "const found = await context.workspace.read('huge').catch((error) => error.message); return { ok: true, output: { found: typeof found === 'string' ? found : found.length } }",

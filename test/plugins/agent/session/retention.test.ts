@@ -23,7 +23,7 @@ it('checks the spool once for any number of sessions and removes from the least 
     )
   }
   const workspace = openWorkspace(place.root, { home: homeOf({ home: place.home, env: {} }) })
-  const names = vi.spyOn(workspace, 'names')
+  const names = vi.spyOn(workspace, 'listNames')
   const within = async (spool_max_mb: number): Promise<{ left: boolean[]; looks: number }> => {
     names.mockClear()
     const settings = {

@@ -1,46 +1,49 @@
 import { closeSync, fstatSync, opendirSync, read, readdirSync, readSync, statSync, type BigIntStats } from 'node:fs'
 import { problem } from '../shapes/index.js'
 import { encodeName, systemRefusal, shownPath } from '../system/index.js'
-import { reference, statOf, type Directory } from './directory.js'
-import { bringInFront } from './first_of.js'
+import { formatReference, statDirectory, type Directory } from './directory.js'
+import { quickselect } from './quickselect.js'
 import type { EntryKind, EntryStat, Handle } from './types.js'
-import type { Spot } from './walk.js'
+import type { Location } from './walk.js'
 
 const { promisify } = process.getBuiltinModule('node:util')
 
-/** Opens what a walk that follows links arrived at: a regular file or a directory. The spot is used up, also if this throws. */
-export function openSpot(spot: Spot, path: string): Handle {
+/** Opens what a walk that follows links arrived at: a regular file or a directory. The location is used up, also if this throws. */
+export function openLocation(location: Location, path: string): Handle {
   try {
-    if (!spot.entry) throw problem('VT_PATH_NOT_FOUND', { path: shownPath(path) })
-    const { stats } = spot.entry
+    if (!location.entry) throw problem('VT_PATH_NOT_FOUND', { path: shownPath(path) })
+    const { stats } = location.entry
     const stat = toStat(stats)
     if (stat.kind === 'directory') {
-      return new Opened(path, spot.resolved, 'directory', stat, spot.directory.enter(spot.name))
+      return new OpenHandle(path, location.resolved, 'directory', stat, location.directory.openDirectory(location.name))
     }
-    if (stat.kind !== 'file') throw problem('VT_PATH_SPECIAL', { path: shownPath(path), kind: specialKind(stats) })
-    return opened(path, spot.resolved, spot.directory.at(spot.name), { fd: spot.entry.open(), stats })
+    if (stat.kind !== 'file') throw problem('VT_PATH_SPECIAL', { path: shownPath(path), kind: nameSpecialKind(stats) })
+    return createFileHandle(path, location.resolved, location.directory.pathTo(location.name), {
+      fd: location.entry.open(),
+      stats,
+    })
   } catch (error) {
     throw systemRefusal(error, path)
   } finally {
-    spot.close()
+    location.close()
   }
 }
 
 /** A regular file that was opened at `place`. */
-function opened(
+function createFileHandle(
   path: string,
   resolved: string,
   place: string | Buffer,
   { fd, stats }: { fd: number; stats: BigIntStats },
 ): Handle {
-  const held = { fd, ref: reference(fd, place), close: () => closeSync(fd) }
-  return new Opened(path, resolved, 'file', toStat(stats), held)
+  const held = { fd, ref: formatReference(fd, place), close: () => closeSync(fd) }
+  return new OpenHandle(path, resolved, 'file', toStat(stats), held)
 }
 
 /** What a `stat` of the system says, in the kernel's terms. */
 export function toStat(stats: BigIntStats): EntryStat {
   return {
-    kind: entryKind(stats),
+    kind: classifyEntry(stats),
     bytes: Number(stats.size),
     mtime_ms: Number(stats.mtimeMs),
     mtime_ns: stats.mtimeNs,
@@ -51,42 +54,44 @@ export function toStat(stats: BigIntStats): EntryStat {
   }
 }
 
-const entryKind = (entry: { isFile(): boolean; isDirectory(): boolean; isSymbolicLink(): boolean }): EntryKind =>
+const classifyEntry = (entry: { isFile(): boolean; isDirectory(): boolean; isSymbolicLink(): boolean }): EntryKind =>
   entry.isFile() ? 'file' : entry.isDirectory() ? 'directory' : entry.isSymbolicLink() ? 'link' : 'other'
 
-const specialKind = (stats: BigIntStats): string => (stats.isFIFO() ? 'FIFO' : stats.isSocket() ? 'socket' : 'device')
+const nameSpecialKind = (stats: BigIntStats): string =>
+  stats.isFIFO() ? 'FIFO' : stats.isSocket() ? 'socket' : 'device'
 
 const readAsync = promisify(read)
 // Below this a blocking read of cached pages is cheaper than a turn through the thread pool.
-const small = 64 * 1024
+const SYNC_READ_BYTES = 64 * 1024
 
-const below = (folder: string, name: string): string => (folder === '.' ? name : `${folder}/${name}`)
+const joinPath = (folder: string, name: string): string => (folder === '.' ? name : `${folder}/${name}`)
 
-interface Named {
+interface NamedEntry {
   name: string
   kind: EntryKind
 }
-const byName = (a: Named, b: Named): number => (a.name < b.name ? -1 : 1)
+const compareNames = (a: NamedEntry, b: NamedEntry): number => (a.name < b.name ? -1 : 1)
 
 /** A folder of more bytes holds too many names to read all at once. */
-const vastFolder = 4 * 1024 * 1024
+const LARGE_FOLDER_BYTES = 4 * 1024 * 1024
 
-function namesIn({ ref, fd }: Pick<Directory, 'ref' | 'fd'>, most: number): Named[] {
+function listAllNames({ ref, fd }: Pick<Directory, 'ref' | 'fd'>, most: number): NamedEntry[] {
   // A descriptor is asked sooner than a path through it.
-  if (most < Infinity && (fd < 0 ? statSync(ref) : fstatSync(fd)).size > vastFolder) return firstNamesIn(ref, most)
+  if (most < Infinity && (fd < 0 ? statSync(ref) : fstatSync(fd)).size > LARGE_FOLDER_BYTES)
+    return listFirstNames(ref, most)
   const entries = readdirSync(ref, { withFileTypes: true })
   // Bytes are slower.
   const named = entries.some(({ name }) => isInexact(name))
     ? readdirSync(ref, { withFileTypes: true, encoding: 'buffer' }).map((entry) => ({
         name: encodeName(entry.name),
-        kind: entryKind(entry),
+        kind: classifyEntry(entry),
       }))
-    : entries.map((entry) => ({ name: entry.name, kind: entryKind(entry) }))
-  return named.sort(byName)
+    : entries.map((entry) => ({ name: entry.name, kind: classifyEntry(entry) }))
+  return named.sort(compareNames)
 }
 
 /** The first in order, with few more in memory. */
-function firstNamesIn(ref: string, most: number, encoding: 'utf8' | 'buffer' = 'utf8'): Named[] {
+function listFirstNames(ref: string, most: number, encoding: 'utf8' | 'buffer' = 'utf8'): NamedEntry[] {
   // That names may come as bytes is not in the types.
   const folder = opendirSync(ref, { encoding: encoding as BufferEncoding, bufferSize: 1024 })
   try {
@@ -95,12 +100,12 @@ function firstNamesIn(ref: string, most: number, encoding: 'utf8' | 'buffer' = '
     /** No name behind this one is among the first. */
     let last: string | undefined
     for (let entry; (entry = folder.readSync());) {
-      if (encoding === 'utf8' && isInexact(entry.name)) return firstNamesIn(ref, most, 'buffer')
+      if (encoding === 'utf8' && isInexact(entry.name)) return listFirstNames(ref, most, 'buffer')
       const name = encoding === 'utf8' ? entry.name : encodeName(entry.name as unknown as Buffer)
       if (last !== undefined && name > last) continue
-      named.push(`${name}\0${entryKind(entry)}`)
+      named.push(`${name}\0${classifyEntry(entry)}`)
       if (named.length < 1.25 * most) continue
-      bringInFront(named, most, (a, b) => a < b)
+      quickselect(named, most, (a, b) => a < b)
       named.length = most
       last = named.at(-1)
     }
@@ -119,7 +124,7 @@ function firstNamesIn(ref: string, most: number, encoding: 'utf8' | 'buffer' = '
 /** Whether a name is no text, or reads like what stands for such bytes. */
 const isInexact = (name: string): boolean => name.includes('\ufffd') || name.includes('\\x')
 
-class Opened implements Handle {
+class OpenHandle implements Handle {
   private closed = false
   private reading = 0
   private idle = () => {}
@@ -133,7 +138,7 @@ class Opened implements Handle {
 
   /** Of a folder that a walk enters nobody may ask, and the system is not asked either. */
   get stat(): EntryStat {
-    return (this.known ??= toStat(statOf(this.held as Directory)))
+    return (this.known ??= toStat(statDirectory(this.held as Directory)))
   }
 
   get fd(): number {
@@ -155,7 +160,7 @@ class Opened implements Handle {
       while (filled < buffer.length) {
         const left = buffer.length - filled
         const bytes =
-          left <= small
+          left <= SYNC_READ_BYTES
             ? readSync(this.fd, buffer, filled, left, offset + filled)
             : (await readAsync(this.fd, buffer, filled, left, offset + filled)).bytesRead
         if (bytes === 0) break
@@ -169,30 +174,30 @@ class Opened implements Handle {
     }
   }
 
-  names(most = Infinity): Named[] {
+  listNames(most = Infinity): NamedEntry[] {
     try {
-      return namesIn(this.held, most)
+      return listAllNames(this.held, most)
     } catch (error) {
       throw systemRefusal(error, this.path)
     }
   }
 
-  enter(name: string): Handle {
-    const [path, resolved] = [below(this.path, name), below(this.resolved, name)]
-    if (!this.held.enter) throw problem('VT_PATH_NOT_DIRECTORY', { path: shownPath(this.path) })
+  openDirectory(name: string): Handle {
+    const [path, resolved] = [joinPath(this.path, name), joinPath(this.resolved, name)]
+    if (!this.held.openDirectory) throw problem('VT_PATH_NOT_DIRECTORY', { path: shownPath(this.path) })
     try {
-      return new Opened(path, resolved, 'directory', undefined, this.held.enter(name))
+      return new OpenHandle(path, resolved, 'directory', undefined, this.held.openDirectory(name))
     } catch (error) {
       throw systemRefusal(error, path)
     }
   }
 
-  file(name: string): Handle | undefined {
-    const path = below(this.path, name)
+  openFile(name: string): Handle | undefined {
+    const path = joinPath(this.path, name)
     if (this.kind === 'file') throw problem('VT_PATH_NOT_DIRECTORY', { path: shownPath(this.path) })
     const folder = this.held as Directory
     const file = folder.openFile(name)
-    return file && opened(path, below(this.resolved, name), folder.at(name), file)
+    return file && createFileHandle(path, joinPath(this.resolved, name), folder.pathTo(name), file)
   }
 
   // An active read would continue with a descriptor that may belong to another file.

@@ -1,13 +1,13 @@
 import type { Settings } from '../shapes/index.js'
 import { foldedNames, inside, realPathOf, shownPath } from '../system/index.js'
 import { pathPattern } from '../text/index.js'
-import { ownFolders } from './places.js'
+import { OWN_FOLDERS } from './own_state.js'
 
 /**
  * Whether a rule `Read(path)` under `policy.deny` hides a path from tools, as given or as resolved; `undefined` when no rule does.
  * The permission policy refuses calls that name such a path; this keeps it out of what calls come upon: searches, lists, copies.
  */
-export function hiddenBy(
+export function createHiddenFilter(
   { policy }: Pick<Settings, 'policy'>,
   { root, user: home }: { root: string; user: string },
 ): ((path: string) => boolean) | undefined {
@@ -19,7 +19,7 @@ export function hiddenBy(
 }
 
 /** Of the home of this program, what is written to be read, and what a workspace keeps whose `.vtcode` it is. Everything else in it is the user's alone. */
-const readable = new Set([
+const WORKSPACE_NAMES = new Set([
   'agents.md',
   'agents',
   'plugins',
@@ -30,32 +30,32 @@ const readable = new Set([
   'tasks',
   'tool-policy.json',
   '.gitignore',
-  ...ownFolders,
+  ...OWN_FOLDERS,
 ])
-const ofWorkspace = /^config(\.local)?\.\w+$/
+const CONFIG_FILE = /^config(\.local)?\.\w+$/
 
 /**
  * Which paths of a workspace are the user's alone, because the home of this program lies in it, or it in the home: keys, logins, tokens,
  * consents, settings with what they hold, records. `undefined` where there can be none. Names are compared as some volume would.
  */
-export function secretsWithin(root: string, home: string): ((path: string) => boolean) | undefined {
+export function createSecretFilter(root: string, home: string): ((path: string) => boolean) | undefined {
   const real = realPathOf(home)
   if (!inside(root, real) && !inside(real, root)) return undefined
-  const [way, above] = [real, root].map((path) => namesIn(path))
+  const [way, above] = [real, root].map((path) => foldPath(path))
   return (path) => {
-    const names = [...above!, ...namesIn(path)]
+    const names = [...above!, ...foldPath(path)]
     const first = names[way!.length]
     return (
       first !== undefined &&
       way!.every((name, index) => names[index] === name) &&
-      !readable.has(first) &&
-      !ofWorkspace.test(first)
+      !WORKSPACE_NAMES.has(first) &&
+      !CONFIG_FILE.test(first)
     )
   }
 }
-const namesIn = (path: string): string[] => foldedNames(path).filter((name) => name !== '' && name !== '.')
+const foldPath = (path: string): string[] => foldedNames(path).filter((name) => name !== '' && name !== '.')
 
 /** Why such a path is refused, and what can be done instead. */
-export const secretReason = (path?: string): string =>
+export const explainSecret = (path?: string): string =>
   `${path === undefined ? 'What the command names' : `'${shownPath(path)}'`} lies in the home of this program, with its keys, logins, consents and settings: no tool reads that.`
-export const secretWay = 'The user can look at it by hand; nothing lets a tool do so.'
+export const SECRET_NEXT_STEP = 'The user can look at it by hand; nothing lets a tool do so.'

@@ -16,9 +16,9 @@ import { decodeName, errno } from '../system/index.js'
 /** A directory that is being stood in: whatever happens to its path meanwhile, names are looked up in this very one. */
 export interface Directory {
   /** The path of an entry for a system call that does not follow links in its last segment. `.` is the directory itself. */
-  at(name: string): string | Buffer
+  pathTo(name: string): string | Buffer
   /** Stands in a directory inside this one. Throws ENOTDIR for anything else, links too. */
-  enter(name: string): Directory
+  openDirectory(name: string): Directory
   /** The entry itself, a link not followed; `undefined` when nothing has that name. */
   peek(name: string): DirectoryEntry | undefined
   /** A regular file, opened for reading at once; `undefined` for all else that has the name, and where it cannot be opened. */
@@ -39,23 +39,23 @@ export interface DirectoryEntry {
 
 /** Stands in the root of a workspace. */
 export function openRoot(root: string): Directory {
-  return proc ? new Held(openSync(root, opath | constants.O_DIRECTORY)) : new Named(root)
+  return HAS_PROC ? new DescriptorDirectory(openSync(root, O_PATH | constants.O_DIRECTORY)) : new PathDirectory(root)
 }
 
 /** What the system says of a directory that is being stood in. */
-export const statOf = (directory: Directory): BigIntStats => lstatSync(directory.at('.'), { bigint: true })
+export const statDirectory = (directory: Directory): BigIntStats => lstatSync(directory.pathTo('.'), { bigint: true })
 
 /** A path that names an open file for other programs: through its descriptor where the system can, else as it was found. */
-export const reference = (fd: number, path: string | Buffer): string =>
-  proc ? `/proc/${process.pid}/fd/${fd}` : path.toString()
+export const formatReference = (fd: number, path: string | Buffer): string =>
+  HAS_PROC ? `/proc/${process.pid}/fd/${fd}` : path.toString()
 
 const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
 // Linux's O_PATH, which Node does not name: a descriptor that stands for a place without opening what is there.
-const opath = 0o10000000
-const proc = process.platform === 'linux' && existsSync('/proc/self/fd')
+const O_PATH = 0o10000000
+const HAS_PROC = process.platform === 'linux' && existsSync('/proc/self/fd')
 
 /** On Linux: held by a descriptor, so that no directory on the way can be swapped for a link between check and use. */
-class Held implements Directory {
+class DescriptorDirectory implements Directory {
   constructor(private descriptor: number) {}
 
   get fd(): number {
@@ -63,33 +63,33 @@ class Held implements Directory {
   }
 
   get ref(): string {
-    return reference(this.fd, '')
+    return formatReference(this.fd, '')
   }
-  at(name: string): string | Buffer {
+  pathTo(name: string): string | Buffer {
     const entry = decodeName(name)
     const here = `/proc/self/fd/${this.fd}/`
     return typeof entry === 'string' ? here + entry : Buffer.concat([Buffer.from(here), entry])
   }
-  enter(name: string): Directory {
-    return new Held(openSync(this.at(name), opath | O_NOFOLLOW | constants.O_DIRECTORY))
+  openDirectory(name: string): Directory {
+    return new DescriptorDirectory(openSync(this.pathTo(name), O_PATH | O_NOFOLLOW | constants.O_DIRECTORY))
   }
   peek(name: string): DirectoryEntry | undefined {
     let fd: number
     try {
-      fd = openSync(this.at(name), opath | O_NOFOLLOW)
+      fd = openSync(this.pathTo(name), O_PATH | O_NOFOLLOW)
     } catch (error) {
       if (errno(error) === 'ENOENT') return undefined
       throw error
     }
     try {
-      return new HeldEntry(fd, fstatSync(fd, { bigint: true }))
+      return new DescriptorEntry(fd, fstatSync(fd, { bigint: true }))
     } catch (error) {
       closeSync(fd)
       throw error
     }
   }
   openFile(name: string): { fd: number; stats: BigIntStats } | undefined {
-    return regular(() => openSync(this.at(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK))
+    return openRegular(() => openSync(this.pathTo(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK))
   }
   // Afterwards every use fails: the number may be that of another file by then.
   readonly close = (): void => {
@@ -98,7 +98,7 @@ class Held implements Directory {
   }
 }
 
-class HeldEntry implements DirectoryEntry {
+class DescriptorEntry implements DirectoryEntry {
   constructor(
     private readonly fd: number,
     readonly stats: BigIntStats,
@@ -115,20 +115,20 @@ class HeldEntry implements DirectoryEntry {
 }
 
 /** Elsewhere: held by its real path, which is looked at again after each open. */
-class Named implements Directory {
+class PathDirectory implements Directory {
   readonly fd = -1
   constructor(readonly ref: string) {}
 
-  at(name: string): string {
+  pathTo(name: string): string {
     return name === '.' ? this.ref : join(this.ref, name)
   }
-  enter(name: string): Directory {
-    const path = this.at(name)
+  openDirectory(name: string): Directory {
+    const path = this.pathTo(name)
     if (!lstatSync(path).isDirectory()) throw Object.assign(new Error('not a directory'), { code: 'ENOTDIR' })
-    return new Named(path)
+    return new PathDirectory(path)
   }
   peek(name: string): DirectoryEntry | undefined {
-    const path = this.at(name)
+    const path = this.pathTo(name)
     const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false })
     return (
       stats && {
@@ -140,13 +140,13 @@ class Named implements Directory {
     )
   }
   openFile(name: string): { fd: number; stats: BigIntStats } | undefined {
-    return regular(() => this.peek(name)?.open())
+    return openRegular(() => this.peek(name)?.open())
   }
   readonly close = (): void => {}
 }
 
 /** What was opened, if it is a regular file: a pipe or a device was opened for nothing, which changes neither. */
-function regular(open: () => number | undefined): { fd: number; stats: BigIntStats } | undefined {
+function openRegular(open: () => number | undefined): { fd: number; stats: BigIntStats } | undefined {
   let fd: number | undefined
   try {
     fd = open()
@@ -173,7 +173,7 @@ function openChecked(path: string, expected: BigIntStats): number {
 
 /** Puts the names of a directory on disk. */
 export function syncDirectory(directory: Directory): void {
-  const fd = openSync(directory.at('.'), constants.O_RDONLY | constants.O_DIRECTORY)
+  const fd = openSync(directory.pathTo('.'), constants.O_RDONLY | constants.O_DIRECTORY)
   try {
     fsyncSync(fd)
   } finally {

@@ -16,12 +16,12 @@ import {
 import { chmod, copyFile, writeFile } from 'node:fs/promises'
 import { problem, VtError } from '../shapes/index.js'
 import { encodeName, shownPath } from '../system/index.js'
-import { reference, syncDirectory, type Directory, type DirectoryEntry } from './directory.js'
+import { formatReference, syncDirectory, type Directory, type DirectoryEntry } from './directory.js'
 import type { Extent } from './types.js'
 
 /** Names in a directory, as text that leads back to the same bytes. */
-export const list = (directory: Directory): string[] =>
-  readdirSync(directory.at('.'), { encoding: 'buffer' }).map(encodeName)
+export const listDirectory = (directory: Directory): string[] =>
+  readdirSync(directory.pathTo('.'), { encoding: 'buffer' }).map(encodeName)
 
 /** How much lies at `name`. Throws VT_INPUT_TOO_LARGE above `most`, VT_PATH_PERMISSION where another file system is mounted inside. */
 export function measure(directory: Directory, name: string, path: string, most?: Extent): Extent {
@@ -30,25 +30,25 @@ export function measure(directory: Directory, name: string, path: string, most?:
   return extent
 
   function visit(parent: Directory, child: string, inside: boolean): void {
-    const stats = statsOf(parent, child)
+    const stats = statEntry(parent, child)
     const directory = stats?.isDirectory() ?? false
     // A directory itself does not count, what it holds does.
     if (stats && (inside || !directory)) extent.entries++
     if (stats?.isFile()) extent.bytes += Number(stats.size)
-    if (most && (extent.entries > most.entries || extent.bytes > most.bytes)) throw tooLarge(path, most)
+    if (most && (extent.entries > most.entries || extent.bytes > most.bytes)) throw extentError(path, most)
     if (!directory) return
-    const inner = parent.enter(child)
+    const inner = parent.openDirectory(child)
     try {
-      if (mountOf(inner) !== mountOf(parent))
+      if (readMountId(inner) !== readMountId(parent))
         throw problem('VT_PATH_PERMISSION', { path: shownPath(path), reason: 'another file system is mounted inside' })
-      for (const grandchild of list(inner)) visit(inner, grandchild, true)
+      for (const grandchild of listDirectory(inner)) visit(inner, grandchild, true)
     } finally {
       inner.close()
     }
   }
 }
 
-function statsOf(directory: Directory, name: string): BigIntStats | undefined {
+function statEntry(directory: Directory, name: string): BigIntStats | undefined {
   const entry = directory.peek(name)
   entry?.close()
   return entry?.stats
@@ -56,16 +56,16 @@ function statsOf(directory: Directory, name: string): BigIntStats | undefined {
 
 /** Removes what lies at `name`, links as links; nothing there is fine. */
 export function removeTree(directory: Directory, name: string): void {
-  const stats = statsOf(directory, name)
+  const stats = statEntry(directory, name)
   if (!stats) return
-  if (!stats.isDirectory()) return unlinkSync(directory.at(name))
-  const inner = directory.enter(name)
+  if (!stats.isDirectory()) return unlinkSync(directory.pathTo(name))
+  const inner = directory.openDirectory(name)
   try {
-    for (const child of list(inner)) removeTree(inner, child)
+    for (const child of listDirectory(inner)) removeTree(inner, child)
   } finally {
     inner.close()
   }
-  rmdirSync(directory.at(name))
+  rmdirSync(directory.pathTo(name))
 }
 
 /** Copies what lies at `from` to the unused name `to`, modes kept, everything on disk on return. `link` judges the text of each link. */
@@ -80,17 +80,17 @@ export async function copyTree(
   if (!entry) throw Object.assign(new Error('gone'), { code: 'ENOENT' })
   try {
     const mode = Number(entry.stats.mode) & 0o7777
-    if (entry.stats.isFile()) await copyBytes(entry, target.at(to), mode)
+    if (entry.stats.isFile()) await copyBytes(entry, target.pathTo(to), mode)
     else if (entry.stats.isSymbolicLink()) {
-      const text = readlinkSync(source.at(from), { encoding: 'buffer' })
+      const text = readlinkSync(source.pathTo(from), { encoding: 'buffer' })
       link(encodeName(text))
-      symlinkSync(text, target.at(to))
+      symlinkSync(text, target.pathTo(to))
     } else if (entry.stats.isDirectory()) {
-      mkdirSync(target.at(to), { mode: 0o700 })
-      const [inside, copy] = [source.enter(from), target.enter(to)]
+      mkdirSync(target.pathTo(to), { mode: 0o700 })
+      const [inside, copy] = [source.openDirectory(from), target.openDirectory(to)]
       try {
-        for (const child of list(inside)) await copyTree(inside, child, copy, child, link)
-        await chmod(copy.at('.'), mode)
+        for (const child of listDirectory(inside)) await copyTree(inside, child, copy, child, link)
+        await chmod(copy.pathTo('.'), mode)
         syncDirectory(copy)
       } finally {
         inside.close()
@@ -105,7 +105,7 @@ export async function copyTree(
 async function copyBytes(entry: DirectoryEntry, target: string | Buffer, mode: number): Promise<void> {
   const fd = entry.open()
   try {
-    const open = reference(fd, '')
+    const open = formatReference(fd, '')
     // Where a name is all that another call could be given, the file that was checked is read here.
     if (open) await copyFile(open, target, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
     else await writeFile(target, createReadStream('', { fd, autoClose: false }), { flag: 'wx' })
@@ -122,12 +122,12 @@ async function copyBytes(entry: DirectoryEntry, target: string | Buffer, mode: n
 }
 
 /** Tells file systems, and the same one mounted twice, apart. */
-function mountOf({ fd }: Directory): string | undefined {
+function readMountId({ fd }: Directory): string | undefined {
   if (process.platform !== 'linux' || fd < 0) return undefined
   return /^mnt_id:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8'))?.[1]
 }
 
-const tooLarge = (path: string, most: Extent): VtError =>
+const extentError = (path: string, most: Extent): VtError =>
   new VtError({
     code: 'VT_INPUT_TOO_LARGE',
     message: `'${shownPath(path)}' holds more than ${most.entries} entries or ${most.bytes} bytes.`,

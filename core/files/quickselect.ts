@@ -1,5 +1,5 @@
 /** Brings the first `count` items in front of all others, the last of them to its end, in no order else and in time linear in all. */
-export function bringInFront<T>(items: T[], count: number, isBefore: (a: T, b: T) => boolean): void {
+export function quickselect<T>(items: T[], count: number, isBefore: (a: T, b: T) => boolean): void {
   const last = count - 1
   for (let [low, high] = [0, items.length - 1]; low < high;) {
     // Who makes the names cannot make them the slowest to choose among.

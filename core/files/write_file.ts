@@ -18,19 +18,19 @@ import { shownPath } from '../system/index.js'
 import { copyAttributes } from './attributes.js'
 import type { DirectoryEntry } from './directory.js'
 import { toStat } from './handle.js'
-import { syncNames, secondName, take } from './rename.js'
-import { tempIn } from './temp.js'
-import type { EntryStat, Over, Version, Written } from './types.js'
-import type { Spot } from './walk.js'
+import { syncOrUndo, tryLink, moveToFreeName } from './move.js'
+import { createTempName } from './temp_files.js'
+import type { EntryStat, ExpectedState, FileVersion, WriteResult } from './types.js'
+import type { Location } from './walk.js'
 
 const { promisify } = process.getBuiltinModule('node:util')
 
 /** The file as it is now, and what of the old one could not be carried over. */
-type Put = Pick<Written, 'stat' | 'lost'>
+type PlacedFile = Pick<WriteResult, 'stat' | 'lost'>
 
 interface FileWrite {
   bytes: Uint8Array
-  over: Over
+  expected: ExpectedState
   mode: number | undefined
   /** Called when the new content is on disk and has no name yet. A throw keeps the old file. */
   commit: () => void
@@ -44,29 +44,33 @@ const writeSome = promisify(write)
  * The one writer: a temporary file in the same directory with its final mode before any content, every byte written and on disk,
  * what is replaced looked at once more, then one rename, and the directory on disk. Any failure leaves the old file as it was.
  */
-export async function writeFile(spot: Spot, path: string, { bytes, over, mode, commit }: FileWrite): Promise<Put> {
-  const { directory, entry: old } = spot
-  if (old) requireReplaceable(old, over, shownPath(path))
-  const temp = tempIn(directory)
+export async function writeFile(
+  location: Location,
+  path: string,
+  { bytes, expected, mode, commit }: FileWrite,
+): Promise<PlacedFile> {
+  const { directory, entry: old } = location
+  if (old) requireReplaceable(old, expected, shownPath(path))
+  const temp = createTempName(directory)
   try {
     // A new file gets what the umask leaves of 0644; another is private until it has the old mode.
     const fd = openSync(
-      directory.at(temp.name),
+      directory.pathTo(temp.name),
       O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
       old || mode !== undefined ? 0o600 : 0o644,
     )
     try {
-      const lost = old ? await takeOver(fd, old, over) : []
+      const lost = old ? await copyOwnership(fd, old, expected) : []
       const final = mode ?? (old && Number(old.stats.mode) & 0o7777)
       if (final !== undefined) fchmodSync(fd, final)
       await writeAll(fd, bytes)
       if (final !== undefined && final & 0o6111) {
         // Writing clears capabilities, which only root can set, and set-id bits.
-        if (old && process.geteuid?.() === 0) await carryAttributes(old, fd)
+        if (old && process.geteuid?.() === 0) await copyEntryAttributes(old, fd)
         fchmodSync(fd, final)
       }
       await syncFile(fd)
-      publish(spot, temp.name, path, over, commit)
+      publish(location, temp.name, path, expected, commit)
       return { stat: toStat(fstatSync(fd, { bigint: true })), lost }
     } finally {
       closeSync(fd)
@@ -76,8 +80,8 @@ export async function writeFile(spot: Spot, path: string, { bytes, over, mode, c
   }
 }
 
-function requireReplaceable(old: DirectoryEntry, over: Over, path: string): void {
-  if (over === 'nothing') throw problem('VT_PATH_EXISTS', { path })
+function requireReplaceable(old: DirectoryEntry, expected: ExpectedState, path: string): void {
+  if (expected === 'nothing') throw problem('VT_PATH_EXISTS', { path })
   if (old.stats.isDirectory()) throw problem('VT_PATH_IS_DIRECTORY', { path })
   if (!old.stats.isFile()) throw problem('VT_PATH_SPECIAL', { path, kind: 'special file' })
   // A rename would not ask: what may not be written into is not replaced either.
@@ -85,21 +89,27 @@ function requireReplaceable(old: DirectoryEntry, over: Over, path: string): void
 }
 
 /** Renames `temp` over what may be replaced, and undoes that where the disk does not confirm it. */
-function publish({ directory, name, entry }: Spot, temp: string, path: string, over: Over, commit: () => void): void {
-  const [from, to] = [directory.at(temp), directory.at(name)]
-  if (over === 'nothing') {
+function publish(
+  { directory, name, entry }: Location,
+  temp: string,
+  path: string,
+  expected: ExpectedState,
+  commit: () => void,
+): void {
+  const [from, to] = [directory.pathTo(temp), directory.pathTo(name)]
+  if (expected === 'nothing') {
     commit()
-    take(from, to, directory.peek(name))
-    return syncNames([directory], () => unlinkSync(to))
+    moveToFreeName(from, to, directory.peek(name))
+    return syncOrUndo([directory], () => unlinkSync(to))
   }
-  const spare = tempIn(directory)
+  const spare = createTempName(directory)
   try {
-    if (over !== 'anything') refuseChanged(directory.peek(name), over, path)
+    if (expected !== 'anything') refuseChanged(directory.peek(name), expected, path)
     commit()
-    const kept = entry && secondName(to, directory.at(spare.name))
+    const kept = entry && tryLink(to, directory.pathTo(spare.name))
     renameSync(from, to)
-    syncNames([directory], () => {
-      if (kept) renameSync(directory.at(spare.name), to)
+    syncOrUndo([directory], () => {
+      if (kept) renameSync(directory.pathTo(spare.name), to)
       else if (!entry) unlinkSync(to)
     })
   } finally {
@@ -108,9 +118,9 @@ function publish({ directory, name, entry }: Spot, temp: string, path: string, o
 }
 
 /** Throws VT_FILE_STALE for another version: by identity and, where the clock is too coarse, by content. */
-function refuseChanged(entry: DirectoryEntry | undefined, seen: Version, path: string): void {
+function refuseChanged(entry: DirectoryEntry | undefined, seen: FileVersion, path: string): void {
   try {
-    if (entry && sameFile(entry.stats, seen.stat) && !young(entry.stats)) return
+    if (entry && isSameVersion(entry.stats, seen.stat) && !isRecent(entry.stats)) return
     if (entry?.stats.isFile() && hashEntry(entry) === seen.sha256) return
     throw problem('VT_FILE_STALE', { path: shownPath(path) })
   } finally {
@@ -118,14 +128,14 @@ function refuseChanged(entry: DirectoryEntry | undefined, seen: Version, path: s
   }
 }
 
-const sameFile = (found: BigIntStats, seen: EntryStat): boolean =>
+const isSameVersion = (found: BigIntStats, seen: EntryStat): boolean =>
   found.ino === seen.ino &&
   found.dev === seen.dev &&
   Number(found.size) === seen.bytes &&
   found.mtimeNs === seen.mtime_ns
 
 /** Changed so lately that another change might carry the same time. */
-const young = (stats: BigIntStats): boolean => Date.now() - Number(stats.mtimeMs) < 100
+const isRecent = (stats: BigIntStats): boolean => Date.now() - Number(stats.mtimeMs) < 100
 
 function hashEntry(entry: DirectoryEntry): string {
   const hash = createHash('sha256')
@@ -147,10 +157,10 @@ async function writeAll(fd: number, bytes: Uint8Array): Promise<void> {
 }
 
 /** Gives the new file, still empty, the owner and the attributes of the old one; returns what could not be carried over. */
-async function takeOver(fd: number, old: DirectoryEntry, over: Over): Promise<string[]> {
+async function copyOwnership(fd: number, old: DirectoryEntry, expected: ExpectedState): Promise<string[]> {
   const { uid, gid, nlink } = old.stats
   // What was seen counts: the old bytes may have got a second name since, to be kept under.
-  const names = typeof over === 'object' ? over.stat.nlink : Number(nlink)
+  const names = typeof expected === 'object' ? expected.stat.nlink : Number(nlink)
   const lost = names > 1 ? ['hardlinks'] : []
   const mine = fstatSync(fd, { bigint: true })
   if (mine.uid !== uid || mine.gid !== gid) {
@@ -160,12 +170,12 @@ async function takeOver(fd: number, old: DirectoryEntry, over: Over): Promise<st
       lost.push('owner')
     }
   }
-  if (!(await carryAttributes(old, fd))) lost.push('attributes')
+  if (!(await copyEntryAttributes(old, fd))) lost.push('attributes')
   return lost
 }
 
 /** Gives the new file the attributes of the old one; `false` if some could not be carried over. */
-async function carryAttributes(old: DirectoryEntry, fd: number): Promise<boolean> {
+async function copyEntryAttributes(old: DirectoryEntry, fd: number): Promise<boolean> {
   const from = old.open()
   try {
     return await copyAttributes(from, fd)

@@ -11,13 +11,13 @@ let cp =
  */
 export async function copyAttributes(from: number, to: number): Promise<boolean> {
   if (cp === undefined) return true
-  const { code, stderr } = await run(cp, from, to)
+  const { code, stderr } = await runCp(cp, from, to)
   if (code === 0) return true
   if (code === undefined || /(unrecogni[sz]ed|invalid|unknown) option/.test(stderr)) cp = undefined
   return cp === undefined
 }
 
-function run(file: string, from: number, to: number): Promise<{ code?: number | null; stderr: string }> {
+function runCp(file: string, from: number, to: number): Promise<{ code?: number | null; stderr: string }> {
   return new Promise((resolve) => {
     let stderr = ''
     const args = ['--attributes-only', '--preserve=mode,xattr', '--', '/proc/self/fd/3', '/proc/self/fd/4']

@@ -2,8 +2,8 @@ import { linkSync, renameSync, unlinkSync } from 'node:fs'
 import { problem } from '../shapes/index.js'
 import { errno, shownPath } from '../system/index.js'
 import { syncDirectory, type Directory, type DirectoryEntry } from './directory.js'
-import type { Temp } from './temp.js'
-import type { Spot } from './walk.js'
+import type { TempName } from './temp_files.js'
+import type { Location } from './walk.js'
 
 // How a name changes hands: at once, and back where the disk does not confirm it.
 
@@ -12,30 +12,30 @@ import type { Spot } from './walk.js'
  * the disk confirms the move and `after` is done. Throws EEXIST, and with all as it was whatever else goes wrong.
  */
 export function moveInto(
-  source: Spot,
-  target: Spot,
+  source: Location,
+  target: Location,
   replace: boolean,
-  spare: Temp | undefined,
+  spare: TempName | undefined,
   after?: () => void,
 ): void {
-  const [from, to] = [source.directory.at(source.name), target.directory.at(target.name)]
-  const aside = spare && target.directory.at(spare.name)
+  const [from, to] = [source.directory.pathTo(source.name), target.directory.pathTo(target.name)]
+  const aside = spare && target.directory.pathTo(spare.name)
   try {
-    const kept = aside !== undefined && secondName(to, aside)
+    const kept = aside !== undefined && tryLink(to, aside)
     if (replace || source.entry?.stats.isDirectory()) renameSync(from, to)
-    else take(from, to, target.directory.peek(target.name))
+    else moveToFreeName(from, to, target.directory.peek(target.name))
     const undo = () => {
       renameSync(to, from)
       if (kept) renameSync(aside, to)
     }
-    syncNames([target.directory, source.directory], undo, after)
+    syncOrUndo([target.directory, source.directory], undo, after)
   } finally {
     spare?.drop()
   }
 }
 
 /** Gives a file a second name; `false` where the file system has none to give. */
-export function secondName(from: string | Buffer, to: string | Buffer): boolean {
+export function tryLink(from: string | Buffer, to: string | Buffer): boolean {
   try {
     linkSync(from, to)
     return true
@@ -46,11 +46,11 @@ export function secondName(from: string | Buffer, to: string | Buffer): boolean 
 }
 
 /** Gives a file a name that nobody has, and no other. `there` is what has it, closed by this. Throws EEXIST. */
-export function take(from: string | Buffer, to: string | Buffer, there: DirectoryEntry | undefined): void {
+export function moveToFreeName(from: string | Buffer, to: string | Buffer, there: DirectoryEntry | undefined): void {
   there?.close()
   if (there) throw Object.assign(new Error('taken'), { code: 'EEXIST' })
   // A rename would replace what came meanwhile; a second name does not.
-  if (!secondName(from, to)) return renameSync(from, to)
+  if (!tryLink(from, to)) return renameSync(from, to)
   try {
     unlinkSync(from)
   } catch (error) {
@@ -60,7 +60,7 @@ export function take(from: string | Buffer, to: string | Buffer, there: Director
 }
 
 /** Puts the names of a directory on disk, then does what comes after; where either fails, `undo` takes back what was done to the names. */
-export function syncNames(directories: readonly Directory[], undo: () => void, after?: () => void): void {
+export function syncOrUndo(directories: readonly Directory[], undo: () => void, after?: () => void): void {
   try {
     for (const directory of new Set(directories)) syncDirectory(directory)
     after?.()
@@ -71,7 +71,7 @@ export function syncNames(directories: readonly Directory[], undo: () => void, a
 }
 
 /** Throws VT_PATH_EXISTS for a name that is in use and may not be replaced. */
-export function refuseTaken(target: Spot, replace: boolean, path: string): void {
+export function refuseTaken(target: Location, replace: boolean, path: string): void {
   if (!target.entry) return
   if (replace && !target.entry.stats.isDirectory()) return
   throw problem('VT_PATH_EXISTS', { path: shownPath(path) })

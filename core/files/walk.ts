@@ -1,14 +1,19 @@
 import { readlinkSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
-import { problem } from '../shapes/index.js'
+import { problem, type VtError } from '../shapes/index.js'
 import { encodeName, errno, systemRefusal, segments, shownPath } from '../system/index.js'
 import type { Directory, DirectoryEntry } from './directory.js'
-import { turned, type Expected } from './places.js'
+
+/** Where a walk has to be when `left` names of its path are still before it. */
+export interface ExpectedPlace {
+  readonly left: number
+  readonly at: string
+}
 
 /** Where a path leads: an entry of a directory that is being stood in. Close it after use. */
-export interface Spot {
+export interface Location {
   readonly directory: Directory
-  /** The last name; `.` when the spot is the directory itself. */
+  /** The last name; `.` when the location is the directory itself. */
   readonly name: string
   /** Workspace-relative, after following links. */
   readonly resolved: string
@@ -18,20 +23,20 @@ export interface Spot {
 }
 
 /** Links one path may pass through, as on Linux. */
-const mostLinks = 40
+const MAX_LINKS = 40
 
 /** How far a walk has come: the directories it has entered, and the links it went through. */
-interface Way {
+interface WalkState {
   readonly root: Directory
   readonly path: string
   readonly roots: readonly string[]
   readonly stack: { directory: Directory; name: string }[]
   links: number
 }
-const here = ({ root, stack }: Way): Directory => stack.at(-1)?.directory ?? root
-const leave = ({ stack }: Way): void => stack.pop()?.directory.close()
-function leaveAll(way: Way): void {
-  while (way.stack.length > 0) leave(way)
+const currentDirectory = ({ root, stack }: WalkState): Directory => stack.at(-1)?.directory ?? root
+const leaveDirectory = ({ stack }: WalkState): void => stack.pop()?.directory.close()
+function leaveAll(way: WalkState): void {
+  while (way.stack.length > 0) leaveDirectory(way)
 }
 
 /**
@@ -45,33 +50,33 @@ export function walk(
   path: string,
   roots: readonly string[],
   follow: boolean,
-  expected?: Expected,
-): Spot {
-  const way: Way = { root, path, roots, stack: [], links: 0 }
+  expected?: ExpectedPlace,
+): Location {
+  const way: WalkState = { root, path, roots, stack: [], links: 0 }
   let todo = segments(path)
   try {
     for (;;) {
       // A link only adds names: so few are left when the part of the path that was judged is behind.
-      if (expected && todo.length === expected.left && namesOf(way) !== expected.at) throw turned(path)
+      if (expected && todo.length === expected.left && formatPath(way) !== expected.at) throw movedPathError(path)
       const name = todo[0] ?? '.'
       const rest = todo.slice(1)
       if (name === '.' && rest.length > 0) {
         todo = rest
       } else if (name === '..') {
-        if (way.stack.length === 0) throw outside(path)
-        leave(way)
+        if (way.stack.length === 0) throw outsideError(path)
+        leaveDirectory(way)
         todo = rest
       } else if (rest.length > 0) {
-        const next = enter(here(way), name)
+        const next = tryOpenDirectory(currentDirectory(way), name)
         if (next) {
           way.stack.push({ directory: next, name })
           todo = rest
-        } else todo = linked(way, name, rest)
+        } else todo = expandLink(way, name, rest)
       } else {
-        const entry = here(way).peek(name)
+        const entry = currentDirectory(way).peek(name)
         if (!follow || !entry?.stats.isSymbolicLink()) return arrive(way, name, entry, expected)
         entry.close()
-        todo = linked(way, name, rest)
+        todo = expandLink(way, name, rest)
       }
     }
   } catch (error) {
@@ -80,14 +85,19 @@ export function walk(
   }
 }
 
-function arrive(way: Way, name: string, entry: DirectoryEntry | undefined, expected: Expected | undefined): Spot {
-  const resolved = namesOf(way, name)
+function arrive(
+  way: WalkState,
+  name: string,
+  entry: DirectoryEntry | undefined,
+  expected: ExpectedPlace | undefined,
+): Location {
+  const resolved = formatPath(way, name)
   if (expected?.left === 0 && resolved !== expected.at) {
     entry?.close()
-    throw turned(way.path)
+    throw movedPathError(way.path)
   }
   return {
-    directory: here(way),
+    directory: currentDirectory(way),
     name,
     resolved,
     entry,
@@ -99,37 +109,37 @@ function arrive(way: Way, name: string, entry: DirectoryEntry | undefined, expec
 }
 
 /** How the place that a way has come to is called, and an entry in it. */
-const namesOf = ({ stack }: Way, name = '.'): string =>
+const formatPath = ({ stack }: WalkState, name = '.'): string =>
   [...stack.map((step) => step.name), name].filter((part) => part !== '.').join('/') || '.'
 
 /** What is left to walk through the link `name`; an absolute one begins at the root again. What is a link no more is looked at once more. */
-function linked(way: Way, name: string, rest: string[]): string[] {
-  const target = readLink(here(way), name)
-  if (target === undefined && rest.length > 0 && !leadsOn(here(way), name)) {
+function expandLink(way: WalkState, name: string, rest: string[]): string[] {
+  const target = readLink(currentDirectory(way), name)
+  if (target === undefined && rest.length > 0 && !isPassable(currentDirectory(way), name)) {
     throw problem('VT_PATH_NOT_DIRECTORY', { path: shownPath([...way.stack.map((step) => step.name), name].join('/')) })
   }
-  if (++way.links > mostLinks) throw problem('VT_PATH_LOOP', { path: shownPath(way.path) })
+  if (++way.links > MAX_LINKS) throw problem('VT_PATH_LOOP', { path: shownPath(way.path) })
   if (target === undefined) return [name, ...rest]
-  if (!isAbsolute(target)) return [...steps(target), ...rest]
+  if (!isAbsolute(target)) return [...splitTarget(target), ...rest]
   const base = way.roots.find((candidate) => target === candidate || target.startsWith(candidate.replace(/\/?$/, '/')))
-  if (base === undefined) throw outside(way.path)
+  if (base === undefined) throw outsideError(way.path)
   leaveAll(way)
-  return [...steps(target.slice(base.length)), ...rest]
+  return [...splitTarget(target.slice(base.length)), ...rest]
 }
 
 /** The names of a link's target; a final `/` or `.` stays, as it asks for a directory. */
-const steps = (target: string): string[] =>
+const splitTarget = (target: string): string[] =>
   target
     .replace(/\/$/, '/.')
     .split('/')
     .filter((name) => name !== '')
 
-const outside = (path: string) => problem('VT_PATH_OUTSIDE', { path: shownPath(path) })
+const outsideError = (path: string) => problem('VT_PATH_OUTSIDE', { path: shownPath(path) })
 
 /** Stands in a directory inside `directory`; `undefined` for what is no directory, be it a link. */
-function enter(directory: Directory, name: string): Directory | undefined {
+function tryOpenDirectory(directory: Directory, name: string): Directory | undefined {
   try {
-    return directory.enter(name)
+    return directory.openDirectory(name)
   } catch (error) {
     if (errno(error) === 'ENOTDIR' || errno(error) === 'ELOOP') return undefined
     throw error
@@ -137,7 +147,7 @@ function enter(directory: Directory, name: string): Directory | undefined {
 }
 
 /** Whether a path could go on through an entry: it is a directory or a link. */
-function leadsOn(directory: Directory, name: string): boolean {
+function isPassable(directory: Directory, name: string): boolean {
   const entry = directory.peek(name)
   entry?.close()
   return entry !== undefined && (entry.stats.isDirectory() || entry.stats.isSymbolicLink())
@@ -146,9 +156,18 @@ function leadsOn(directory: Directory, name: string): boolean {
 /** Where a link points; `undefined` for what is no link. */
 function readLink(directory: Directory, name: string): string | undefined {
   try {
-    return encodeName(readlinkSync(directory.at(name), { encoding: 'buffer' }))
+    return encodeName(readlinkSync(directory.pathTo(name), { encoding: 'buffer' }))
   } catch (error) {
     if (errno(error) === 'EINVAL') return undefined
     throw error
   }
 }
+
+export const movedPathError = (path: string): VtError =>
+  problem(
+    'VT_FILE_STALE',
+    { path: shownPath(path) },
+    {
+      hint: 'It leads elsewhere than when the call was checked: a link or a folder on the way was changed. Look at it, then call again.',
+    },
+  )

@@ -1,11 +1,6 @@
-import { problem, type Place, type VtError } from '../shapes/index.js'
-import { foldedNames, shownPath } from '../system/index.js'
-
-/** Where a walk has to be when `left` names of its path are still before it. */
-export interface Expected {
-  readonly left: number
-  readonly at: string
-}
+import type { ExpectedPlace } from '../files/index.js'
+import type { Place } from '../shapes/index.js'
+import { isReserved } from './own_state.js'
 
 /**
  * What one call named and where that led when the call was judged. What is used later has to lead there still: a link that was turned
@@ -24,7 +19,7 @@ export class JudgedPlaces {
   }
 
   /** What the judgement says of a path: of all of it, or of the folder in front of it that the call named. */
-  expected(path: string, follow: boolean): Expected | undefined {
+  expectPlace(path: string, follow: boolean): ExpectedPlace | undefined {
     const whole = (follow ? this.ways : this.entries).get(path)
     if (whole !== undefined) return { left: 0, at: whole }
     let left = 0
@@ -37,14 +32,14 @@ export class JudgedPlaces {
   }
 
   /** Whether the call named this place, one above it or one below. */
-  knows(place: string): boolean {
+  isRelated(place: string): boolean {
     return this.places.some(({ resolved, entry }) =>
       [resolved, entry].some((known) => isWithin(place, known) || isWithin(known, place)),
     )
   }
 
   /** Whether the call named this path itself, or a folder that it lies in; nothing is said of a call that named none. */
-  names(path: string): boolean | undefined {
+  isNamed(path: string): boolean | undefined {
     if (this.places.length === 0) return undefined
     for (let end = path.length; end > 0; end = path.lastIndexOf('/', end - 1))
       if (this.entries.has(path.slice(0, end))) return true
@@ -53,24 +48,3 @@ export class JudgedPlaces {
 }
 
 const isWithin = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`)
-
-/** Whether a path belongs to git or to this program, on whatever volume it lies. */
-export function isReserved(path: string): boolean {
-  const names = foldedNames(path)
-  return names[0] === '.vtcode' || names.includes('.git')
-}
-
-/** The folders below `.vtcode/` in which only this program writes. */
-export const ownFolders = ['aside', 'journal', 'history', 'tmp', 'spool', 'sessions', 'approvals', 'worktrees']
-/** What only this program writes: never through a link, which a repository may bring. */
-export const isOwnState = (path: string): boolean =>
-  path.startsWith('.vtcode/') && ownFolders.includes(path.split('/')[1]!)
-
-export const turned = (path: string): VtError =>
-  problem(
-    'VT_FILE_STALE',
-    { path: shownPath(path) },
-    {
-      hint: 'It leads elsewhere than when the call was checked: a link or a folder on the way was changed. Look at it, then call again.',
-    },
-  )

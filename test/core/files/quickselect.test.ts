@@ -1,7 +1,8 @@
 import { mkdirSync, mkdtempSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, inject, it } from 'vitest'
-import { bringInFront, openWorkspace } from '../../../build/core/workspace/index.js'
+import { quickselect } from '../../../build/core/files/index.js'
+import { openWorkspace } from '../../../build/core/workspace/index.js'
 import { makeManyFiles } from '../../support/many_files.js'
 import { fc } from '../../support/property.js'
 
@@ -12,7 +13,7 @@ describe('first items of a list', () => {
         const count = 1 + (any % items.length)
         const sorted = [...items].sort()
         const brought = [...items]
-        bringInFront(brought, count, (a: string, b: string) => a < b)
+        quickselect(brought, count, (a: string, b: string) => a < b)
         expect([...brought].sort()).toEqual(sorted)
         expect(brought.slice(0, count).sort()).toEqual(sorted.slice(0, count))
         expect(brought[count - 1]).toBe(sorted[count - 1])
@@ -30,10 +31,10 @@ describe('first items of a list', () => {
     expect(statSync(join(root, 'wide')).size).toBeGreaterThan(4 * 1024 ** 2)
     const workspace = openWorkspace(root, { home: join(root, 'home') })
     await using wide = await workspace.openDirectory('wide')
-    const all = wide.names()
+    const all = wide.listNames()
     expect(all).toHaveLength(18_002)
-    for (const most of [1, 100, 16_000]) expect(wide.names(most)).toEqual(all.slice(0, most))
-    expect(wide.names(1)).toEqual([{ name: expect.stringMatching(/^0-/), kind: 'file' }])
-    expect(wide.names(20_000)).toEqual(all)
+    for (const most of [1, 100, 16_000]) expect(wide.listNames(most)).toEqual(all.slice(0, most))
+    expect(wide.listNames(1)).toEqual([{ name: expect.stringMatching(/^0-/), kind: 'file' }])
+    expect(wide.listNames(20_000)).toEqual(all)
   })
 })
