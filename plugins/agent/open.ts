@@ -11,8 +11,8 @@ import { atItsPace, copyTo } from './events/index.js'
 import { checkPrice } from './ledger/index.js'
 import { connect } from './model/index.js'
 import { deriveRecords } from './records/index.js'
+import { asManifest, lastText, partManifest, placeOfSession, validId } from './session/index.js'
 import {
-  asManifest,
   closeUnfinished,
   findSession,
   finished,
@@ -21,15 +21,11 @@ import {
   forgetSession,
   fork,
   lastSession,
-  lastText,
   noteSession,
-  partManifest,
-  placeOfSession,
   restore,
   tidy,
-  validId,
   type Restored,
-} from './session/index.js'
+} from './history/index.js'
 import { Thread } from './thread.js'
 import { threadTable, type ThreadOptions } from './thread_state.js'
 

@@ -42,15 +42,8 @@ import {
 } from './loop/index.js'
 import type { ModelConnection } from './model/index.js'
 import { SessionTasks } from './schedule/index.js'
-import {
-  abandonTurn,
-  lineOf,
-  ManifestWriter,
-  messageText,
-  Queue,
-  type HowCalled,
-  type Restored,
-} from './session/index.js'
+import { abandonTurn, type Restored } from './history/index.js'
+import { lineOf, ManifestWriter, messageText, Queue, type HowCalled } from './session/index.js'
 import { createServices } from './services.js'
 import { settingsOf, threadTable, type ThreadOptions, type ThreadState } from './thread_state.js'
 

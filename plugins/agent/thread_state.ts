@@ -8,13 +8,8 @@ import type { CostLedger } from './ledger/index.js'
 import { refusedChanges, type RefusedChanges, type StartReason } from './loop/index.js'
 import type { ModelConnection } from './model/index.js'
 import { scheduling, type ScheduledState } from './schedule/index.js'
-import {
-  conversationTable,
-  type ConversationState,
-  type Restored,
-  type SessionManifest,
-  type StateTable,
-} from './session/index.js'
+import { conversationTable, type ConversationState, type SessionManifest, type StateTable } from './session/index.js'
+import { type Restored } from './history/index.js'
 
 export type ThreadState = ConversationState & RefusedChanges & FinishState & ScheduledState & DelegationState
 /** What the facts of all rooms make of a session. */

@@ -1,6 +1,6 @@
 import type { Workspace } from '../../../core/workspace/index.js'
 import { certificateOf, differencesOf, hashesOf } from '../finish/index.js'
-import { recordsOf } from '../session/index.js'
+import { recordsOf } from '../history/index.js'
 import { threadTable } from '../thread_state.js'
 
 /** The certificate of a session, as the text that is kept, and what of the files in it is different by now. Throws VT_SESSION_NOT_FOUND, VT_SESSION_FOREIGN, VT_CERTIFICATE_NONE. */

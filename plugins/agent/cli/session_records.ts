@@ -17,7 +17,8 @@ import {
   type LoggedEvent,
   type RecordFiles,
 } from '../records/index.js'
-import { eventBytes, fileOfSession, lastSession, listSessions, validId } from '../session/index.js'
+import { eventBytes, fileOfSession, listSessions, validId } from '../session/index.js'
+import { lastSession } from '../history/index.js'
 
 /** A log to be read: its events by stream, what lies beside it, and what turned out to be wrong with it. */
 export interface SessionRecords {

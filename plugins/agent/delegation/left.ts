@@ -1,15 +1,8 @@
 import type { Workspace } from '../../../core/workspace/index.js'
 import type { ChildReport, ChildStatus, JournalRecord } from '../base/index.js'
 import { addUsd, noUsage } from '../model/index.js'
-import {
-  approvalsIn,
-  callEnd,
-  conversationTable,
-  lastText,
-  recordsOf,
-  removeApproval,
-  unanswered,
-} from '../session/index.js'
+import { approvalsIn, callEnd, conversationTable, lastText, removeApproval, unanswered } from '../session/index.js'
+import { recordsOf } from '../history/index.js'
 import { asReport, reportIn, shownReport } from './report.js'
 import { reportTool } from './rights.js'
 import { hasEnded } from './state.js'

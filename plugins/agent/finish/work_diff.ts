@@ -1,6 +1,7 @@
 import { shortLine } from '../../../core/text/index.js'
 import { diffTexts, linesChanged } from '../../lib/files/index.js'
-import { planRewind, type Conversation } from '../session/index.js'
+import { planRewind } from '../history/index.js'
+import { type Conversation } from '../session/index.js'
 
 const room = { lines: 4000, bytes: 60 * 1024 }
 /** Where less is left, the rest is counted. */

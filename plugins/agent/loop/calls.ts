@@ -21,15 +21,8 @@ import {
   type ThreadItem,
 } from '../base/index.js'
 import type { Growth } from '../events/index.js'
-import {
-  callEnd,
-  callsIn,
-  keepImages,
-  recoverCall,
-  resultPart,
-  type CallResult,
-  type Conversation,
-} from '../session/index.js'
+import { callEnd, callsIn, keepImages, resultPart, type Conversation } from '../session/index.js'
+import { recoverCall, type CallResult } from '../history/index.js'
 import { changesOf } from './changes.js'
 import { HumanInput } from './human_input.js'
 import { outcomeOf, reportCall } from './report.js'

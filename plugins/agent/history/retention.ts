@@ -1,10 +1,10 @@
 import type { Workspace } from '../../../core/workspace/index.js'
 import { callsFolder, spooled } from '../../lib/state/index.js'
 import type { AgentSettings } from '../base/index.js'
-import { isHeld } from './lock.js'
-import { listSessions } from './manifest.js'
+import { isHeld } from '../session/index.js'
+import { listSessions } from '../session/index.js'
 import { ownSessions } from './session_index.js'
-import { openStore } from './store.js'
+import { openStore } from '../session/index.js'
 import { removeTraces } from './traces.js'
 
 const dayMs = 24 * 60 * 60 * 1000

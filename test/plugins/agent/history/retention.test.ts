@@ -4,7 +4,7 @@ import { expect, it, vi } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
 import { homeOf } from '../../../../build/core/system/index.js'
 import { openWorkspace } from '../../../../build/core/workspace/index.js'
-import { tidy } from '../../../../build/plugins/agent/session/index.js'
+import { tidy } from '../../../../build/plugins/agent/history/index.js'
 import { sealedIn } from '../../../support/seal.js'
 
 it('looks once at what sessions put aside, however many sessions there are, and takes from the one used longest ago', async () => {

@@ -5,9 +5,9 @@ import { makeFolder } from '../../../core/system/index.js'
 import { openWorkspace, type Workspace } from '../../../core/workspace/index.js'
 import { callsFolder, readOwn } from '../../lib/state/index.js'
 import { AgentError } from '../base/index.js'
-import { markOf, readOwnJournal } from './journal.js'
-import { listSessions, type SessionManifest } from './manifest.js'
-import { validId } from './store.js'
+import { markOf, readOwnJournal } from '../session/index.js'
+import { listSessions, type SessionManifest } from '../session/index.js'
+import { validId } from '../session/index.js'
 
 const most = 2000
 const fileOf = (home: string): string => join(home, 'state', 'sessions.index.jsonl')

@@ -13,8 +13,8 @@ import {
   type FileChange,
   type Meaning,
 } from '../base/index.js'
-import type { Conversation } from './conversation.js'
-import { callEnd, resultPart, unanswered } from './state.js'
+import type { Conversation } from '../session/index.js'
+import { callEnd, resultPart, unanswered } from '../session/index.js'
 
 /** The result of a call, and the known files it changed where its tool does not report them. */
 export interface CallResult {

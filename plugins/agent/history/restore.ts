@@ -7,10 +7,10 @@ import {
   type Usage,
 } from '../base/index.js'
 import { addUsage, noUsage } from '../model/index.js'
-import type { Conversation } from './conversation.js'
-import { damagedLine, readJournal, readOwnJournal, resealed } from './journal.js'
-import { adoptQueue } from './queue.js'
-import type { StateTable } from './state_table.js'
+import type { Conversation } from '../session/index.js'
+import { damagedLine, readJournal, readOwnJournal, resealed } from '../session/index.js'
+import { adoptQueue } from '../session/index.js'
+import type { StateTable } from '../session/index.js'
 
 /** The state of a session when its last process ended, however it ended. */
 export interface Restored<S> {

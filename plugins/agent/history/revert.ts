@@ -2,13 +2,13 @@ import type { OpenWorkspace, Workspace } from '../../../core/workspace/index.js'
 import { undoable, type Step } from '../../lib/files/index.js'
 import { AgentError, type Fact, type JournalRecord, type RevertScope } from '../base/index.js'
 import { recordsOf } from './fork.js'
-import { lineOf, readOwnJournal } from './journal.js'
-import { envelopeOf } from './memory.js'
+import { lineOf, readOwnJournal } from '../session/index.js'
+import { envelopeOf } from '../session/index.js'
 import { isMade } from './recover_calls.js'
 import { carryOut, planRewind, type Rewind } from './rewind.js'
-import { conversationTable, messageText } from './state.js'
-import { before } from './state_table.js'
-import { openStore } from './store.js'
+import { conversationTable, messageText } from '../session/index.js'
+import { before } from '../session/index.js'
+import { openStore } from '../session/index.js'
 
 export interface Reverted {
   session_id: string

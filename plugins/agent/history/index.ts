@@ -1,0 +1,8 @@
+export { fork, recordsOf } from './fork.js'
+export { abandonTurn, type CallResult, recoverCall } from './recover_calls.js'
+export { adoptSession, closeUnfinished, repair, restore, type Restored } from './restore.js'
+export { removeSession, tidy } from './retention.js'
+export { finished, finishRevert, revert, turnsOf, wordsOf } from './revert.js'
+export { planRewind } from './rewind.js'
+export { allSessions, findSession, homeOfSession, lastSession, noteSession } from './session_index.js'
+export { foldersThere, forgetSession } from './traces.js'
