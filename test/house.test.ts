@@ -213,7 +213,7 @@ describe('names of tools', () => {
     const tables: Record<string, string[]> = {
       'context/dedupe.ts': ['unified_exec/run', 'unified_file/read'],
       // What runs the commands of a verification.
-      'finish/verification.ts': ['unified_exec/run'],
+      'task/verification.ts': ['unified_exec/run'],
       // The tool that is there in one mode only.
       // What stays with the conversation that has a person, and what an agent has instead.
       'delegation/rights.ts': ['propose_plan', 'report_result', 'request_user_input'],

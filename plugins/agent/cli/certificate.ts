@@ -1,5 +1,5 @@
 import type { Workspace } from '../../../core/workspace/index.js'
-import { certificateOf, differencesOf, hashesOf } from '../finish/index.js'
+import { certificateOf, differencesOf, hashesOf } from '../task/index.js'
 import { recordsOf } from '../history/index.js'
 import { threadTable } from '../thread_state.js'
 

@@ -1,5 +1,5 @@
 import { columns, oneLine } from '../../lib/terminal/index.js'
-import { endingOf, itemLines } from '../finish/index.js'
+import { endingOf, itemLines } from '../task/index.js'
 import type { Agent } from '../index.js'
 
 /** The steps of the task as lines for a terminal. */

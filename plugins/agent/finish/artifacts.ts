@@ -2,9 +2,9 @@ import { sha256 } from '../../../core/system/index.js'
 import { redactText } from '../../../core/text/index.js'
 import type { ArtifactName, FactOf } from '../base/index.js'
 import type { Conversation } from '../session/index.js'
-import type { FinishState } from './state.js'
-import { artifactFiles, taskFolder } from './task_folder.js'
-import { TaskView } from './task_view.js'
+import type { FinishState } from '../task/index.js'
+import { artifactFiles, taskFolder } from '../task/index.js'
+import { TaskView } from '../task/index.js'
 
 type Viewed = keyof typeof artifactFiles
 

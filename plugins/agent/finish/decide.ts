@@ -1,8 +1,8 @@
 import type { ProofRun } from '../base/index.js'
 import type { RefusedChanges } from '../loop/index.js'
-import { endingOf } from './ending.js'
-import { holding, type FinishState } from './state.js'
-import { isOpen, itemLines } from './tracker.js'
+import { endingOf } from '../task/index.js'
+import { holding, type FinishState } from '../task/index.js'
+import { isOpen, itemLines } from '../task/index.js'
 
 /** What follows an answer without calls. */
 export type Decision =

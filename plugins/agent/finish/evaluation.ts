@@ -4,11 +4,11 @@ import { AgentError } from '../base/index.js'
 import { askFor, tokenBudget } from '../context/index.js'
 import type { PaidConversation } from '../ledger/index.js'
 import type { ModelConnection } from '../model/index.js'
-import { endingOf } from './ending.js'
+import { endingOf } from '../task/index.js'
 import { criteria, evaluationPrompt, evaluationSchema, type EvaluationReply, type Finding } from './replies.js'
-import type { FinishState } from './state.js'
-import { itemLines } from './tracker.js'
-import type { Verified } from './verification.js'
+import type { FinishState } from '../task/index.js'
+import { itemLines } from '../task/index.js'
+import type { Verified } from '../task/index.js'
 
 /** What one model said of the work; nothing where it gave no answer that is one. */
 export interface Opinion {

@@ -12,7 +12,7 @@ import {
 import type { Completion, RefusedChanges } from '../loop/index.js'
 import { decide } from './decide.js'
 import { handOff, showHandoff } from './handoff.js'
-import { holding } from './state.js'
+import { holding } from '../task/index.js'
 import { Plans, type PlanEnd } from './plan.js'
 import { PlannedTask, type PlannedConversation } from './planned_task.js'
 import { freshStart } from './fresh_start.js'
@@ -25,9 +25,9 @@ import {
   type GivenItem,
   type GivenTracker,
   type ItemUpdate,
-} from './tracker.js'
-import { TrackerFile } from './tracker_file.js'
-import { changedFiles, checkCommands, commandsOf, hashesOf, runProofs, type Verified } from './verification.js'
+} from '../task/index.js'
+import { TrackerFile } from '../task/index.js'
+import { changedFiles, checkCommands, commandsOf, hashesOf, runProofs, type Verified } from '../task/index.js'
 
 /** A conversation with what it has to finish. */
 export interface FinishConversation extends PlannedConversation {

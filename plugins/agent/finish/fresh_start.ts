@@ -1,6 +1,6 @@
 import type { ResetTrigger } from '../base/index.js'
 import type { Conversation } from '../session/index.js'
-import type { FinishState } from './state.js'
+import type { FinishState } from '../task/index.js'
 
 type Starting = Conversation & { state: FinishState }
 

@@ -4,8 +4,8 @@ import { redactText } from '../../../core/text/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import type { Conversation } from '../session/index.js'
 import { keepPrompt } from './artifacts.js'
-import type { FinishState } from './state.js'
-import { createTracker } from './tracker.js'
+import type { FinishState } from '../task/index.js'
+import { createTracker } from '../task/index.js'
 
 const folder = '.vtcode/plans'
 /** More than any plan takes. */

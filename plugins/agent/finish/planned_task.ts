@@ -11,10 +11,10 @@ import { endsRun, evaluatedText, joinedOpinions, opinions, type Evaluation } fro
 import { handOff } from './handoff.js'
 import { planPrompt, planSchema, replanPrompt, replanSchema, type PlanReply, type ReplanReply } from './replies.js'
 import { asItem, revised } from './revision.js'
-import type { FinishState } from './state.js'
-import { artifactFiles, taskFolder } from './task_folder.js'
-import { createTracker, itemLines } from './tracker.js'
-import type { Verified } from './verification.js'
+import type { FinishState } from '../task/index.js'
+import { artifactFiles, taskFolder } from '../task/index.js'
+import { createTracker, itemLines } from '../task/index.js'
+import type { Verified } from '../task/index.js'
 import { workDiff } from './work_diff.js'
 
 /** A conversation whose task may be planned. */

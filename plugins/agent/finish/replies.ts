@@ -1,5 +1,5 @@
 import type { JsonObject, Schema } from '../../../core/shapes/index.js'
-import type { GivenItem } from './tracker.js'
+import type { GivenItem } from '../task/index.js'
 
 // What a planner and an evaluator are asked for. Their answers are words of a model: they are checked, bounded, and permit nothing.
 

@@ -3,7 +3,7 @@ import { shortLine } from '../../../core/text/index.js'
 import type { Tracker } from '../base/index.js'
 import type { Evaluation } from './evaluation.js'
 import type { PlanReply, ReplanReply } from './replies.js'
-import { addItem, type GivenItem } from './tracker.js'
+import { addItem, type GivenItem } from '../task/index.js'
 
 /** Of one step. */
 const mostCommands = 10

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { decide, type Circumstances, type FinishState } from '../../../../build/plugins/agent/finish/index.js'
+import { decide, type Circumstances } from '../../../../build/plugins/agent/finish/index.js'
+import { type FinishState } from '../../../../build/plugins/agent/task/index.js'
 
 type State = Parameters<typeof decide>[0]
 const nothing: State = {

@@ -5,7 +5,7 @@ import {
   parseTracker,
   trackerText,
   updateTracker,
-} from '../../../../build/plugins/agent/finish/index.js'
+} from '../../../../build/plugins/agent/task/index.js'
 import { fc } from '../../../support/property.js'
 
 const statuses = ['pending', 'in_progress', 'completed', 'blocked'] as const
