@@ -1,6 +1,6 @@
 import { definedOnly, type JsonObject } from '../../../core/shapes/index.js'
-import { argumentsOf, RunReducer, type LoggedEvent } from './reduce.js'
-import type { BoundaryEntry, TracedCall, NoteEntry, RunPiece, SegmentEntry, StepRecord } from './types.js'
+import { argumentsOf, RunReducer, type LoggedEvent } from '../runs/index.js'
+import type { BoundaryEntry, TracedCall, NoteEntry, RunPiece, SegmentEntry, StepRecord } from '../runs/index.js'
 
 /** What lies beside a log. */
 export interface RecordFiles {

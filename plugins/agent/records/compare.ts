@@ -1,7 +1,7 @@
 import { moneyText, endText } from './outline.js'
 import { safe } from './page_parts.js'
-import { argumentsOf, isFailed } from './reduce.js'
-import type { TracedRun, TracedCall } from './types.js'
+import { argumentsOf, isFailed } from '../runs/index.js'
+import type { TracedRun, TracedCall } from '../runs/index.js'
 
 const around = { before: 3, after: 6 }
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../core/shapes/index.js'
-import { argumentsOf, RunReducer, type LoggedEvent } from './reduce.js'
-import type { TracedCall, TracedEnd, RunPiece, StepRecord, StepText } from './types.js'
+import { argumentsOf, RunReducer, type LoggedEvent } from '../runs/index.js'
+import type { TracedCall, TracedEnd, RunPiece, StepRecord, StepText } from '../runs/index.js'
 
 /**
  * A log as streamed responses of Open Responses 2026-04-24, an event a line: one response for each step, linked by `previous_response_id`.

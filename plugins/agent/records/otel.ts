@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../core/shapes/index.js'
 import { sha256 } from '../../../core/system/index.js'
-import { argumentsOf, isFailed, RunReducer, type LoggedEvent } from './reduce.js'
-import type { TracedCall, RunHead, RunPiece, StepRecord } from './types.js'
+import { argumentsOf, isFailed, RunReducer, type LoggedEvent } from '../runs/index.js'
+import type { TracedCall, RunHead, RunPiece, StepRecord } from '../runs/index.js'
 
 type AttributeValue = string | number | boolean | readonly string[]
 /** The names of the GenAI conventions 0.1.0, which are all in development: one place to change them. */

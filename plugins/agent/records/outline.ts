@@ -1,7 +1,7 @@
 import { visible, visibleLine } from '../../../core/text/index.js'
 import { boundaryText } from './atif.js'
-import { argumentsOf, isFailed } from './reduce.js'
-import type { TracedRun, StepRecord, TracedCall, TurnEntry, TurnRecord } from './types.js'
+import { argumentsOf, isFailed } from '../runs/index.js'
+import type { TracedRun, StepRecord, TracedCall, TurnEntry, TurnRecord } from '../runs/index.js'
 
 /** Characters of a text in an outline that is not `full`. */
 const longestBrief = 160

@@ -2,8 +2,8 @@ import { visible } from '../../../core/text/index.js'
 import type { FileChange } from '../base/index.js'
 import { boundaryText } from './atif.js'
 import { moneyText, spanText } from './outline.js'
-import { argumentsOf, isDenied, isFailed } from './reduce.js'
-import type { TracedRun, StepRecord, TracedCall, TurnEntry, TurnRecord } from './types.js'
+import { argumentsOf, isDenied, isFailed } from '../runs/index.js'
+import type { TracedRun, StepRecord, TracedCall, TurnEntry, TurnRecord } from '../runs/index.js'
 
 export interface PageLimits {
   /** Texts of calls whole; else each is cut at 64 KiB. */
