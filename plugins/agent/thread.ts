@@ -43,7 +43,7 @@ import {
 import type { ModelConnection } from './model/index.js'
 import { SessionTasks } from './schedule/index.js'
 import { abandonTurn, type Restored } from './history/index.js'
-import { lineOf, ManifestWriter, messageText, Queue, type HowCalled } from './session/index.js'
+import { formatRecord, ManifestWriter, messageText, Queue, type HowCalled } from './session/index.js'
 import { createServices } from './services.js'
 import { settingsOf, threadTable, type ThreadOptions, type ThreadState } from './thread_state.js'
 
@@ -192,7 +192,7 @@ export class Thread implements LoopConversation {
    */
   commit(fact: Fact): Promise<void> {
     const turn = fact.kind === 'turn_start' ? this.state.turn + 1 : this.state.turn
-    const line = lineOf(
+    const line = formatRecord(
       fact,
       this.written + 1,
       turn,
@@ -221,7 +221,7 @@ export class Thread implements LoopConversation {
     })
     await this.events.say({ id: this.newId('it'), type: 'user_message', text, origin })
   }
-  readonly remembered = (): TaskMemory => threadTable.remembered(this.state)
+  readonly remembered = (): TaskMemory => threadTable.collectMemory(this.state)
   /** Tells a person something that ends nothing. */
   remark(code: string, message: string): Promise<void> {
     return this.events.say({ id: this.newId('it'), type: 'error', message, code })
@@ -257,14 +257,14 @@ export class Thread implements LoopConversation {
       await this.completion.turnEnded()
       if (this.last.failure?.code === 'VT_SESSION_WRITE') break
       if (next?.intent_id !== undefined)
-        await this.store.sync('messages.jsonl').then(() => this.queue.applied(next!.intent_id!))
+        await this.store.sync('messages.jsonl').then(() => this.queue.markApplied(next!.intent_id!))
       const steered = this.turn.signal.aborted && !signal.aborted
       if (this.last.outcome !== 'success' && !steered) break
       next = await this.upNext(signal)
       if (!next && signal.aborted && this.delegation.busy) this.last = { ...this.last, outcome: 'cancelled' }
       if (!next) break
       // The idle boundary: what the turn leaves is on disk before anything else begins.
-      this.manifestWriter.keep('idle')
+      this.manifestWriter.save('idle')
       await this.store.sync()
     }
     this.turn = undefined
@@ -315,7 +315,7 @@ export class Thread implements LoopConversation {
     if (input.origin === 'harness') return undefined
     const reason = await this.lifecycle.prompt(messageText(input), signal)
     if (reason === undefined) return undefined
-    if (input.intent_id !== undefined) await this.queue.applied(input.intent_id)
+    if (input.intent_id !== undefined) await this.queue.markApplied(input.intent_id)
     return {
       outcome: 'failed',
       text: '',
@@ -331,7 +331,7 @@ export class Thread implements LoopConversation {
     const code = this.completion.outcome(outcome === 'success' && refused ? 'escalated' : outcome)
     const { text, failure } = this.last
     try {
-      if (failure?.code !== 'VT_SESSION_WRITE') this.manifestWriter.ended(code)
+      if (failure?.code !== 'VT_SESSION_WRITE') this.manifestWriter.recordOutcome(code)
       await this.events.emit({
         type: 'thread.completed',
         outcome_code: code,
@@ -397,12 +397,12 @@ export class Thread implements LoopConversation {
   async close(): Promise<void> {
     await Promise.allSettled([this.delegation.ends().then(() => this.delegation.left()), this.tail])
     const { outcome } = this.last
-    this.manifestWriter.over()
-    await Promise.allSettled([this.manifestWriter.settled()])
+    this.manifestWriter.complete()
+    await Promise.allSettled([this.manifestWriter.waitForWrites()])
     await this.lifecycle.end(outcome === 'success' ? 'completed' : outcome === 'cancelled' ? 'cancelled' : 'error')
     await this.kernel.endSession(this.session_id)
     await this.snapshots.close()
     await this.store.close()
-    if (this.last.failure?.code !== 'VT_SESSION_WRITE') await this.manifestWriter.settled()
+    if (this.last.failure?.code !== 'VT_SESSION_WRITE') await this.manifestWriter.waitForWrites()
   }
 }

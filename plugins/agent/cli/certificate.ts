@@ -1,6 +1,6 @@
 import type { Workspace } from '../../../core/workspace/index.js'
 import { certificateOf, differencesOf, hashesOf } from '../task/index.js'
-import { recordsOf } from '../history/index.js'
+import { readRecords } from '../history/index.js'
 import { threadTable } from '../thread_state.js'
 
 /** The certificate of a session, as the text that is kept, and what of the files in it is different by now. Throws VT_SESSION_NOT_FOUND, VT_SESSION_FOREIGN, VT_CERTIFICATE_NONE. */
@@ -8,7 +8,7 @@ export async function certificateOfSession(
   workspace: Workspace,
   id: string,
 ): Promise<{ text: string; different: string[] }> {
-  const records = await recordsOf(workspace, id)
+  const records = await readRecords(workspace, id)
   const at = records.findLast(({ kind }) => kind === 'verified')?.ts
   const state = threadTable.replay(records)
   const text = certificateOf(state, id, at ?? '')

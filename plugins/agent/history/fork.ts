@@ -3,15 +3,15 @@ import type { Workspace } from '../../../core/workspace/index.js'
 import { readOwn, callsFolder } from '../../lib/state/index.js'
 import { AgentError, type Clock, type Fact, type JournalRecord, type Msg, type Store } from '../base/index.js'
 import { copyImages } from '../session/index.js'
-import { lineOf, markOf, readOwnJournal, resealed } from '../session/index.js'
-import { asManifest, type ForkMode } from '../session/index.js'
-import { envelopeOf, shownMemory } from '../session/index.js'
+import { formatRecord, createMark, readOwnJournal, resealRecords } from '../session/index.js'
+import { parseManifest, type ForkMode } from '../session/index.js'
+import { createMemoryEnvelope, renderMemory } from '../session/index.js'
 import type { ConversationState } from '../session/index.js'
-import { before, type StateTable } from '../session/index.js'
-import { openStore, unreadable, validId } from '../session/index.js'
-import { plainSummary, shownSummary } from '../session/index.js'
+import { takeRecordsBefore, type StateTable } from '../session/index.js'
+import { openStore, createReadError, isValidSessionId } from '../session/index.js'
+import { createPlainSummary, renderSummary } from '../session/index.js'
 
-const wordsKept = 4
+const PROMPTS_KEPT = 4
 
 /**
  * Makes a session out of another, which stays as it is and may be in use: with its whole conversation, or with what it remembers, a
@@ -25,24 +25,24 @@ export async function fork<S extends ConversationState>(
   { clock, table }: { clock: Clock; table: StateTable<S> },
 ): Promise<void> {
   const parent = `${callsFolder}/${from}`
-  const records = await recordsOf(workspace, from)
-  const manifest = asManifest((await workspace.text(`${parent}/manifest.json`).catch(() => '')) || '{}')
-  const whole = closed(records, table)
+  const records = await readRecords(workspace, from)
+  const manifest = parseManifest((await workspace.text(`${parent}/manifest.json`).catch(() => '')) || '{}')
+  const whole = dropOpenTurn(records, table)
   const store = await openStore(workspace, to, { must_exist: false })
   try {
     const now = new Date(clock.now()).toISOString()
-    await copyFrom(workspace, parent, async (read) => {
+    await withSessionReader(workspace, parent, async (read) => {
       await copyImages(read, store, table.replay(whole).messages)
       await copyArtifacts(read, store, whole)
     })
     // One write of the whole: a fork that is cut short is no session.
     const handedOver = () =>
-      handOver(table, whole, to, `${parent}/messages.jsonl`, clock.now()).map((fact, index) =>
-        lineOf(fact, index + 1, 0, now, store.mark),
+      createSummaryFacts(table, whole, to, `${parent}/messages.jsonl`, clock.now()).map((fact, index) =>
+        formatRecord(fact, index + 1, 0, now, store.mark),
       )
     await store.write(
       'messages.jsonl',
-      mode === 'full_copy' ? resealed(free(whole), store.mark) : handedOver().join(''),
+      mode === 'full_copy' ? resealRecords(removeCosts(whole), store.mark) : handedOver().join(''),
     )
     const own = {
       session_id: to,
@@ -59,14 +59,14 @@ export async function fork<S extends ConversationState>(
 }
 
 /** What a session's journal says, whoever holds it. Throws VT_SESSION_NOT_FOUND, VT_SESSION_CORRUPT, VT_SESSION_FOREIGN. */
-export async function recordsOf(workspace: Workspace, id: string): Promise<readonly JournalRecord[]> {
-  const text = validId(id) ? await journalOf(workspace, `${callsFolder}/${id}`) : undefined
+export async function readRecords(workspace: Workspace, id: string): Promise<readonly JournalRecord[]> {
+  const text = isValidSessionId(id) ? await readJournalText(workspace, `${callsFolder}/${id}`) : undefined
   if (text === undefined) throw new AgentError('VT_SESSION_NOT_FOUND', `Session not found: '${id}' in this workspace.`)
-  return readOwnJournal(text, id, markOf(workspace, id)).records
+  return readOwnJournal(text, id, createMark(workspace, id)).records
 }
 
 /** Hands over a reader of what lies in the folder of a session. */
-async function copyFrom(
+async function withSessionReader(
   workspace: Workspace,
   path: string,
   use: (read: (name: string) => Promise<string | undefined>) => Promise<void>,
@@ -89,29 +89,29 @@ async function copyArtifacts(
 }
 
 /** The text of a journal, which somebody else may hold; `undefined` where there is none. */
-async function journalOf(workspace: Workspace, path: string): Promise<string | undefined> {
+async function readJournalText(workspace: Workspace, path: string): Promise<string | undefined> {
   const folder = await workspace.openDirectory(path).catch(() => undefined)
   const file = `${path}/messages.jsonl`
   return (
     folder &&
     readOwn(`${folder.ref}/messages.jsonl`)
-      .catch((error: unknown) => Promise.reject(unreadable(file, error)))
+      .catch((error: unknown) => Promise.reject(createReadError(file, error)))
       .finally(() => folder.close())
   )
 }
 
 /** The records up to the end of the last turn that ended. */
-function closed(records: readonly JournalRecord[], table: StateTable<ConversationState>): readonly JournalRecord[] {
+function dropOpenTurn(records: readonly JournalRecord[], table: StateTable<ConversationState>): readonly JournalRecord[] {
   const { open, turn } = table.replay(records)
-  return open ? before(records, turn) : records
+  return open ? takeRecordsBefore(records, turn) : records
 }
 
 /** The same records without their costs, which count for the parent session. */
-const free = (records: readonly JournalRecord[]): JournalRecord[] =>
+const removeCosts = (records: readonly JournalRecord[]): JournalRecord[] =>
   records.map((record) => ('cost_usd' in record ? { ...record, cost_usd: 0 } : record))
 
 /** The first facts of a summarised fork. */
-function handOver<S extends ConversationState>(
+function createSummaryFacts<S extends ConversationState>(
   table: StateTable<S>,
   records: readonly JournalRecord[],
   to: string,
@@ -119,18 +119,18 @@ function handOver<S extends ConversationState>(
   now: number,
 ): Fact[] {
   const state = table.replay(records)
-  const summary = plainSummary(state.messages, state.summary)
+  const summary = createPlainSummary(state.messages, state.summary)
   const words = state.messages
     .filter(({ role, origin }) => role === 'user' && origin !== 'harness' && origin !== 'instructions')
-    .slice(-wordsKept)
+    .slice(-PROMPTS_KEPT)
   const message = (text: string): Msg => ({ role: 'user', parts: [{ type: 'text', text }], origin: 'harness' })
-  const memory = envelopeOf({ ...state, summary, history_path }, to, [], now, table.remembered(state))
+  const memory = createMemoryEnvelope({ ...state, summary, history_path }, to, [], now, table.collectMemory(state))
   const compaction: Fact = {
     kind: 'compaction',
     keep_from: 0,
-    inserted: [message(shownMemory(memory)), message(shownSummary(summary)), ...words],
+    inserted: [message(renderMemory(memory)), message(renderSummary(summary)), ...words],
     history_path,
     summary,
   }
-  return [compaction, ...table.carried(state)]
+  return [compaction, ...table.listCarriedFacts(state)]
 }

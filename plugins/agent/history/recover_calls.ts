@@ -14,7 +14,7 @@ import {
   type Meaning,
 } from '../base/index.js'
 import type { Conversation } from '../session/index.js'
-import { callEnd, resultPart, unanswered } from '../session/index.js'
+import { callEnd, resultPart, listUnansweredCalls } from '../session/index.js'
 
 /** The result of a call, and the known files it changed where its tool does not report them. */
 export interface CallResult {
@@ -42,9 +42,9 @@ export async function recoverCall(
   if (!meaning.slot?.keeps_history) {
     const changed = await snapshots.afterwards(call_id).catch(() => [])
     const files = changed.length > 0 ? ` It changed ${changed.map(({ path }) => path).join(', ')}.` : ''
-    const output = await lastWords(workspace, session_id, since)
+    const output = await readOutputTail(workspace, session_id, since)
     return {
-      result: interrupted(
+      result: createInterruptedResult(
         `The program was killed while this ran: it may have run; look before repeating it.${files}${output}`,
       ),
       changed,
@@ -53,7 +53,7 @@ export async function recoverCall(
   const steps = (await undoable(workspace)).flatMap(({ checkpoint }) =>
     checkpoint.session === session_id && checkpoint.time >= since ? checkpoint.steps : [],
   )
-  const done = await Promise.all(steps.map((step) => isMade(workspace, step)))
+  const done = await Promise.all(steps.map((step) => isStepDone(workspace, step)))
   if (!done.includes(true)) return undefined
   if (!done.includes(false))
     return { result: ok({}, { text: 'The change was made before the program was interrupted.' }), changed: [] }
@@ -61,7 +61,7 @@ export async function recoverCall(
     (step, index) => `${'path' in step ? step.path : step.to}: ${done[index] ? 'made' : 'not made'}`,
   )
   return {
-    result: interrupted(`The program was killed in the middle of this change. ${state_of.join('; ')}.`),
+    result: createInterruptedResult(`The program was killed in the middle of this change. ${state_of.join('; ')}.`),
     changed: [],
   }
 }
@@ -69,7 +69,7 @@ export async function recoverCall(
 const longestTail = 2048
 
 /** The file with the output of a killed command, and its end; only long output was written to a file. */
-async function lastWords(workspace: Workspace, session: string, since: string): Promise<string> {
+async function readOutputTail(workspace: Workspace, session: string, since: string): Promise<string> {
   const [last] = (await spooled(workspace, session)).filter(({ mtime_ms }) => mtime_ms >= Date.parse(since))
   if (!last) return ''
   const bytes = await workspace
@@ -78,11 +78,11 @@ async function lastWords(workspace: Workspace, session: string, since: string): 
   return ` What it printed is in ${last.path} (${last.bytes} bytes); it ends:\n${redactText(bytes.toString())}`
 }
 
-const interrupted = (message: string): Result =>
+const createInterruptedResult = (message: string): Result =>
   fail('VT_CALL_INTERRUPTED', message, { hint: 'Check what was changed before you continue.' })
 
 /** Does the workspace look as it does after a step? */
-export async function isMade(workspace: Workspace, step: Step): Promise<boolean> {
+export async function isStepDone(workspace: Workspace, step: Step): Promise<boolean> {
   const there = async (path: string) => (await workspace.stat(path)) !== undefined
   if (step.op === 'rename') return (await there(step.to)) && !(await there(step.from))
   if (step.op === 'create') return there(step.path)
@@ -92,7 +92,7 @@ export async function isMade(workspace: Workspace, step: Step): Promise<boolean>
 }
 
 /** What is known of a call now; what was noted when it began may be of a version that knew less. */
-async function known({ kernel, providers }: Conversation, call: CallPart): Promise<KnownCall> {
+async function describeCall({ kernel, providers }: Conversation, call: CallPart): Promise<KnownCall> {
   const meaning = await meaningOf(kernel, call)
   const { effects } = await providers.metadata.describe(call.name, call.input, meaning.prepared)
   return { effects, meaning }
@@ -100,15 +100,15 @@ async function known({ kernel, providers }: Conversation, call: CallPart): Promi
 
 /** Ends a turn that nobody continues: answers each of its calls with what is known, then closes it. */
 export async function abandonTurn(thread: Conversation): Promise<void> {
-  const calls = unanswered(thread.state)
+  const calls = listUnansweredCalls(thread.state)
   for (const call of calls) {
     const { call_id } = call
     if (thread.state.ended.has(call_id)) continue
     const start = thread.state.started.get(call_id)
-    const about = await known(thread, call)
+    const about = await describeCall(thread, call)
     const settled = start && (await recoverCall(thread, call, about))
     const { result, changed } = settled ?? {
-      result: interrupted('The program was killed before this was done. Nothing was done.'),
+      result: createInterruptedResult('The program was killed before this was done. Nothing was done.'),
       changed: [],
     }
     const lost = !settled && !isQuiet(about.effects) && about.meaning.slot

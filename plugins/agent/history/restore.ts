@@ -8,7 +8,7 @@ import {
 } from '../base/index.js'
 import { addUsage, noUsage } from '../model/index.js'
 import type { Conversation } from '../session/index.js'
-import { damagedLine, readJournal, readOwnJournal, resealed } from '../session/index.js'
+import { createDamageError, readJournal, readOwnJournal, resealRecords } from '../session/index.js'
 import { adoptQueue } from '../session/index.js'
 import type { StateTable } from '../session/index.js'
 
@@ -44,7 +44,7 @@ export async function restore<S extends object>(store: Store, id: string, table:
   const journal = readOwnJournal((await store.read('messages.jsonl')) ?? '', id, store.mark)
   if (journal.torn) await store.cut('messages.jsonl', journal.bytes)
   const state = table.replay(journal.records)
-  const unfinished = readLog((await store.read('events.jsonl')) ?? '')
+  const unfinished = readEventLog((await store.read('events.jsonl')) ?? '')
   if (unfinished.torn) await store.cut('events.jsonl', unfinished.bytes)
   return { state, records: journal.records, unfinished, torn: journal.torn }
 }
@@ -94,19 +94,19 @@ export async function repair(store: Store): Promise<number> {
 /** Puts what somebody else wrote under the mark of this user. Throws VT_SESSION_CORRUPT. */
 export async function adoptSession(store: Store, id: string): Promise<void> {
   const { records, damaged } = readJournal((await store.read('messages.jsonl')) ?? '')
-  if (damaged !== undefined) throw damagedLine(damaged, id)
-  await store.write('messages.jsonl', resealed(records.map(withoutMode), store.mark))
+  if (damaged !== undefined) throw createDamageError(damaged, id)
+  await store.write('messages.jsonl', resealRecords(records.map(dropMode), store.mark))
   await adoptQueue(store)
 }
 
 /** A conversation may be taken over, not what somebody else permitted in it: the mode is that of the user again. */
-function withoutMode(record: JournalRecord): JournalRecord {
+function dropMode(record: JournalRecord): JournalRecord {
   if (record.kind !== 'mode') return record
   const { n, ts, turn, crc, mode } = record
   return { n, ts, turn, crc, kind: 'note', text: `Mode ${mode} was not taken over.` }
 }
 
-function readLog(text: string): Unfinished {
+function readEventLog(text: string): Unfinished {
   const unfinished: Unfinished = {
     thread_id: undefined,
     seq: 0,
@@ -122,21 +122,21 @@ function readLog(text: string): Unfinished {
   }
   const open = new Map<string, ThreadItem>()
   for (const line of text.split('\n')) {
-    const event = parsed(line)
+    const event = parseEvent(line)
     if (!event) {
       // The text ends with a line break, or with a line that was not finished.
       unfinished.torn = line !== ''
       break
     }
     unfinished.bytes += Buffer.byteLength(line) + 1
-    note(unfinished, open, event)
+    applyEvent(unfinished, open, event)
   }
   unfinished.items = [...open.values()]
   return unfinished
 }
 
 type Note<Event> = (unfinished: Unfinished, event: Event, open: Map<string, ThreadItem>) => void
-const notes: { readonly [T in ThreadEvent['type']]?: Note<ThreadEvent & { type: T }> } = {
+const reducers: { readonly [T in ThreadEvent['type']]?: Note<ThreadEvent & { type: T }> } = {
   'thread.started': (unfinished) => Object.assign(unfinished, { running: true, usage: noUsage, turns: 0, steps: 0 }),
   'thread.completed': (unfinished) => Object.assign(unfinished, { running: false }),
   'turn.started': (unfinished, { turn_id }) => Object.assign(unfinished, { turn_id, turn_usage: noUsage }),
@@ -155,13 +155,13 @@ const endTurn = (unfinished: Unfinished, usage = noUsage): unknown =>
     turns: unfinished.turns + 1,
   })
 
-function note(unfinished: Unfinished, open: Map<string, ThreadItem>, event: ThreadEvent): void {
+function applyEvent(unfinished: Unfinished, open: Map<string, ThreadItem>, event: ThreadEvent): void {
   unfinished.seq = event.seq
   unfinished.thread_id = event.thread_id
-  ;(notes[event.type] as Note<ThreadEvent> | undefined)?.(unfinished, event, open)
+  ;(reducers[event.type] as Note<ThreadEvent> | undefined)?.(unfinished, event, open)
 }
 
-function parsed(line: string): ThreadEvent | undefined {
+function parseEvent(line: string): ThreadEvent | undefined {
   try {
     const { event } = JSON.parse(line) as { event?: ThreadEvent }
     return event

@@ -1,9 +1,9 @@
 import type { Workspace } from '../../../core/workspace/index.js'
 import { callsFolder, spooled } from '../../lib/state/index.js'
 import type { AgentSettings } from '../base/index.js'
-import { isHeld } from '../session/index.js'
+import { isSessionLocked } from '../session/index.js'
 import { listSessions } from '../session/index.js'
-import { ownSessions } from './session_index.js'
+import { listOwnSessions } from './session_index.js'
 import { openStore } from '../session/index.js'
 import { removeTraces } from './traces.js'
 
@@ -15,8 +15,8 @@ export async function tidy(
   { sessions, context }: AgentSettings,
   { now, current }: { now: number; current?: string },
 ): Promise<string[]> {
-  const own = await ownSessions(workspace)
-  const gone = await collect(workspace, sessions, { now, own, ...(current !== undefined && { current }) })
+  const own = await listOwnSessions(workspace)
+  const gone = await collectSessions(workspace, sessions, { now, own, ...(current !== undefined && { current }) })
   await collectSpool(workspace, context.dynamic, current)
   return gone
 }
@@ -25,7 +25,7 @@ export async function tidy(
  * Deletes the sessions beyond the bounds, those used longest ago first: never one with a title, one in use, or `current`. 0 is no bound.
  * What came with the workspace is neither counted nor deleted. Returns the ids of those that are gone.
  */
-async function collect(
+async function collectSessions(
   workspace: Workspace,
   bounds: AgentSettings['sessions'],
   { now, own, current }: { now: number; own: ReadonlySet<string>; current?: string },
@@ -47,7 +47,7 @@ async function collect(
   for (const { session_id, title, updated_at, bytes: size } of all.reverse()) {
     const old = max_age_days > 0 && now - Date.parse(updated_at) > max_age_days * dayMs
     const over = (max_count > 0 && count > max_count) || (max_total_mb > 0 && bytes > max_total_mb * 1024 * 1024)
-    if (!(old || over) || title !== undefined || session_id === current || !(await removed(workspace, session_id)))
+    if (!(old || over) || title !== undefined || session_id === current || !(await tryRemove(workspace, session_id)))
       continue
     gone.push(session_id)
     count -= 1
@@ -73,7 +73,7 @@ async function collectSpool(
   let bytes = sum(sessions.flatMap(({ files }) => files))
   for (const { session_id, files } of sessions.reverse()) {
     if (bytes <= most) return
-    if (session_id === current || (await isHeld(workspace, `${callsFolder}/${session_id}`))) continue
+    if (session_id === current || (await isSessionLocked(workspace, `${callsFolder}/${session_id}`))) continue
     for (const file of files)
       await workspace.remove(file.path).then(
         () => (bytes -= file.bytes),
@@ -82,7 +82,7 @@ async function collectSpool(
   }
 }
 
-const removed = (workspace: Workspace, id: string): Promise<boolean> =>
+const tryRemove = (workspace: Workspace, id: string): Promise<boolean> =>
   removeSession(workspace, id).then(
     () => true,
     () => false,

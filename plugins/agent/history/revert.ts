@@ -1,13 +1,13 @@
 import type { OpenWorkspace, Workspace } from '../../../core/workspace/index.js'
 import { undoable, type Step } from '../../lib/files/index.js'
 import { AgentError, type Fact, type JournalRecord, type RevertScope } from '../base/index.js'
-import { recordsOf } from './fork.js'
-import { lineOf, readOwnJournal } from '../session/index.js'
-import { envelopeOf } from '../session/index.js'
-import { isMade } from './recover_calls.js'
-import { carryOut, planRewind, type Rewind } from './rewind.js'
+import { readRecords } from './fork.js'
+import { formatRecord, readOwnJournal } from '../session/index.js'
+import { createMemoryEnvelope } from '../session/index.js'
+import { isStepDone } from './recover_calls.js'
+import { applyRewind, planRewind, type Rewind } from './rewind.js'
 import { conversationTable, messageText } from '../session/index.js'
-import { before } from '../session/index.js'
+import { takeRecordsBefore } from '../session/index.js'
 import { openStore } from '../session/index.js'
 
 export interface Reverted {
@@ -42,12 +42,12 @@ export async function revert(
   const store = await openStore(workspace, session_id, { must_exist: true })
   try {
     const { records, torn, bytes } = readOwnJournal((await store.read('messages.jsonl')) ?? '', session_id, store.mark)
-    const since = beginOf(records, turn)
+    const since = findTurnStart(records, turn)
     const last = records.at(-1)?.turn ?? 0
     if (since === undefined)
       throw new AgentError('VT_REVERT_NO_CHECKPOINT', `Session ${session_id} has no turn ${turn}; it has ${last}.`)
     if (!dry_run) await finishRevert(workspace, session_id, records)
-    const code: Rewind = scope === 'conversation' ? nothing : await planRewind(workspace, session_id, since, paths)
+    const code: Rewind = scope === 'conversation' ? EMPTY_REWIND : await planRewind(workspace, session_id, since, paths)
     if (code.conflicts.length > 0 && !force)
       throw new AgentError(
         'VT_REVERT_CONFLICT',
@@ -55,7 +55,7 @@ export async function revert(
         { details: { conflicts: code.conflicts } },
       )
     const unrevertable =
-      scope === 'conversation' ? [] : await changedOtherwise(workspace, Date.parse(since), code.reverted)
+      scope === 'conversation' ? [] : await findOtherChanges(workspace, Date.parse(since), code.reverted)
     const answer: Reverted = {
       session_id,
       turn: last + 1,
@@ -74,26 +74,26 @@ export async function revert(
       ...(force && { force }),
     }
     // The record comes first: the files that are brought back belong to the turn that it opens, and whoever finds it last finishes it.
-    await store.append('messages.jsonl', lineOf(fact, records.length + 1, last + 1, ts, store.mark))
+    await store.append('messages.jsonl', formatRecord(fact, records.length + 1, last + 1, ts, store.mark))
     await store.sync()
-    await carryOut(workspace, session_id, idOf(last + 1), code)
-    await store.append('messages.jsonl', lineOf(finished(turn), records.length + 2, last + 1, ts, store.mark))
+    await applyRewind(workspace, session_id, toRevertId(last + 1), code)
+    await store.append('messages.jsonl', formatRecord(createRevertNote(turn), records.length + 2, last + 1, ts, store.mark))
     await store.sync()
     const state = conversationTable.replay([
       ...records,
       { ...fact, n: records.length + 1, ts, turn: last + 1, crc: '' },
     ])
-    await store.write('memory.json', JSON.stringify(envelopeOf(state, session_id, [], now)))
+    await store.write('memory.json', JSON.stringify(createMemoryEnvelope(state, session_id, [], now)))
     return answer
   } finally {
     await store.close()
   }
 }
 
-const nothing: Rewind = { operations: [], reverted: [], skipped: [], conflicts: [], made: [] }
-const idOf = (turn: number): string => `revert-${turn}`
+const EMPTY_REWIND: Rewind = { operations: [], reverted: [], skipped: [], conflicts: [], made: [] }
+const toRevertId = (turn: number): string => `revert-${turn}`
 /** The fact after a revert whose files are restored. */
-export const finished = (turn: number): Fact => ({
+export const createRevertNote = (turn: number): Fact => ({
   kind: 'note',
   text: `The files are as they were before turn ${turn}.`,
 })
@@ -106,9 +106,9 @@ export interface PastTurn {
 }
 
 /** The turns that a person began, as the conversation is now, the first one first. Errors: VT_SESSION_NOT_FOUND, VT_SESSION_CORRUPT, VT_SESSION_FOREIGN. */
-export async function turnsOf(workspace: Workspace, session_id: string): Promise<PastTurn[]> {
+export async function listPastTurns(workspace: Workspace, session_id: string): Promise<PastTurn[]> {
   let turns: PastTurn[] = []
-  for (const record of await recordsOf(workspace, session_id)) {
+  for (const record of await readRecords(workspace, session_id)) {
     if (record.kind === 'revert' && record.scope !== 'code') turns = turns.filter(({ turn }) => turn < record.to_turn)
     if (record.kind === 'turn_start' && record.input.origin !== 'harness')
       turns.push({ turn: record.turn, ts: record.ts, text: messageText(record.input) })
@@ -117,11 +117,11 @@ export async function turnsOf(workspace: Workspace, session_id: string): Promise
 }
 
 /** What was said in a conversation, by a person and by the model; without calls, and without what the harness said. Errors as those of `turnsOf`. */
-export async function wordsOf(
+export async function readDialogue(
   workspace: Workspace,
   session_id: string,
 ): Promise<{ by: 'person' | 'model'; text: string }[]> {
-  const { messages } = conversationTable.replay(await recordsOf(workspace, session_id))
+  const { messages } = conversationTable.replay(await readRecords(workspace, session_id))
   return messages.flatMap(({ role, origin, ...message }) => {
     const text =
       role === 'tool' || origin === 'harness' || origin === 'instructions' ? '' : messageText({ role, ...message })
@@ -130,8 +130,8 @@ export async function wordsOf(
 }
 
 /** When a turn began; nothing when there is none such. */
-const beginOf = (records: readonly JournalRecord[], turn: number): string | undefined =>
-  records[before(records, turn).length]?.ts
+const findTurnStart = (records: readonly JournalRecord[], turn: number): string | undefined =>
+  records[takeRecordsBefore(records, turn).length]?.ts
 
 /** Restores the files of a revert whose process was killed before it did; none where somebody changed one since. Returns the turn it reverts to. */
 export async function finishRevert(
@@ -141,40 +141,40 @@ export async function finishRevert(
 ): Promise<number | undefined> {
   const last = records.at(-1)
   if (last?.kind !== 'revert' || last.scope === 'conversation') return undefined
-  const id = idOf(last.turn)
+  const id = toRevertId(last.turn)
   // What was noted and not done would look like a change of somebody else.
   for (const { folder, checkpoint } of await undoable(workspace)) {
-    if (checkpoint.session === session_id && checkpoint.id === id && !(await allMade(workspace, checkpoint.steps)))
+    if (checkpoint.session === session_id && checkpoint.id === id && !(await areStepsDone(workspace, checkpoint.steps)))
       await workspace.remove(folder, { recursive: true })
   }
   const plan = await planRewind(
     workspace,
     session_id,
-    beginOf(records.slice(0, -1), last.to_turn) ?? last.ts,
+    findTurnStart(records.slice(0, -1), last.to_turn) ?? last.ts,
     last.paths ?? [],
   )
-  if (plan.conflicts.length === 0 || last.force) await carryOut(workspace, session_id, id, plan)
+  if (plan.conflicts.length === 0 || last.force) await applyRewind(workspace, session_id, id, plan)
   return last.to_turn
 }
 
-const allMade = async (workspace: Workspace, steps: readonly Step[]): Promise<boolean> =>
-  !(await Promise.all(steps.map((step) => isMade(workspace, step)))).includes(false)
+const areStepsDone = async (workspace: Workspace, steps: readonly Step[]): Promise<boolean> =>
+  !(await Promise.all(steps.map((step) => isStepDone(workspace, step)))).includes(false)
 
-const passed = new Set(['.git', '.vtcode', 'node_modules'])
-const mostLookedAt = 20_000
-const mostTold = 200
+const SKIPPED_FOLDERS = new Set(['.git', '.vtcode', 'node_modules'])
+const MAX_ENTRIES = 20_000
+const MAX_PATHS = 200
 
 /** Files modified since the turn that are not reverted: only a command changed them. */
-async function changedOtherwise(workspace: Workspace, since: number, reverted: readonly string[]): Promise<string[]> {
+async function findOtherChanges(workspace: Workspace, since: number, reverted: readonly string[]): Promise<string[]> {
   const known = new Set(reverted)
   const found: string[] = []
   const folders = ['.']
-  for (let looked = 0; folders.length > 0 && looked < mostLookedAt && found.length < mostTold;) {
+  for (let looked = 0; folders.length > 0 && looked < MAX_ENTRIES && found.length < MAX_PATHS;) {
     const folder = folders.pop()!
     for (const { name, kind } of await workspace.names(folder).catch(() => [])) {
       looked += 1
       const path = folder === '.' ? name : `${folder}/${name}`
-      if (kind === 'directory' && !passed.has(name)) folders.push(path)
+      if (kind === 'directory' && !SKIPPED_FOLDERS.has(name)) folders.push(path)
       if (kind !== 'file' || known.has(path)) continue
       const stat = await workspace.stat(path).catch(() => undefined)
       if (stat && stat.mtime_ms >= since) found.push(path)

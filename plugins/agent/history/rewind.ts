@@ -36,20 +36,20 @@ export async function planRewind(
   const steps = (await undoable(workspace)).filter(
     ({ checkpoint }) => checkpoint.session === session && checkpoint.time >= since,
   )
-  const past = new Past(workspace)
-  for (const one of steps) await past.before(one)
+  const past = new PastFiles(workspace)
+  for (const one of steps) await past.rewindCheckpoint(one)
   const rewind: Rewind = {
     operations: [],
     reverted: [],
     skipped: past.skipped,
     conflicts: [...past.conflicts],
-    made: past.made,
+    made: past.madeFolders,
   }
   for (const [path, was] of past.view) {
     if (only.length > 0 && !only.some((one) => path === one || path.startsWith(`${one}/`))) continue
     try {
       await refuseForeign(workspace, path)
-      const operation = await back(workspace, path, was)
+      const operation = await planRestore(workspace, path, was)
       if (operation) rewind.operations.push(operation)
       if (operation) rewind.reverted.push(path)
     } catch (error) {
@@ -61,7 +61,7 @@ export async function planRewind(
 }
 
 /** Carries it out, all of it or nothing, as a checkpoint of its own: it can be taken back in its turn. */
-export async function carryOut(
+export async function applyRewind(
   whole: OpenWorkspace,
   session: string,
   id: string,
@@ -69,14 +69,14 @@ export async function carryOut(
 ): Promise<void> {
   if (operations.length === 0) return
   const workspace = whole.asNamed(operations.map(({ path }) => path))
-  const steps = await Promise.all(operations.map((operation) => stepOf(workspace, operation)))
+  const steps = await Promise.all(operations.map((operation) => createStep(workspace, operation)))
   await recorded({ slot: 'revert', id }, { workspace, session: { id: session } }, steps, () =>
     workspace.transact(operations),
   )
   for (const folder of [...made].reverse()) await workspace.remove(folder).catch(() => {})
 }
 
-async function stepOf(workspace: Workspace, { op, path, ...rest }: Operation): Promise<Step> {
+async function createStep(workspace: Workspace, { op, path, ...rest }: Operation): Promise<Step> {
   const { over } = rest
   const before =
     over === 'nothing' ? undefined : { sha256: over.sha256, mode: over.stat.mode & 0o7777, bytes: over.stat.bytes }
@@ -85,7 +85,7 @@ async function stepOf(workspace: Workspace, { op, path, ...rest }: Operation): P
   return { op, path, ...(before && { before }), after: contentHash(bytes), made: await missingParents(path, workspace) }
 }
 
-async function back(workspace: Workspace, path: string, was: Was): Promise<Operation | undefined> {
+async function planRestore(workspace: Workspace, path: string, was: Was): Promise<Operation | undefined> {
   const there = await workspace.stat(path)
   if (there && there.kind !== 'file')
     throw new Error(`a ${there.kind} stands in its place: take that away and revert again`)
@@ -99,62 +99,62 @@ async function back(workspace: Workspace, path: string, was: Was): Promise<Opera
 }
 
 /** Goes back change by change, the latest first, and computes what each path held then; paths it does not name are unchanged. */
-class Past {
+class PastFiles {
   readonly view = new Map<string, Was>()
   readonly skipped: Rewind['skipped'] = []
   readonly conflicts = new Set<string>()
-  readonly made: string[] = []
+  readonly madeFolders: string[] = []
 
   constructor(private readonly workspace: Workspace) {}
 
-  async before({ folder, checkpoint }: Undoable): Promise<void> {
-    for (const [index, step] of [...checkpoint.steps.entries()].reverse()) await this.step(step, `${folder}/${index}`)
+  async rewindCheckpoint({ folder, checkpoint }: Undoable): Promise<void> {
+    for (const [index, step] of [...checkpoint.steps.entries()].reverse()) await this.rewindStep(step, `${folder}/${index}`)
   }
 
-  private async step(step: Step, kept: string): Promise<void> {
-    if ('made' in step) this.made.push(...step.made)
+  private async rewindStep(step: Step, kept: string): Promise<void> {
+    if ('made' in step) this.madeFolders.push(...step.made)
     switch (step.op) {
       case 'write':
-        await this.expect(step.path, step.after)
+        await this.noteConflict(step.path, step.after)
         this.view.set(step.path, step.before ? { kept, mode: step.before.mode } : 'nothing')
         return
       case 'remove':
-        await this.expect(step.path, undefined)
+        await this.noteConflict(step.path, undefined)
         this.view.set(step.path, { kept, mode: step.before.mode })
         return
       case 'take':
-        for (const file of await this.files(kept))
+        for (const file of await this.listFiles(kept))
           this.view.set(file === '' ? step.path : `${step.path}/${file}`, {
             kept: file === '' ? kept : `${kept}/${file}`,
-            mode: await this.mode(`${kept}${file && `/${file}`}`),
+            mode: await this.readMode(`${kept}${file && `/${file}`}`),
           })
         return
       case 'create':
-        for (const file of await this.files(step.path))
+        for (const file of await this.listFiles(step.path))
           this.view.set(file === '' ? step.path : `${step.path}/${file}`, 'nothing')
-        this.made.push(step.path)
+        this.madeFolders.push(step.path)
         return
       case 'rename':
-        await this.renamed(step.from, step.to)
+        await this.rewindRename(step.from, step.to)
         if (step.before) this.view.set(step.to, { kept, mode: step.before.mode })
     }
   }
 
   /** What is at `to`, and below it, was at `from`. */
-  private async renamed(from: string, to: string): Promise<void> {
+  private async rewindRename(from: string, to: string): Promise<void> {
     const below = new Map<string, Was>()
-    for (const file of await this.files(to)) below.set(file, { now: file === '' ? to : `${to}/${file}` })
+    for (const file of await this.listFiles(to)) below.set(file, { now: file === '' ? to : `${to}/${file}` })
     for (const [path, was] of this.view)
       if (path === to || path.startsWith(`${to}/`)) below.set(path.slice(to.length + 1), was)
     for (const [file, was] of below) {
       this.view.set(file === '' ? to : `${to}/${file}`, 'nothing')
       this.view.set(file === '' ? from : `${from}/${file}`, was)
     }
-    this.made.push(to)
+    this.madeFolders.push(to)
   }
 
   /** The last change that we know of left it so; anything else is somebody's own. */
-  private async expect(path: string, hash: string | undefined): Promise<void> {
+  private async noteConflict(path: string, hash: string | undefined): Promise<void> {
     if (this.view.has(path)) return
     const there = await this.workspace.stat(path)
     // What is no file is not written over in any case, and says so by itself.
@@ -163,7 +163,7 @@ class Past {
   }
 
   /** The files at and below a path, relative to it; '' is the path itself. What is no file cannot be brought back. */
-  private async files(path: string): Promise<string[]> {
+  private async listFiles(path: string): Promise<string[]> {
     const stat = await this.workspace.stat(path)
     if (!stat || stat.kind === 'file') return stat ? [''] : []
     if (stat.kind !== 'directory') {
@@ -172,9 +172,9 @@ class Past {
     }
     const found: string[] = []
     for (const { name } of await this.workspace.names(path))
-      for (const file of await this.files(`${path}/${name}`)) found.push(file === '' ? name : `${name}/${file}`)
+      for (const file of await this.listFiles(`${path}/${name}`)) found.push(file === '' ? name : `${name}/${file}`)
     return found
   }
 
-  private mode = async (path: string): Promise<number> => (await this.workspace.stat(path))!.mode & 0o7777
+  private readMode = async (path: string): Promise<number> => (await this.workspace.stat(path))!.mode & 0o7777
 }

@@ -5,16 +5,16 @@ import { makeFolder } from '../../../core/system/index.js'
 import { openWorkspace, type Workspace } from '../../../core/workspace/index.js'
 import { callsFolder, readOwn } from '../../lib/state/index.js'
 import { AgentError } from '../base/index.js'
-import { markOf, readOwnJournal } from '../session/index.js'
+import { createMark, readOwnJournal } from '../session/index.js'
 import { listSessions, type SessionManifest } from '../session/index.js'
-import { validId } from '../session/index.js'
+import { isValidSessionId } from '../session/index.js'
 
 const most = 2000
-const fileOf = (home: string): string => join(home, 'state', 'sessions.index.jsonl')
+const toIndexPath = (home: string): string => join(home, 'state', 'sessions.index.jsonl')
 
 /** Notes a session as the user's own, and its workspace, so that it is found from elsewhere. A failure to write is ignored. */
 export async function noteSession(session_id: string, { root: workspace, home }: Workspace): Promise<void> {
-  const file = fileOf(home)
+  const file = toIndexPath(home)
   try {
     makeFolder(join(file, '..'), 0o700)
     await appendFile(file, `${JSON.stringify({ session_id, workspace })}\n`, { mode: 0o600 })
@@ -25,12 +25,12 @@ export async function noteSession(session_id: string, { root: workspace, home }:
   }
 }
 
-const holds = (root: string, id: string): boolean =>
-  validId(id) && existsSync(join(root, callsFolder, id, 'messages.jsonl'))
+const hasSession = (root: string, id: string): boolean =>
+  isValidSessionId(id) && existsSync(join(root, callsFolder, id, 'messages.jsonl'))
 
 /** The index as it is, the oldest entry first; lines that are no entries are left out. */
-async function entriesOf(home: string): Promise<{ session_id: string; workspace: string }[]> {
-  const text = await readFile(fileOf(home), 'utf8').catch(() => '')
+async function readEntries(home: string): Promise<{ session_id: string; workspace: string }[]> {
+  const text = await readFile(toIndexPath(home), 'utf8').catch(() => '')
   return text.split('\n').flatMap((line) => {
     try {
       const { session_id, workspace } = JSON.parse(line) as { session_id?: unknown; workspace?: unknown }
@@ -42,15 +42,15 @@ async function entriesOf(home: string): Promise<{ session_id: string; workspace:
 }
 
 /** The ids of the sessions that this user began or took over here; whatever else lies in the workspace came with it. */
-export async function ownSessions({ root, home }: Workspace): Promise<ReadonlySet<string>> {
+export async function listOwnSessions({ root, home }: Workspace): Promise<ReadonlySet<string>> {
   return new Set(
-    (await entriesOf(home)).flatMap(({ session_id, workspace }) => (workspace === root ? [session_id] : [])),
+    (await readEntries(home)).flatMap(({ session_id, workspace }) => (workspace === root ? [session_id] : [])),
   )
 }
 
 /** The id of the user's session that was used last here: what came with the workspace is no answer, whatever it says of itself. Throws VT_SESSION_NOT_FOUND. */
-export async function lastSession(workspace: Workspace): Promise<string> {
-  const own = await ownSessions(workspace)
+export async function findLastSession(workspace: Workspace): Promise<string> {
+  const own = await listOwnSessions(workspace)
   const last = (await listSessions(workspace)).find(({ session_id }) => own.has(session_id))
   if (!last)
     throw new AgentError('VT_SESSION_NOT_FOUND', 'You have no session in this workspace yet.', {
@@ -63,17 +63,17 @@ export async function lastSession(workspace: Workspace): Promise<string> {
  * Throws VT_SESSION_NOT_FOUND, which says where the session is if it is in another workspace, and VT_SESSION_FOREIGN for one that this
  * user never began: it is gone on with after `vtcode sessions adopt`. Ids are drawn by chance, so a workspace that was moved keeps its sessions.
  */
-export async function findSession(workspace: Workspace, id: string): Promise<void> {
+export async function requireOwnSession(workspace: Workspace, id: string): Promise<void> {
   const { home } = workspace
-  if (validId(id) && (await workspace.stat(`${callsFolder}/${id}/messages.jsonl`))) {
-    if ((await entriesOf(home)).some(({ session_id }) => session_id === id) || (await bearsOurMark(workspace, id)))
+  if (isValidSessionId(id) && (await workspace.stat(`${callsFolder}/${id}/messages.jsonl`))) {
+    if ((await readEntries(home)).some(({ session_id }) => session_id === id) || (await hasOwnMark(workspace, id)))
       return
     const hint = `Look at it with \`vtcode sessions show ${id}\`; if you trust who wrote it, \`vtcode sessions adopt ${id}\`, then go on.`
     throw new AgentError('VT_SESSION_FOREIGN', `The session '${id}' came with the workspace; it is not yours.`, {
       hint,
     })
   }
-  const elsewhere = (await knownWorkspaces(home)).find((root) => holds(root, id))
+  const elsewhere = (await listKnownWorkspaces(home)).find((root) => hasSession(root, id))
   const hint = `It belongs to ${elsewhere}: vtcode resume --all ${id}`
   throw new AgentError(
     'VT_SESSION_NOT_FOUND',
@@ -83,33 +83,33 @@ export async function findSession(workspace: Workspace, id: string): Promise<voi
 }
 
 /** Whether every line was written by this user, who was ended before the index knew of it. */
-async function bearsOurMark(workspace: Workspace, id: string): Promise<boolean> {
+async function hasOwnMark(workspace: Workspace, id: string): Promise<boolean> {
   try {
     const text = await readOwn(join(workspace.root, callsFolder, id, 'messages.jsonl'))
-    return readOwnJournal(text ?? '', id, markOf(workspace, id)).records.length > 0
+    return readOwnJournal(text ?? '', id, createMark(workspace, id)).records.length > 0
   } catch {
     return false
   }
 }
 
 /** The workspace of a session, or of the one that was used last anywhere; `undefined` where none is known. */
-export async function homeOfSession(here: string, id: string | 'last', home: string): Promise<string | undefined> {
+export async function findSessionWorkspace(here: string, id: string | 'last', home: string): Promise<string | undefined> {
   if (id === 'last') {
-    const own = new Set((await entriesOf(home)).map(({ session_id }) => session_id))
-    return (await allSessions(here, home)).find(({ session_id }) => own.has(session_id))?.workspace
+    const own = new Set((await readEntries(home)).map(({ session_id }) => session_id))
+    return (await listAllSessions(here, home)).find(({ session_id }) => own.has(session_id))?.workspace
   }
-  return [here, ...(await knownWorkspaces(home))].find((root) => holds(root, id))
+  return [here, ...(await listKnownWorkspaces(home))].find((root) => hasSession(root, id))
 }
 
 /** The workspaces in which there were sessions, the one used last first. */
-async function knownWorkspaces(home: string): Promise<string[]> {
-  return [...new Set((await entriesOf(home)).map(({ workspace }) => workspace).reverse())]
+async function listKnownWorkspaces(home: string): Promise<string[]> {
+  return [...new Set((await readEntries(home)).map(({ workspace }) => workspace).reverse())]
 }
 
 /** The sessions of all workspaces that are still there, the one used last first. */
-export async function allSessions(here: string, home: string): Promise<SessionManifest[]> {
-  const lists = [here, ...(await knownWorkspaces(home)).filter((root) => root !== here)].map(async (root) => {
-    const workspace = opened(root, home)
+export async function listAllSessions(here: string, home: string): Promise<SessionManifest[]> {
+  const lists = [here, ...(await listKnownWorkspaces(home)).filter((root) => root !== here)].map(async (root) => {
+    const workspace = tryOpenWorkspace(root, home)
     try {
       return workspace ? (await listSessions(workspace)).map((one) => ({ ...one, workspace: root })) : []
     } finally {
@@ -120,7 +120,7 @@ export async function allSessions(here: string, home: string): Promise<SessionMa
 }
 
 /** The workspace at a path; `undefined` where no folder is any more. */
-function opened(root: string, home: string): ReturnType<typeof openWorkspace> | undefined {
+function tryOpenWorkspace(root: string, home: string): ReturnType<typeof openWorkspace> | undefined {
   try {
     return openWorkspace(root, { home })
   } catch {

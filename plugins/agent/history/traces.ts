@@ -9,7 +9,7 @@ import { dropWorktreesOf } from '../../lib/worktrees/index.js'
 const folders = [callsFolder, historyFolder, spoolFolder]
 
 /** Which of the folders of sessions are there. */
-export async function foldersThere(workspace: Workspace): Promise<ReadonlySet<string>> {
+export async function listSessionFolders(workspace: Workspace): Promise<ReadonlySet<string>> {
   const there = await Promise.all(
     ['.vtcode', ...folders].map(async (path) => ((await workspace.stat(path)) ? [path] : [])),
   )
@@ -19,8 +19,8 @@ export async function foldersThere(workspace: Workspace): Promise<ReadonlySet<st
 /** Deletes what tools and records wrote for a session that is not kept, and the folders that were made for it. */
 export async function forgetSession(workspace: Workspace, id: string, before: ReadonlySet<string>): Promise<void> {
   await removeTraces(workspace, id)
-  for (const path of folders) if (!before.has(path)) await removeEmpty(workspace, path)
-  if (!before.has('.vtcode')) await removeEmpty(workspace, '.vtcode')
+  for (const path of folders) if (!before.has(path)) await removeEmptyFolder(workspace, path)
+  if (!before.has('.vtcode')) await removeEmptyFolder(workspace, '.vtcode')
 }
 
 /** Deletes everything that was written for a session. */
@@ -36,7 +36,7 @@ export async function removeTraces(workspace: Workspace, id: string): Promise<vo
 }
 
 /** A folder that holds nothing but what tells git to pass it over. The workspace would put it aside in such a folder first. */
-async function removeEmpty(workspace: Workspace, path: string): Promise<void> {
+async function removeEmptyFolder(workspace: Workspace, path: string): Promise<void> {
   const names = await workspace.names(path).catch(() => undefined)
   if (!names?.every(({ name }) => name === '.gitignore')) return
   await using parent = await workspace.openDirectory(dirname(path))

@@ -27,14 +27,14 @@ const folder = '.vtcode/approvals'
 const validToken = /^[0-9a-f]{32}$/
 
 /** All open questions, the oldest first. */
-export async function approvalsIn(workspace: Workspace): Promise<PendingApproval[]> {
+export async function listApprovals(workspace: Workspace): Promise<PendingApproval[]> {
   const names = await workspace.names(folder).catch(() => [])
-  const all = await Promise.all(names.map(({ name }) => approvalOf(workspace, name.replace(/\.json$/, ''))))
+  const all = await Promise.all(names.map(({ name }) => readApproval(workspace, name.replace(/\.json$/, ''))))
   return all.filter((one) => one !== undefined).sort((a, b) => (a.created_at < b.created_at ? -1 : 1))
 }
 
 /** The question of a token; `undefined` for what is none of our tokens. */
-export async function approvalOf(workspace: Workspace, token: string): Promise<PendingApproval | undefined> {
+export async function readApproval(workspace: Workspace, token: string): Promise<PendingApproval | undefined> {
   if (!validToken.test(token)) return undefined
   const text = await workspace.text(`${folder}/${token}.json`).catch(() => '')
   // A command could write the answer to its own question.

@@ -8,14 +8,14 @@ const most = { images: 20, bytes: 20 * 1024 * 1024 }
 /** Images of one result. */
 const mostOfResult = 20
 
-const fileOf = (digest: string): string => `images/${digest}.b64`
+const toImagePath = (digest: string): string => `images/${digest}.b64`
 
 /** Puts an image beside the journal, which names it by its digest; or says in words why it is none. */
 export async function keepImage(store: Store, bytes: Buffer, name: string): Promise<ImageRef | string> {
   const facts = lookAtImage(bytes)
   if (typeof facts === 'string') return facts
   const digest = sha256(bytes)
-  await store.write(fileOf(digest), bytes.toString('base64'))
+  await store.write(toImagePath(digest), bytes.toString('base64'))
   return { name: name.slice(0, 200), ...facts, bytes: bytes.length, sha256: digest }
 }
 
@@ -38,7 +38,7 @@ export async function keepImages(
 }
 
 /** Every image that these messages hold, in their order. */
-export const imagesIn = (messages: readonly Msg[]): ImageRef[] =>
+export const listImages = (messages: readonly Msg[]): ImageRef[] =>
   messages.flatMap(({ parts }) =>
     parts.flatMap((part) =>
       part.type === 'image' ? [part.image] : part.type === 'tool_result' ? (part.images ?? []) : [],
@@ -52,7 +52,7 @@ export async function loadImages(
 ): Promise<ReadonlyMap<string, { data: string } | { why: string }>> {
   const found = new Map<string, { data: string } | { why: string }>()
   let left = most.bytes
-  for (const { sha256: digest, bytes } of imagesIn(messages).reverse()) {
+  for (const { sha256: digest, bytes } of listImages(messages).reverse()) {
     if (found.has(digest)) continue
     const size = Math.ceil(bytes / 3) * 4
     if (found.size >= most.images || size > left) {
@@ -60,7 +60,7 @@ export async function loadImages(
       continue
     }
     // A file that cannot be read is as good as gone: no image is worth a conversation.
-    const data = await store.read(fileOf(digest)).catch(() => undefined)
+    const data = await store.read(toImagePath(digest)).catch(() => undefined)
     if (data === undefined) found.set(digest, { why: 'it is gone' })
     else if (sha256(Buffer.from(data, 'base64')) !== digest)
       found.set(digest, { why: 'its file beside the journal has changed' })
@@ -78,8 +78,8 @@ export async function copyImages(
   to: Store,
   messages: readonly Msg[],
 ): Promise<void> {
-  for (const digest of new Set(imagesIn(messages).map(({ sha256 }) => sha256))) {
-    const data = await read(fileOf(digest)).catch(() => undefined)
-    if (data !== undefined) await to.write(fileOf(digest), data)
+  for (const digest of new Set(listImages(messages).map(({ sha256 }) => sha256))) {
+    const data = await read(toImagePath(digest)).catch(() => undefined)
+    if (data !== undefined) await to.write(toImagePath(digest), data)
   }
 }

@@ -1,4 +1,4 @@
-export { approvalOf, approvalsIn, type PendingApproval, removeApproval, writeApproval } from './approval_files.js'
+export { readApproval, listApprovals, type PendingApproval, removeApproval, writeApproval } from './approval_files.js'
 export type {
   Conversation,
   ConversationApprovals,
@@ -6,33 +6,33 @@ export type {
   ConversationHooks,
   HowCalled,
 } from './conversation.js'
-export { copyImages, imagesIn, keepImages, loadImages } from './images.js'
-export { damagedLine, lineOf, markOf, readJournal, readOwnJournal, resealed } from './journal.js'
-export { isHeld } from './lock.js'
-export { asManifest, type ForkMode, listSessions, partManifest, type SessionManifest } from './manifest.js'
+export { copyImages, listImages, keepImages, loadImages } from './images.js'
+export { createDamageError, formatRecord, createMark, readJournal, readOwnJournal, resealRecords } from './journal.js'
+export { isSessionLocked } from './lock.js'
+export { parseManifest, type ForkMode, listSessions, createPartManifest, type SessionManifest } from './manifest.js'
 export { ManifestWriter } from './manifest_writer.js'
-export { envelopeOf, saveMemory, shownMemory } from './memory.js'
+export { createMemoryEnvelope, saveMemory, renderMemory } from './memory.js'
 export { adoptQueue, Queue } from './queue.js'
-export { eventBytes, fileOfSession, placeOfSession } from './session_log.js'
+export { readEventBytes, readSessionFile, createRecordPlace } from './session_log.js'
 export {
   callEnd,
-  callsIn,
+  listCalls,
   type ConversationState,
   conversationTable,
   lastText,
   messageText,
   resultPart,
-  unanswered,
+  listUnansweredCalls,
 } from './state.js'
-export { before, type StatePart, type StateTable } from './state_table.js'
-export { memoryStore, openStore, unreadable, validId } from './store.js'
+export { takeRecordsBefore, type StatePart, type StateTable } from './state_table.js'
+export { createMemoryStore, openStore, createReadError, isValidSessionId } from './store.js'
 export {
-  asSummary,
+  toSummary,
   mergeSummaries,
-  plainSummary,
-  shownSummary,
+  createPlainSummary,
+  renderSummary,
   summaryPrompt,
   summarySchema,
-  transcript,
+  renderTranscript,
 } from './summary.js'
-export { type AgentTask, type GivenImage, messageOfTask } from './task.js'
+export { type AgentTask, type GivenImage, createTaskMessage } from './task.js'

@@ -4,7 +4,7 @@ import type { Workspace } from '../../../core/workspace/index.js'
 import { callsFolder } from '../../lib/state/index.js'
 import type { OutcomeCode } from '../base/index.js'
 import type { Conversation } from './conversation.js'
-import { isHeld } from './lock.js'
+import { isSessionLocked } from './lock.js'
 
 export type ForkMode = 'full_copy' | 'summarized'
 /** What `sessions list` shows; `manifest.json` of each session. */
@@ -37,7 +37,7 @@ export interface SessionManifest {
 }
 
 /** The manifest of a session as it is now; `before` is the last one. */
-export function manifestOf(
+export function createManifest(
   { providers, session_id, thread_id, kernel, connection, state, events }: Conversation,
   { status, outcome }: { status: SessionManifest['status']; outcome: OutcomeCode | undefined },
   before: SessionManifest | undefined,
@@ -57,7 +57,7 @@ export function manifestOf(
     turn_count: state.turn,
     step_count: state.steps,
     event_count: events.count,
-    ...kept(before),
+    ...keepFixedFields(before),
     first_prompt: withoutValues(state.first_prompt.slice(0, 160)),
     total_cost_usd: state.cost,
     vtcode_version: version,
@@ -65,7 +65,7 @@ export function manifestOf(
 }
 
 /** The manifest of a session that does a part of the work of another one, before it begins. */
-export function partManifest(
+export function createPartManifest(
   { providers, session_id, thread_id, kernel, connection }: Conversation,
   part: { session_id: string; thread_id: string },
 ): SessionManifest {
@@ -92,7 +92,7 @@ export function partManifest(
 }
 
 /** What no run changes. */
-function kept({
+function keepFixedFields({
   title,
   parent_session_id,
   parent_thread_id,
@@ -109,17 +109,17 @@ export async function listSessions(workspace: Workspace): Promise<SessionManifes
   for (const { name, kind } of await workspace.names(callsFolder).catch(() => [])) {
     if (kind !== 'directory') continue
     const text = await workspace.text(`${callsFolder}/${name}/manifest.json`).catch(() => undefined)
-    const manifest = text === undefined ? undefined : asManifest(text)
+    const manifest = text === undefined ? undefined : parseManifest(text)
     if (manifest?.session_id !== name) continue
     // Nobody was left to write that it is over.
-    const interrupted = manifest.status === 'active' && !(await isHeld(workspace, `${callsFolder}/${name}`))
+    const interrupted = manifest.status === 'active' && !(await isSessionLocked(workspace, `${callsFolder}/${name}`))
     found.push(interrupted ? { ...manifest, status: 'interrupted' } : manifest)
   }
   return found.sort((a, b) => (a.updated_at < b.updated_at ? 1 : -1))
 }
 
 /** A manifest, if the text is one: it may have come with the repository. */
-export function asManifest(text: string): SessionManifest | undefined {
+export function parseManifest(text: string): SessionManifest | undefined {
   try {
     const one = JSON.parse(text) as SessionManifest | null
     return one !== null &&

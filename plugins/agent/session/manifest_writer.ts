@@ -1,6 +1,6 @@
 import type { OutcomeCode } from '../base/index.js'
 import type { Conversation } from './conversation.js'
-import { manifestOf, type SessionManifest } from './manifest.js'
+import { createManifest, type SessionManifest } from './manifest.js'
 import { saveMemory } from './memory.js'
 
 /**
@@ -28,22 +28,22 @@ export class ManifestWriter {
   /** The session is listed from the first time on. Returns when that is so. */
   async open(): Promise<void> {
     const listed = this.manifest !== undefined
-    this.keep('active')
+    this.save('active')
     if (!listed) await this.saving
   }
 
   /** A run is over. */
-  ended(outcome: OutcomeCode): void {
+  recordOutcome(outcome: OutcomeCode): void {
     this.outcome = outcome
-    this.keep('idle')
+    this.save('idle')
   }
 
   /** Nobody holds the session any more. */
-  over(): void {
-    if (this.outcome === 'success') this.keep('completed')
+  complete(): void {
+    if (this.outcome === 'success') this.save('completed')
   }
 
-  keep(status: SessionManifest['status']): void {
+  save(status: SessionManifest['status']): void {
     this.status = status
     if (this.stale) return
     this.stale = true
@@ -54,7 +54,7 @@ export class ManifestWriter {
   private async write(): Promise<void> {
     const { thread, status } = this
     this.stale = false
-    this.manifest = manifestOf(thread, { status, outcome: this.outcome ?? this.manifest?.outcome }, this.manifest)
+    this.manifest = createManifest(thread, { status, outcome: this.outcome ?? this.manifest?.outcome }, this.manifest)
     await Promise.all([
       thread.store.write('manifest.json', JSON.stringify(this.manifest)),
       status !== 'active' && saveMemory(thread),
@@ -62,7 +62,7 @@ export class ManifestWriter {
   }
 
   /** Returns when all of it is written. Throws VT_SESSION_WRITE where that could not be. */
-  settled(): Promise<void> {
+  waitForWrites(): Promise<void> {
     return this.saving
   }
 }

@@ -30,7 +30,7 @@ const most = 5
 const mostFiles = 200
 
 /** The memory of a session as its journal and its queue have it. */
-export function envelopeOf(
+export function createMemoryEnvelope(
   state: ConversationState,
   session_id: string,
   pending: readonly { id: string; text: string }[],
@@ -71,7 +71,7 @@ export function envelopeOf(
 export async function saveMemory(thread: Conversation, archive?: string): Promise<void> {
   const { state, session_id, queue, providers, store, settings } = thread
   const text = withoutValues(
-    JSON.stringify(envelopeOf(state, session_id, queue.pending, providers.clock.now(), thread.remembered())),
+    JSON.stringify(createMemoryEnvelope(state, session_id, queue.pending, providers.clock.now(), thread.remembered())),
   )
   await store.write('memory.json', text)
   if (archive !== undefined && settings.context.dynamic.persist_history) await store.archive(archive, text)
@@ -80,7 +80,7 @@ export async function saveMemory(thread: Conversation, archive?: string): Promis
 const longest = 2000
 
 /** The memory as a model reads it: one message, right after the prompt. */
-export function shownMemory(memory: SessionMemoryEnvelope): string {
+export function renderMemory(memory: SessionMemoryEnvelope): string {
   const section = (title: string, body: string | null | readonly string[]) => {
     if (body === null || body.length === 0) return []
     return [

@@ -29,9 +29,9 @@ export class Queue {
   async load(known: readonly string[]): Promise<void> {
     const text = await this.store.read('queue.json')
     if (text === undefined) return
-    const { pending, applied, seal } = contentOf(text)
+    const { pending, applied, seal } = parseContent(text)
     // What the user did not say is no prompt of theirs.
-    const own = seal === this.store.mark(bodyOf({ v: 1, pending, applied }))
+    const own = seal === this.store.mark(formatBody({ v: 1, pending, applied }))
     if (!own)
       throw new AgentError('VT_SESSION_FOREIGN', 'queue.json of the session has no valid seal of yours.', {
         hint: 'Look what waits in it, then delete the file.',
@@ -68,7 +68,7 @@ export class Queue {
   }
 
   /** Resolves when the next input is accepted. */
-  added(): Promise<void> {
+  waitForInput(): Promise<void> {
     return new Promise((resolve) => this.waiting.push(resolve))
   }
 
@@ -80,7 +80,7 @@ export class Queue {
     )
   }
 
-  applied(id: string): Promise<void> {
+  markApplied(id: string): Promise<void> {
     const { pending, applied } = this.content
     return this.save({
       pending: pending.filter((one) => one.id !== id),
@@ -98,24 +98,24 @@ export class Queue {
 
   private save(content: Omit<Content, 'v'>): Promise<void> {
     this.content = { v: 1, ...content }
-    const saved = this.tail.then(() => this.store.write('queue.json', sealedText(this.content, this.store)))
+    const saved = this.tail.then(() => this.store.write('queue.json', sealContent(this.content, this.store)))
     this.tail = saved.catch(() => {})
     return saved
   }
 }
 
-const bodyOf = ({ pending, applied }: Content): string => JSON.stringify({ v: 1, pending, applied })
-const sealedText = (content: Content, store: Store): string =>
-  JSON.stringify({ ...content, seal: store.mark(bodyOf(content)) })
+const formatBody = ({ pending, applied }: Content): string => JSON.stringify({ v: 1, pending, applied })
+const sealContent = (content: Content, store: Store): string =>
+  JSON.stringify({ ...content, seal: store.mark(formatBody(content)) })
 
 /** Puts the inputs that somebody else left under the mark of this user. */
 export async function adoptQueue(store: Store): Promise<void> {
   const text = await store.read('queue.json')
-  if (text !== undefined) await store.write('queue.json', sealedText(contentOf(text), store))
+  if (text !== undefined) await store.write('queue.json', sealContent(parseContent(text), store))
 }
 
 /** Throws VT_SESSION_CORRUPT: an accepted input is never dropped silently. */
-function contentOf(text: string): Content & { seal?: string } {
+function parseContent(text: string): Content & { seal?: string } {
   try {
     const content = JSON.parse(text) as Content & { seal?: string }
     if (

@@ -40,7 +40,7 @@ export interface ConversationState {
 type Part<Own extends keyof ConversationState> = StatePart<object, Pick<ConversationState, Own>>
 const most = { touched: 200, named: 500 }
 
-const said: Part<
+const messagesPart: Part<
   'messages' | 'turn' | 'open' | 'steps' | 'started' | 'ended' | 'earlier' | 'applied' | 'first_prompt'
 > = {
   begin: () => ({
@@ -83,7 +83,7 @@ const said: Part<
       state.earlier = Math.max(0, state.earlier - keep_from) + inserted.length
     },
     cleared(state, fact) {
-      state.messages = state.messages.map((message) => cleared(message, fact))
+      state.messages = state.messages.map((message) => clearParts(message, fact))
     },
     revert(state, { scope }, turn) {
       state.turn = turn
@@ -93,7 +93,7 @@ const said: Part<
   reverted: ['messages'],
 }
 
-const remembered: Part<'compactions' | 'summary' | 'history_path' | 'segment' | 'asked'> = {
+const summaryPart: Part<'compactions' | 'summary' | 'history_path' | 'segment' | 'asked'> = {
   begin: () => ({ compactions: 0, summary: noSummary, history_path: undefined, segment: undefined, asked: [] }),
   on: {
     segment(state, fact) {
@@ -111,28 +111,28 @@ const remembered: Part<'compactions' | 'summary' | 'history_path' | 'segment' | 
   reverted: ['summary', 'history_path'],
 }
 
-const files: Part<'touched' | 'named'> = {
+const filesPart: Part<'touched' | 'named'> = {
   begin: () => ({ touched: [], named: [] }),
   on: {
     call_start(state, { input }) {
-      state.named = latest(
+      state.named = appendLatest(
         state.named,
         [(input as { path?: unknown } | null)?.path].filter((path) => typeof path === 'string'),
         most.named,
       )
     },
     call_end(state, { changed = [] }) {
-      state.touched = latest(state.touched, changed, most.touched)
+      state.touched = appendLatest(state.touched, changed, most.touched)
     },
   },
 }
 
-const paid = (state: Pick<ConversationState, 'cost'>, { cost_usd }: { cost_usd?: number | null }): void => {
+const addCost = (state: Pick<ConversationState, 'cost'>, { cost_usd }: { cost_usd?: number | null }): void => {
   if (cost_usd !== undefined) state.cost = addUsd(state.cost, cost_usd)
 }
-const cost: Part<'cost'> = { begin: () => ({ cost: 0 }), on: { message: paid, phase: paid } }
+const costPart: Part<'cost'> = { begin: () => ({ cost: 0 }), on: { message: addCost, phase: addCost } }
 
-const chosenMode: Part<'mode'> = {
+const modePart: Part<'mode'> = {
   begin: () => ({ mode: undefined }),
   on: {
     mode(state, { mode }) {
@@ -144,21 +144,21 @@ const chosenMode: Part<'mode'> = {
 }
 
 /** The state that a conversation alone makes; rooms above add what their facts make. */
-export const conversationTable: StateTable<ConversationState> = StateTable.of(said)
-  .with(remembered)
-  .with(files)
-  .with(cost)
-  .with(chosenMode)
+export const conversationTable: StateTable<ConversationState> = StateTable.of(messagesPart)
+  .with(summaryPart)
+  .with(filesPart)
+  .with(costPart)
+  .with(modePart)
 
 /** Each once, the new ones last. */
-const latest = (old: string[], paths: readonly string[], count: number): string[] =>
+const appendLatest = (old: string[], paths: readonly string[], count: number): string[] =>
   paths.length > 0 ? [...old.filter((path) => !paths.includes(path)), ...paths].slice(-count) : old
 
-function cleared(message: Msg, { texts, inputs }: FactOf<'cleared'>): Msg {
+function clearParts(message: Msg, { texts, inputs }: FactOf<'cleared'>): Msg {
   const parts = message.parts.map((part) => {
     if (!('call_id' in part) || !Object.hasOwn(texts, part.call_id)) return part
     return part.type === 'tool_result'
-      ? retold(part, texts[part.call_id]!)
+      ? replaceText(part, texts[part.call_id]!)
       : inputs
         ? { ...part, input: { cleared: true } }
         : part
@@ -167,16 +167,16 @@ function cleared(message: Msg, { texts, inputs }: FactOf<'cleared'>): Msg {
 }
 
 /** A result with another text: what takes its place leaves its images out, what only adds to it does not. */
-function retold({ images, ...part }: ResultPart, text: string): ResultPart {
+function replaceText({ images, ...part }: ResultPart, text: string): ResultPart {
   return { ...part, text, ...(images && text.startsWith(part.text) && { images }) }
 }
 
 /** Every call of these messages, in their order. */
-export const callsIn = (messages: readonly Msg[]): CallPart[] =>
+export const listCalls = (messages: readonly Msg[]): CallPart[] =>
   messages.flatMap(({ parts }) => parts.filter((part) => part.type === 'tool_call'))
 
 /** The calls of the last step that no result answers yet. */
-export function unanswered({ messages }: ConversationState): CallPart[] {
+export function listUnansweredCalls({ messages }: ConversationState): CallPart[] {
   const last = messages.at(-1)
   return last?.role === 'assistant' ? last.parts.filter((part) => part.type === 'tool_call') : []
 }

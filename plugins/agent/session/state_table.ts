@@ -40,7 +40,7 @@ export class StateTable<S extends object> {
     const turns: { turn: number; kept: Partial<S> }[] = []
     for (const record of records) {
       const { turn } = record
-      if (beginsTurn(record)) turns.push({ turn, kept: this.kept(state) })
+      if (beginsTurn(record)) turns.push({ turn, kept: this.keepReverted(state) })
       if (record.kind === 'revert' && record.scope !== 'code')
         Object.assign(state, turns.find((one) => one.turn >= record.to_turn)!.kept)
       this.apply(state, record, turn)
@@ -48,12 +48,12 @@ export class StateTable<S extends object> {
     return state
   }
 
-  carried(state: S): Fact[] {
+  listCarriedFacts(state: S): Fact[] {
     return this.parts.flatMap(({ carried }) => carried?.(state) ?? [])
   }
 
   /** Lists of several parts are joined. */
-  remembered(state: S): TaskMemory {
+  collectMemory(state: S): TaskMemory {
     const memory: Record<string, unknown> = {}
     for (const [key, value] of this.parts.flatMap(({ remembered }) => Object.entries(remembered?.(state) ?? {}))) {
       const before = memory[key]
@@ -63,7 +63,7 @@ export class StateTable<S extends object> {
     return memory
   }
 
-  private kept(state: S): Partial<S> {
+  private keepReverted(state: S): Partial<S> {
     return Object.fromEntries(
       this.parts.flatMap(({ reverted = [] }) => reverted.map((key) => [key, state[key as keyof S]])),
     ) as Partial<S>
@@ -74,7 +74,7 @@ type Reducer<S> = (state: S, fact: Fact, turn: number) => void
 const beginsTurn = ({ kind }: JournalRecord): boolean => kind === 'turn_start' || kind === 'revert'
 
 /** The records before a turn. */
-export function before(records: readonly JournalRecord[], turn: number): readonly JournalRecord[] {
+export function takeRecordsBefore(records: readonly JournalRecord[], turn: number): readonly JournalRecord[] {
   const first = records.findIndex((record) => beginsTurn(record) && record.turn >= turn)
   return first < 0 ? records : records.slice(0, first)
 }

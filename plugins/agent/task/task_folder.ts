@@ -1,6 +1,6 @@
 import type { Workspace } from '../../../core/workspace/index.js'
 import { callsFolder } from '../../lib/state/index.js'
-import { isHeld } from '../session/index.js'
+import { isSessionLocked } from '../session/index.js'
 
 export const taskFolder = '.vtcode/tasks'
 /** The files in which people find the artifacts of a task. */
@@ -28,7 +28,7 @@ export async function taskFile(
   const holder = await sessionOf(workspace, shared)
   if (holder === session || holder === undefined) return shared
   if (!claim) return undefined
-  if (holder !== 'nobody' && (await isHeld(workspace, `${callsFolder}/${holder}`))) return own
+  if (holder !== 'nobody' && (await isSessionLocked(workspace, `${callsFolder}/${holder}`))) return own
   return (await archive(workspace, shared, holder)) ? shared : undefined
 }
 

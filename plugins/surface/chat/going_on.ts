@@ -1,11 +1,11 @@
 import { openWorkspace } from '../../../core/index.js'
 import {
   aboutModel,
-  findSession,
+  requireOwnSession,
   listSessions,
   modelChoices,
   revert,
-  turnsOf,
+  listPastTurns,
   type RevertScope,
 } from '../../agent/cli/index.js'
 import { createAgent, type AgentOptions } from '../../agent/index.js'
@@ -47,7 +47,7 @@ export function beginAnew(face: Sitting): void {
 export async function resumeOther(face: Sitting, rest: string): Promise<void> {
   const { io, agent, questions } = face
   const found = await inWorkspace(face, async (workspace) => {
-    if (rest !== '') await findSession(workspace, rest)
+    if (rest !== '') await requireOwnSession(workspace, rest)
     return rest === '' ? listSessions(workspace) : []
   })
   const rows = found.filter(({ session_id, turn_count }) => session_id !== agent.session_id && turn_count > 0)
@@ -68,7 +68,7 @@ export async function resumeOther(face: Sitting, rest: string): Promise<void> {
 
 /** The turn that a person chooses, the last one first. */
 async function chosenTurn(face: Sitting, title: string): Promise<{ turn: number; text: string } | undefined> {
-  const turns = face.begun ? await inWorkspace(face, (workspace) => turnsOf(workspace, face.agent.session_id)) : []
+  const turns = face.begun ? await inWorkspace(face, (workspace) => listPastTurns(workspace, face.agent.session_id)) : []
   if (turns.length === 0) return void say(face.io, 'info', 'There is no turn yet to go back to.')
   const rows = turns.toReversed().map(({ turn, text, ts }) => ({
     value: String(turn),

@@ -5,7 +5,7 @@ import {
   sessionMeant,
   sessionOptions,
   withAgent,
-  wordsOf,
+  readDialogue,
   type SessionFlags,
 } from '../../agent/cli/index.js'
 import type { Agent, AgentOptions, GivenImage } from '../../agent/index.js'
@@ -96,7 +96,7 @@ const pastShown = 20
 async function showPast({ kernel, handle }: Sitting, id: string): Promise<void> {
   const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
-    const words = await wordsOf(workspace, id === 'last' ? await sessionMeant(workspace, undefined) : id)
+    const words = await readDialogue(workspace, id === 'last' ? await sessionMeant(workspace, undefined) : id)
     if (words.length > pastShown)
       handle.send({
         type: 'commit',
