@@ -251,10 +251,10 @@ export class Thread implements LoopConversation {
       const refusal = this.refuseTurn(next) ?? (next && (await this.blocked(next, signal)))
       if (refusal) return (this.last = await withHandoff(this, refusal))
       this.turn = new AbortController()
-      await this.completion.turnBegins()
+      await this.completion.beginTurn()
       this.last = await runTurn(this, next, AbortSignal.any([signal, this.turn.signal]))
       this.turns += 1
-      await this.completion.turnEnded()
+      await this.completion.endTurn()
       if (this.last.failure?.code === 'VT_SESSION_WRITE') break
       if (next?.intent_id !== undefined)
         await this.store.sync('messages.jsonl').then(() => this.queue.markApplied(next!.intent_id!))
@@ -273,13 +273,13 @@ export class Thread implements LoopConversation {
 
   /** Returns the next input: of people, of schedules, of the harness, of agents, in this order. */
   private async upNext(signal: AbortSignal): Promise<Msg | undefined> {
-    const { owed } = this.state
+    const { continuation } = this.state
     const waiting =
       (await this.queue.next()) ??
       (await this.tasks.next()) ??
-      (owed === undefined
+      (continuation === undefined
         ? undefined
-        : ({ role: 'user', parts: [{ type: 'text', text: owed }], origin: 'harness' } as const))
+        : ({ role: 'user', parts: [{ type: 'text', text: continuation }], origin: 'harness' } as const))
     return waiting ?? (await this.delegation.next(signal)) ?? (await this.queue.next())
   }
 

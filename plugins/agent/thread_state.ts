@@ -3,7 +3,7 @@ import type { Kernel } from '../../core/contract/index.js'
 import type { OpenWorkspace } from '../../core/workspace/index.js'
 import { agentSettings, type AgentProviders, type AgentSettings, type RunLimits, type Store } from './base/index.js'
 import { delegating, type ChildPlan, type DelegationState, type OpenChild } from './delegation/index.js'
-import { finishing, type FinishState } from './task/index.js'
+import { finishPart, type FinishState } from './task/index.js'
 import { type FinishOptions } from './finish/index.js'
 import type { CostLedger } from './ledger/index.js'
 import { refusedChanges, type RefusedChanges, type StartReason } from './loop/index.js'
@@ -16,7 +16,7 @@ export type ThreadState = ConversationState & RefusedChanges & FinishState & Sch
 /** What the facts of all rooms make of a session. */
 export const threadTable: StateTable<ThreadState> = conversationTable
   .with(refusedChanges)
-  .with(finishing)
+  .with(finishPart)
   .with(scheduling)
   .with(delegating)
 

@@ -1,5 +1,5 @@
 import type { Workspace } from '../../../core/workspace/index.js'
-import { certificateOf, differencesOf, hashesOf } from '../task/index.js'
+import { createCertificate, listDifferences, hashFiles } from '../task/index.js'
 import { readRecords } from '../history/index.js'
 import { threadTable } from '../thread_state.js'
 
@@ -11,14 +11,14 @@ export async function certificateOfSession(
   const records = await readRecords(workspace, id)
   const at = records.findLast(({ kind }) => kind === 'verified')?.ts
   const state = threadTable.replay(records)
-  const text = certificateOf(state, id, at ?? '')
+  const text = createCertificate(state, id, at ?? '')
   const { files = [] } = state.verified ?? {}
   return {
     text,
-    different: differencesOf(
+    different: listDifferences(
       { files, commands: [] },
       {
-        files: await hashesOf(
+        files: await hashFiles(
           workspace,
           files.map(({ path }) => path),
         ),

@@ -25,7 +25,14 @@ export { Voice } from './voice.js'
 export { withFlags, work, type Flags } from './work.js'
 export { chooseComponents, componentChoices, runContextOf, runContexts, type RunContext } from '../components/index.js'
 export { briefly, eventLine, notAppliedLines, partLine, progress, reasonOf, summary } from '../events/index.js'
-export { differencesOf, hashesOf, proofOf, readCertificate, runner, type Certificate } from '../task/index.js'
+export {
+  listDifferences,
+  hashFiles,
+  createProof,
+  readCertificate,
+  RUNNER_SLOT,
+  type Certificate,
+} from '../task/index.js'
 export {
   agentItems,
   findAgents,

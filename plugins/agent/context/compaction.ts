@@ -84,7 +84,13 @@ export async function compact(
     (text) => keepText(thread, `input-${state.turn}`, text),
   )
   const after = { ...state, summary: mergeSummaries(state.summary, summary), history_path }
-  const memory = createMemoryEnvelope(after, session_id, thread.queue.pending, thread.providers.clock.now(), thread.remembered())
+  const memory = createMemoryEnvelope(
+    after,
+    session_id,
+    thread.queue.pending,
+    thread.providers.clock.now(),
+    thread.remembered(),
+  )
   const remembered = [renderMemory(memory), renderSummary(after.summary)]
   await thread.commit({
     kind: 'compaction',

@@ -1,7 +1,14 @@
 import type { Workspace } from '../../../core/workspace/index.js'
 import type { ChildReport, ChildStatus, JournalRecord } from '../base/index.js'
 import { addUsd, noUsage } from '../model/index.js'
-import { listApprovals, callEnd, conversationTable, lastText, removeApproval, listUnansweredCalls } from '../session/index.js'
+import {
+  listApprovals,
+  callEnd,
+  conversationTable,
+  lastText,
+  removeApproval,
+  listUnansweredCalls,
+} from '../session/index.js'
 import { readRecords } from '../history/index.js'
 import { asReport, reportIn, shownReport } from './report.js'
 import { reportTool } from './rights.js'

@@ -2,9 +2,7 @@ import { sha256 } from '../../../core/system/index.js'
 import { redactText } from '../../../core/text/index.js'
 import type { ArtifactName, FactOf } from '../base/index.js'
 import type { Conversation } from '../session/index.js'
-import type { FinishState } from '../task/index.js'
-import { artifactFiles, taskFolder } from '../task/index.js'
-import { TaskView } from '../task/index.js'
+import { type FinishState, artifactFiles, taskFolder, TaskView } from '../task/index.js'
 
 type Viewed = keyof typeof artifactFiles
 
@@ -51,7 +49,7 @@ export class Artifacts {
   async readBack(round: number): Promise<void> {
     const { artifacts } = this.thread.state
     for (const name of ['spec', 'contract'] as const) {
-      const edit = artifacts[name] && (await this.views.get(name)!.edit())
+      const edit = artifacts[name] && (await this.views.get(name)!.readEdit())
       if (!edit) continue
       if ('problem' in edit) await this.remark(edit.problem)
       else await this.keep(name, edit.text, round)

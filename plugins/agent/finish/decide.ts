@@ -1,8 +1,6 @@
 import type { ProofRun } from '../base/index.js'
 import type { RefusedChanges } from '../loop/index.js'
-import { endingOf } from '../task/index.js'
-import { holding, type FinishState } from '../task/index.js'
-import { isOpen, itemLines } from '../task/index.js'
+import { describeEnding, findValidProof, type FinishState, isOpen, formatItems } from '../task/index.js'
 
 /** What follows an answer without calls. */
 export type Decision =
@@ -39,10 +37,10 @@ export function decide(
   { told, on, waiting, evaluated, ran }: Circumstances,
 ): Decision {
   if (!told && state.untold_refusals.length > 0)
-    return { then: 'tell', why: 'not_applied', text: notApplied(state.untold_refusals) }
+    return { then: 'tell', why: 'not_applied', text: formatRefusals(state.untold_refusals) }
   if (!on || waiting) return end
   const { tracker, failures, idle, phase } = state
-  const proved = endOf(evaluated && phase?.phase === 'build')
+  const proved = decideEnd(evaluated && phase?.phase === 'build')
   const unfinished = tracker?.items.filter(({ status }) => status !== 'completed') ?? []
   const open = unfinished.filter(isOpen)
   if (open.length > 0) {
@@ -51,11 +49,11 @@ export function decide(
     return {
       then: 'go on',
       why: 'open_items',
-      text: `Open:\n${fitting(itemLines(tracker!, isOpen)).join('\n')}\nGo on with the next. When one cannot be done, mark it blocked and say why.`,
+      text: `Open:\n${fitLines(formatItems(tracker!, isOpen)).join('\n')}\nGo on with the next. When one cannot be done, mark it blocked and say why.`,
     }
   }
   if (unfinished.length > 0) return { then: 'end', outcome: 'handed_off' }
-  if (holding(state)?.result === 'passed') return proved
+  if (findValidProof(state)?.result === 'passed') return proved
   if (!ran) return { then: 'verify' }
   if (!ran.failed) return proved
   if (failures.same >= most.same || failures.all >= most.failures)
@@ -64,20 +62,20 @@ export function decide(
   return {
     then: 'go on',
     why: 'verification_failed',
-    text: `\`${command}\` ${endingOf(how)}. It has to pass.\n${says}`,
+    text: `\`${command}\` ${describeEnding(how)}. It has to pass.\n${says}`,
   }
 }
 
-const endOf = (isBuild: boolean): Decision => (isBuild ? { then: 'evaluate' } : end)
+const decideEnd = (isBuild: boolean): Decision => (isBuild ? { then: 'evaluate' } : end)
 
 /** Returns as many lines as a prompt has room for, at least one; the tracker shows the rest. */
-function fitting(lines: readonly string[]): string[] {
+function fitLines(lines: readonly string[]): string[] {
   let left = mostShown
   const rest = lines.findIndex((line, at) => (left -= line.length + 1) < 0 && at > 0)
   return rest < 0 ? [...lines] : [...lines.slice(0, rest), `and ${lines.length - rest} more`]
 }
 
-function notApplied(refusals: RefusedChanges['untold_refusals']): string {
+function formatRefusals(refusals: RefusedChanges['untold_refusals']): string {
   const lines = refusals.map(
     ({ tool, target, code }) => `Not applied: ${[tool, target && `'${target}'`].filter(Boolean).join(' ')} (${code}).`,
   )

@@ -4,11 +4,8 @@ import { AgentError } from '../base/index.js'
 import { askFor, tokenBudget } from '../context/index.js'
 import type { PaidConversation } from '../ledger/index.js'
 import type { ModelConnection } from '../model/index.js'
-import { endingOf } from '../task/index.js'
+import { describeEnding, type FinishState, formatItems, type Verified } from '../task/index.js'
 import { criteria, evaluationPrompt, evaluationSchema, type EvaluationReply, type Finding } from './replies.js'
-import type { FinishState } from '../task/index.js'
-import { itemLines } from '../task/index.js'
-import type { Verified } from '../task/index.js'
 
 /** What one model said of the work; nothing where it gave no answer that is one. */
 export interface Opinion {
@@ -46,22 +43,22 @@ export const accepts = ({
   criteria.every((name) => scorecard[name] >= leastScore)
 
 /** Returns the text for an evaluator: task, changes, output of commands; no text of the agent. */
-export function evaluatedText(
+export function formatMaterial(
   { tracker, verified }: FinishState,
   { spec, contract }: { spec: string; contract: string },
   last: Verified | undefined,
   diff: string,
 ): string {
   const ran =
-    last?.ran.map((one) => `\`${one.command}\` ${endingOf(one)}\n${one.says}`) ??
-    verified?.commands.map((one) => `\`${one.command}\` ${endingOf(one)}`) ??
+    last?.ran.map((one) => `\`${one.command}\` ${describeEnding(one)}\n${one.says}`) ??
+    verified?.commands.map((one) => `\`${one.command}\` ${describeEnding(one)}`) ??
     []
   const remarks =
     last?.refused.map(({ command }) => `\`${shortLine(command, 200)}\` may not run unasked, so it did not.`) ?? []
   const parts: [string, string][] = [
     ['spec', spec],
     ['contract', contract],
-    ['tracker', tracker ? [tracker.title, ...itemLines(tracker)].join('\n') : '(none)'],
+    ['tracker', tracker ? [tracker.title, ...formatItems(tracker)].join('\n') : '(none)'],
     ['verification', ran.join('\n\n').slice(0, most.proofs) || '(No command ran.)'],
     ['remarks', remarks.join('\n') || '(none)'],
     ['changes', diff],
@@ -70,7 +67,7 @@ export function evaluatedText(
 }
 
 /** Asks all models at once. Throws VT_LOOP_BUDGET, VT_SESSION_WRITE, and the reason of `signal`. */
-export function opinions(
+export function askEvaluators(
   thread: PaidConversation,
   connections: readonly ModelConnection[],
   task: string,
@@ -113,7 +110,7 @@ export const endsRun: ReadonlySet<string> = new Set([
 ])
 
 /** Joins verdicts: all have to accept, the lowest scores count. */
-export function joinedOpinions(all: readonly Opinion[]): Evaluation {
+export function joinOpinions(all: readonly Opinion[]): Evaluation {
   const replies = all.flatMap(({ reply }) => (reply ? [reply] : []))
   const missing = all
     .filter(({ reply }) => !reply)
@@ -140,7 +137,7 @@ export function joinedOpinions(all: readonly Opinion[]): Evaluation {
     '',
     summary,
     '',
-    ...section('Findings', findings.map(shownFinding)),
+    ...section('Findings', findings.map(formatFinding)),
     ...section('Unmet points of the contract', unmet),
     ...section('To do', updates),
     ...section('Scores', scores),
@@ -158,7 +155,7 @@ export function joinedOpinions(all: readonly Opinion[]): Evaluation {
 }
 const ranks = { high: 0, medium: 1, low: 2 }
 
-function shownFinding({ severity, title, detail, path, line_number }: Finding): string {
+function formatFinding({ severity, title, detail, path, line_number }: Finding): string {
   const place =
     path === undefined ? '' : ` (${shortLine(path, 200)}${line_number === undefined ? '' : `:${line_number}`})`
   return `${severity}: ${shortLine(title, 300)}${place}${detail === undefined ? '' : `. ${shortLine(detail, 400)}`}`

@@ -12,22 +12,27 @@ import {
 import type { Completion, RefusedChanges } from '../loop/index.js'
 import { decide } from './decide.js'
 import { handOff, showHandoff } from './handoff.js'
-import { holding } from '../task/index.js'
-import { Plans, type PlanEnd } from './plan.js'
-import { PlannedTask, type PlannedConversation } from './planned_task.js'
-import { freshStart } from './fresh_start.js'
 import {
+  findValidProof,
   addItem,
   createTracker,
-  itemLines,
-  trackerSummary,
+  formatItems,
+  summarizeTracker,
   updateTracker,
   type GivenItem,
   type GivenTracker,
   type ItemUpdate,
+  TrackerFile,
+  listChangedFiles,
+  checkCommands,
+  listCommands,
+  hashFiles,
+  runProofs,
+  type Verified,
 } from '../task/index.js'
-import { TrackerFile } from '../task/index.js'
-import { changedFiles, checkCommands, commandsOf, hashesOf, runProofs, type Verified } from '../task/index.js'
+import { Plans, type PlanEnd } from './plan.js'
+import { PlannedTask, type PlannedConversation } from './planned_task.js'
+import { freshStart } from './fresh_start.js'
 
 /** A conversation with what it has to finish. */
 export interface FinishConversation extends PlannedConversation {
@@ -108,13 +113,13 @@ export class Finish implements Completion {
   }
 
   /** Before a turn: takes over what people wrote into the tracker. */
-  async turnBegins(): Promise<void> {
+  async beginTurn(): Promise<void> {
     if (!this.opened && this.resumed) this.resumes = true
     this.opened = true
     this.turnIsNew = true
     await this.planned.readBack()
     if (!this.thread.state.tracker) return
-    const edit = await this.file.edit()
+    const edit = await this.file.readEdit()
     if (edit && 'tracker' in edit) await this.thread.commit({ kind: 'tracker', by: 'person', tracker: edit.tracker })
     else if (edit) await this.thread.remark('VT_TASK_FILE', edit.problem)
   }
@@ -123,7 +128,7 @@ export class Finish implements Completion {
   private turnIsNew = false
 
   /** After a turn: writes the tracker for people. */
-  async turnEnded(): Promise<void> {
+  async endTurn(): Promise<void> {
     const { tracker } = this.thread.state
     if (!tracker) return
     const inTheWay = await this.file.write(tracker).catch((error: unknown) => (error as Error).message)
@@ -137,7 +142,7 @@ export class Finish implements Completion {
     if (this.evaluated) await this.planned.plan(signal)
   }
   standing(): Promise<string> {
-    return this.planned.standing()
+    return this.planned.describeTask()
   }
 
   async remind(): Promise<void> {
@@ -150,13 +155,13 @@ export class Finish implements Completion {
       await showHandoff(this.thread)
     }
     await this.options.beside?.remind()
-    if (!state.untold) return
+    if (!state.reminder_due) return
     // The person has just said it.
     const said = state.goal && state.messages.length <= 1
     const text = [
       ...(state.goal && !said ? [`Goal: ${state.goal.text}`] : []),
-      ...(state.tracker ? trackerSummary(state.tracker) : []),
-      ...(await this.plans.named()),
+      ...(state.tracker ? summarizeTracker(state.tracker) : []),
+      ...(await this.plans.describeAcceptedPlan()),
     ].join('\n')
     if (text !== '') await this.thread.inject(text, 'harness', 'tracker')
   }
@@ -203,7 +208,7 @@ export class Finish implements Completion {
 
   /** The end of the turn, where a call of it decided that. */
   taken(): PlanEnd | undefined {
-    return this.options.beside?.taken() ?? this.plans.taken()
+    return this.options.beside?.taken() ?? this.plans.takeEnd()
   }
 
   private async prove(signal: AbortSignal): Promise<Verified | undefined> {
@@ -211,10 +216,10 @@ export class Finish implements Completion {
     const { required, commands: configured } = thread.settings.harness.verification
     if (required === 'never') return undefined
     const { state, workspace } = thread
-    const commands = await commandsOf(state, [...agreed, ...configured], workspace)
+    const commands = await listCommands(state, [...agreed, ...configured], workspace)
     if (commands.length === 0) return undefined
     // What the commands change they did not run against.
-    const files = await hashesOf(workspace, state.touched)
+    const files = await hashFiles(workspace, state.touched)
     this.last = await runProofs(thread, commands, agreed, signal)
     const { result, ran, refused } = this.last
     await thread.commit({
@@ -224,7 +229,7 @@ export class Finish implements Completion {
       changes: state.changes,
       files,
     })
-    const other = changedFiles(files, await hashesOf(workspace, state.touched))
+    const other = listChangedFiles(files, await hashFiles(workspace, state.touched))
     if (other.length > 0)
       await thread.remark(
         'VT_TASK_CHANGED',
@@ -247,7 +252,7 @@ export class Finish implements Completion {
     const { verified, files_changed } = thread.state
     const { required } = thread.settings.harness.verification
     if (!on && !verified) return { verified: null }
-    const holds = holding(thread.state)
+    const holds = findValidProof(thread.state)
     if (holds)
       return { verified: holds.result === 'passed', verification: { result: holds.result, commands: holds.commands } }
     return on && files_changed && required !== 'never'
@@ -303,7 +308,7 @@ export class Finish implements Completion {
   }
   list(): Result {
     const { tracker } = this.thread.state
-    return tracker ? shown(tracker) : none
+    return tracker ? showTracker(tracker) : none
   }
 
   private async track(change: (tracker: Tracker) => Tracker): Promise<Result> {
@@ -313,7 +318,7 @@ export class Finish implements Completion {
       if (next.title === '') return none
       if (JSON.stringify(next) !== JSON.stringify(tracker))
         await this.thread.commit({ kind: 'tracker', by: 'model', tracker: next })
-      return shown(next)
+      return showTracker(next)
     } catch (error) {
       const refusal = failure(error)
       if (!refusal) throw error
@@ -326,9 +331,9 @@ const none = fail('VT_TASK_INDEX', 'There is no tracker yet.', {
   hint: 'Begin one with {slot:task_tracker/create}: give a title and items.',
 })
 
-function shown(tracker: Tracker): Result {
+function showTracker(tracker: Tracker): Result {
   const several = tracker.items.filter(({ status }) => status === 'in_progress').length > 1
-  const lines = [...itemLines(tracker), ...(several ? ['More than one item is in progress.'] : [])]
+  const lines = [...formatItems(tracker), ...(several ? ['More than one item is in progress.'] : [])]
   return ok(
     {
       title: tracker.title,

@@ -2,10 +2,7 @@ import { redactText, shortLine } from '../../../core/text/index.js'
 import { outcomeTable, type OutcomeCode } from '../base/index.js'
 import type { Conversation } from '../session/index.js'
 import { keepArtifact } from './artifacts.js'
-import { endingOf } from '../task/index.js'
-import type { FinishState } from '../task/index.js'
-import { archive, taskFile, taskFolder } from '../task/index.js'
-import { itemLines } from '../task/index.js'
+import { describeEnding, type FinishState, archiveFile, findTaskFile, taskFolder, formatItems } from '../task/index.js'
 
 const file = 'current_blocked.md'
 
@@ -16,7 +13,7 @@ interface Stuckness {
 }
 
 /** What somebody needs who goes on with a run that could not finish, as a text. */
-function handoffText(
+function formatHandoff(
   { kernel, session_id, state, providers }: Conversation & { state: Conversation['state'] & FinishState },
   outcome: OutcomeCode,
   { says, why }: Stuckness,
@@ -24,7 +21,7 @@ function handoffText(
   const { tracker, verified, failures } = state
   const section = (title: string, lines: readonly string[]): string =>
     `## ${title}\n\n${lines.length > 0 ? lines.join('\n') : '(none)'}\n`
-  const ran = verified?.commands.map((one) => `- \`${one.command}\` ${endingOf(one)}`) ?? []
+  const ran = verified?.commands.map((one) => `- \`${one.command}\` ${describeEnding(one)}`) ?? []
   const front = {
     session_id,
     outcome,
@@ -38,9 +35,9 @@ function handoffText(
       .join('\n')}\n---\n`,
     section('Blocker Summary', [
       why ?? outcomeTable[outcome].says,
-      ...(tracker ? itemLines(tracker, ({ status }) => status === 'blocked') : []),
+      ...(tracker ? formatItems(tracker, ({ status }) => status === 'blocked') : []),
     ]),
-    section('Current Tracker Snapshot', tracker ? [tracker.title, ...itemLines(tracker)] : []),
+    section('Current Tracker Snapshot', tracker ? [tracker.title, ...formatItems(tracker)] : []),
     section(
       'Relevant Paths',
       state.touched.slice(-50).map((path) => `- ${path}`),
@@ -57,12 +54,12 @@ export async function handOff(
   stuck: Stuckness,
 ): Promise<string | undefined> {
   const { workspace, session_id, providers, state } = thread
-  const text = redactText(handoffText(thread, outcome, stuck))
+  const text = redactText(formatHandoff(thread, outcome, stuck))
   await keepArtifact(thread, { name: 'blocked', round: state.phase?.round ?? 0 }, text)
   const stamp = new Date(providers.clock.now()).toISOString().replace(/[-:]|\.\d+/g, '')
   const kept = `${taskFolder}/blockers/${session_id}-${stamp}.md`
   try {
-    const path = await taskFile(workspace, session_id, file, { claim: true })
+    const path = await findTaskFile(workspace, session_id, file, { claim: true })
     if (path === undefined || workspace.resolve(kept, { follow: false }) !== kept) return undefined
     await workspace.write(path, Buffer.from(text), 'anything')
     await workspace.write(kept, Buffer.from(text), 'anything')
@@ -86,6 +83,6 @@ export async function showHandoff(thread: Conversation & { state: FinishState })
     'harness',
     'blocked',
   )
-  const path = await taskFile(workspace, session_id, file, { claim: false })
-  if (path !== undefined && (await workspace.stat(path))) await archive(workspace, path, session_id)
+  const path = await findTaskFile(workspace, session_id, file, { claim: false })
+  if (path !== undefined && (await workspace.stat(path))) await archiveFile(workspace, path, session_id)
 }

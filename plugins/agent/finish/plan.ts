@@ -4,8 +4,7 @@ import { redactText } from '../../../core/text/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import type { Conversation } from '../session/index.js'
 import { keepPrompt } from './artifacts.js'
-import type { FinishState } from '../task/index.js'
-import { createTracker } from '../task/index.js'
+import { type FinishState, createTracker } from '../task/index.js'
 
 const folder = '.vtcode/plans'
 /** More than any plan takes. */
@@ -43,14 +42,14 @@ export class Plans {
   constructor(private readonly thread: Conversation & { state: FinishState }) {}
 
   /** How the turn under way ends, where a plan was decided in it; said once. */
-  taken(): PlanEnd | undefined {
+  takeEnd(): PlanEnd | undefined {
     const { end } = this
     this.end = undefined
     return end
   }
 
   /** The accepted plan, in a line for the model. */
-  async named(): Promise<string[]> {
+  async describeAcceptedPlan(): Promise<string[]> {
     const { plan } = this.thread.state.artifacts
     if (plan?.path === undefined) return []
     const now = await this.thread.workspace
@@ -65,29 +64,29 @@ export class Plans {
   async propose(given: Partial<Proposal>, ask: Asker | undefined, signal: AbortSignal): Promise<Result> {
     const { thread } = this
     if (thread.mode !== 'plan') return fail('VT_PLAN_MODE', 'Plans are proposed in mode plan.')
-    const lacking = missing(given)
+    const lacking = listMissing(given)
     if (lacking.length > 0) return fail('VT_PLAN_INCOMPLETE', `The plan is not complete: ${lacking.join('; ')}.`)
     const plan = given as Proposal
     try {
       // What no tracker can hold is no list of steps.
-      createTracker(trackerOf(plan))
+      createTracker(toTracker(plan))
     } catch (error) {
       const refusal = failure(error)
       if (!refusal) throw error
       return fail('VT_PLAN_INCOMPLETE', refusal.error.message.replaceAll('items[', 'steps['))
     }
-    const text = redactText(planText(plan))
-    const path = await write(thread.workspace, plan.title, text)
+    const text = redactText(formatPlan(plan))
+    const path = await writePlan(thread.workspace, plan.title, text)
     const digest = await keepPrompt(thread, text)
     await thread.events.say({ id: thread.newId('it'), type: 'plan', text, status: 'completed' })
     await thread.events.emit({ type: 'plan.approval.requested', plan_file: path })
-    const { decision, words } = ask ? await decide(path, ask, signal).catch(() => nobody) : nobody
+    const { decision, words } = ask ? await askDecision(path, ask, signal).catch(() => NO_DECISION) : NO_DECISION
     if (signal.aborted) return fail('VT_CALL_ABORTED', `The plan stands in ${path}; nothing was decided.`)
     if (decision !== 'none') await thread.events.emit({ type: 'plan.approval.resolved', decision, automatic: false })
-    return this.take(plan, { path, sha256: digest }, decision, words)
+    return this.applyDecision(plan, { path, sha256: digest }, decision, words)
   }
 
-  private async take(
+  private async applyDecision(
     plan: Proposal,
     { path, sha256 }: { path: string; sha256: string },
     decision: Decision | 'none',
@@ -104,7 +103,7 @@ export class Plans {
         path,
         ...(decision === 'fresh_context' && { fresh: true as const }),
       })
-      await thread.commit({ kind: 'tracker', by: 'planner', tracker: createTracker(trackerOf(plan)) })
+      await thread.commit({ kind: 'tracker', by: 'planner', tracker: createTracker(toTracker(plan)) })
       await thread.commit({ kind: 'mode', mode: thread.kernel.inspection.resolveMode(mode), by: 'plan' })
       this.end = {
         text: `The plan is accepted; it stands in ${path}.`,
@@ -114,12 +113,12 @@ export class Plans {
       await thread.queue.add(words, { first: true })
       this.end = { text: `The plan is to be revised; it stands in ${path}.` }
     } else if (decision === 'cancel') this.end = { text: `The plan is dropped; it stands in ${path}.` }
-    else this.end = { text: `${planText(plan)}\nThe plan stands in ${path}. Nobody was asked; nothing is done yet.` }
-    return ok({ path, decision }, { text: `${said[decision]} It stands in ${path}.` })
+    else this.end = { text: `${formatPlan(plan)}\nThe plan stands in ${path}. Nobody was asked; nothing is done yet.` }
+    return ok({ path, decision }, { text: `${ANSWERS[decision]} It stands in ${path}.` })
   }
 }
 
-const said: Record<Decision | 'none', string> = {
+const ANSWERS: Record<Decision | 'none', string> = {
   execute: 'The user accepted the plan.',
   auto_accept: 'The user accepted the plan.',
   fresh_context: 'The user accepted the plan.',
@@ -128,10 +127,10 @@ const said: Record<Decision | 'none', string> = {
   none: 'Nobody is there to decide on the plan.',
 }
 
-const nobody = { decision: 'none', words: '' } as const
+const NO_DECISION = { decision: 'none', words: '' } as const
 
 /** What a plan lacks, by name. */
-function missing({
+function listMissing({
   title = '',
   summary = '',
   steps = [],
@@ -151,13 +150,13 @@ function missing({
   ]
 }
 
-const trackerOf = ({ title, steps }: Proposal) => ({
+const toTracker = ({ title, steps }: Proposal) => ({
   title,
   items: steps.map(({ action, ...rest }) => ({ description: action, ...rest })),
 })
 
 /** The plan as Markdown. */
-function planText({ title, summary, steps, tests, assumptions }: Proposal): string {
+function formatPlan({ title, summary, steps, tests, assumptions }: Proposal): string {
   const step = ({ action, files = [], verify = [] }: Proposal['steps'][number], at: number): string[] => [
     `${at + 1}. ${action.trim()}`,
     ...(files.length > 0 ? [`   files: ${files.join(', ')}`] : []),
@@ -177,7 +176,7 @@ function planText({ title, summary, steps, tests, assumptions }: Proposal): stri
 }
 
 /** Writes a plan under a name that no file has; returns its path. Throws VtError VT_PATH_OUTSIDE where a link leads away. */
-async function write(workspace: Workspace, title: string, text: string): Promise<string> {
+async function writePlan(workspace: Workspace, title: string, text: string): Promise<string> {
   const slug =
     title
       .normalize('NFKD')
@@ -197,7 +196,7 @@ async function write(workspace: Workspace, title: string, text: string): Promise
 }
 
 /** What a person says of a plan; words of their own are what should be different. */
-async function decide(
+async function askDecision(
   path: string,
   ask: Asker,
   signal: AbortSignal,
@@ -210,12 +209,12 @@ async function decide(
   const { selected = [], other = '' } = answers?.['plan'] ?? {}
   const chosen = selected.find((label): label is Decision => Object.hasOwn(decisions, label))
   if (chosen !== undefined && chosen !== 'revise') return { decision: chosen, words: '' }
-  const words = other.trim() || (chosen === 'revise' ? await whatElse(ask, signal) : '')
+  const words = other.trim() || (chosen === 'revise' ? await askChanges(ask, signal) : '')
   // Who closes the question has accepted nothing.
   return words === '' ? { decision: 'cancel', words } : { decision: 'revise', words }
 }
 
-async function whatElse(ask: Asker, signal: AbortSignal): Promise<string> {
+async function askChanges(ask: Asker, signal: AbortSignal): Promise<string> {
   const answers = await ask([{ id: 'different', header: 'Plan', question: 'What should be different?' }], signal)
   return answers?.['different']?.other?.trim() ?? ''
 }

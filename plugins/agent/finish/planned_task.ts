@@ -7,15 +7,19 @@ import { connect, tokensOf, type ModelConnection } from '../model/index.js'
 import { messageText } from '../session/index.js'
 import { ownCall } from '../loop/index.js'
 import { Artifacts } from './artifacts.js'
-import { endsRun, evaluatedText, joinedOpinions, opinions, type Evaluation } from './evaluation.js'
+import { endsRun, formatMaterial, joinOpinions, askEvaluators, type Evaluation } from './evaluation.js'
 import { handOff } from './handoff.js'
 import { planPrompt, planSchema, replanPrompt, replanSchema, type PlanReply, type ReplanReply } from './replies.js'
-import { asItem, revised } from './revision.js'
-import type { FinishState } from '../task/index.js'
-import { artifactFiles, taskFolder } from '../task/index.js'
-import { createTracker, itemLines } from '../task/index.js'
-import type { Verified } from '../task/index.js'
-import { workDiff } from './work_diff.js'
+import { toItem, reviseTracker } from './revision.js'
+import {
+  type FinishState,
+  artifactFiles,
+  taskFolder,
+  createTracker,
+  formatItems,
+  type Verified,
+} from '../task/index.js'
+import { diffWork } from './work_diff.js'
 
 /** A conversation whose task may be planned. */
 export interface PlannedConversation extends PaidConversation {
@@ -44,7 +48,7 @@ export class PlannedTask {
   }
 
   /** What the system prompt says of the task while it is built. */
-  async standing(): Promise<string> {
+  async describeTask(): Promise<string> {
     if (this.thread.state.phase?.phase !== 'build') return ''
     const [spec, contract] = [await this.artifacts.text('spec'), await this.artifacts.text('contract')]
     return [
@@ -59,13 +63,13 @@ export class PlannedTask {
     const { thread } = this
     const { state } = thread
     if (state.phase && state.phase.phase !== 'plan') return
-    const planner = await this.planner()
+    const planner = await this.connectPlanner()
     // A model that does not exist is no reason to work for hours first.
-    await this.evaluators()
+    await this.connectEvaluators()
     const round = state.phase?.round ?? Math.max(-1, ...Object.values(state.artifacts).map((one) => one.round)) + 1
     await thread.commit({ kind: 'phase', phase: 'plan', round })
     await thread.harness('planning_started', { message: planner.model.id })
-    const paid = this.paid()
+    const paid = this.trackCost()
     const { plan, problem } = await this.askPlan(planner, signal)
     if (!plan) {
       await thread.commit({ kind: 'phase', phase: 'done', round, ...paid() })
@@ -78,7 +82,7 @@ export class PlannedTask {
       ['feature_list', plan.feature_list_markdown],
     ] as const)
       await this.artifacts.keep(name, text, round)
-    await thread.commit({ kind: 'tracker', by: 'planner', tracker: trackerOf(plan) })
+    await thread.commit({ kind: 'tracker', by: 'planner', tracker: toTracker(plan) })
     await thread.commit({ kind: 'phase', phase: 'build', round, ...paid() })
     await this.artifacts.keepRound(round, 'plan.json', plan)
     await this.artifacts.show()
@@ -91,11 +95,11 @@ export class PlannedTask {
   ): Promise<{ plan?: PlanReply; problem?: string }> {
     const { thread } = this
     try {
-      const task = await this.planningText(signal)
+      const task = await this.collectPlanningText(signal)
       const plan = (await askFor(
         thread,
         {
-          ...this.asking(connection),
+          ...this.createRequest(connection),
           system: planPrompt,
           task,
           schema: planSchema,
@@ -111,7 +115,7 @@ export class PlannedTask {
   }
 
   private checkPlan(plan: PlanReply): void {
-    trackerOf(plan)
+    toTracker(plan)
     const { window } = tokenBudget(this.thread.connection.model, this.thread.settings)
     const tokens = tokensOf(plan.spec_markdown + plan.contract_markdown)
     if (tokens > window * mostOfWindow)
@@ -121,7 +125,7 @@ export class PlannedTask {
   }
 
   /** What a planner reads. */
-  private async planningText(signal: AbortSignal): Promise<string> {
+  private async collectPlanningText(signal: AbortSignal): Promise<string> {
     const { kernel, workspace, settings, providers, state } = this.thread
     const written = await instructionText(kernel, workspace, settings)
     const { result } = await ownCall(this.thread, outliner, { path: '.', view: 'digest', max_results: 40 }, signal)
@@ -146,18 +150,18 @@ export class PlannedTask {
     const { thread } = this
     const { state } = thread
     const { round } = state.phase!
-    const evaluators = await this.evaluators()
+    const evaluators = await this.connectEvaluators()
     const { window } = tokenBudget(evaluators[0]!.model, thread.settings)
-    const { diff, counts } = await workDiff(thread, window)
+    const { diff, counts } = await diffWork(thread, window)
     const agreed = {
       spec: (await this.artifacts.text('spec')) ?? '',
       contract: (await this.artifacts.text('contract')) ?? '',
     }
     const models = evaluators.map(({ model }) => model.id)
     await thread.harness('evaluation_started', { message: models.join(', '), attempt: round, data: { models } })
-    const paid = this.paid()
-    const all = await opinions(thread, evaluators, evaluatedText(state, agreed, last, diff), signal)
-    const evaluation = joinedOpinions(all)
+    const paid = this.trackCost()
+    const all = await askEvaluators(thread, evaluators, formatMaterial(state, agreed, last, diff), signal)
+    const evaluation = joinOpinions(all)
     await this.artifacts.keep('evaluation', evaluation.text, round)
     await this.artifacts.keepRound(round, 'evaluation.json', all)
     await this.artifacts.keepRound(round, 'changes.txt', counts.join('\n'))
@@ -195,7 +199,7 @@ export class PlannedTask {
       attempt: round,
     })
     const replan = await this.replan(evaluation, agreed, signal)
-    const tracker = revised(thread.state.tracker, round, evaluation, replan)
+    const tracker = reviseTracker(thread.state.tracker, round, evaluation, replan)
     if (replan) {
       const addendum = replan.contract_addendum.trim()
       const title = `## Addendum ${round}`
@@ -209,7 +213,7 @@ export class PlannedTask {
     await thread.commit({ kind: 'tracker', by: 'harness', tracker })
     await thread.commit({ kind: 'phase', phase: 'build', round, ...paid() })
     await this.artifacts.show()
-    return { then: 'go on', why: 'evaluation_failed', text: toldOf(evaluation.text) }
+    return { then: 'go on', why: 'evaluation_failed', text: formatEvaluation(evaluation.text) }
   }
 
   private async replan(
@@ -221,16 +225,16 @@ export class PlannedTask {
     const parts: [string, string][] = [
       ['spec', spec],
       ['contract', contract],
-      ['tracker', tracker ? itemLines(tracker).join('\n') : '(none)'],
+      ['tracker', tracker ? formatItems(tracker).join('\n') : '(none)'],
       ['evaluation', text],
     ]
     const task = redactText(parts.map(([name, part]) => block(name, part)).join('\n\n'))
     try {
-      const connection = await this.planner()
+      const connection = await this.connectPlanner()
       const checked = (value: unknown): void => this.checkAddendum(value as ReplanReply, contract)
       return (await askFor(
         this.thread,
-        { ...this.asking(connection), system: replanPrompt, task, schema: replanSchema, checked },
+        { ...this.createRequest(connection), system: replanPrompt, task, schema: replanSchema, checked },
         signal,
       )) as (ReplanReply & JsonObject) | undefined
     } catch (error) {
@@ -247,32 +251,32 @@ export class PlannedTask {
 
   /** Reports an evaluation that the agent has not read before a kill. */
   async remind(): Promise<void> {
-    const { unheard, phase } = this.thread.state
-    if (unheard === undefined || phase?.phase !== 'build') return
+    const { unread_evaluation, phase } = this.thread.state
+    if (unread_evaluation === undefined || phase?.phase !== 'build') return
     await this.thread.inject(
-      toldOf((await this.thread.store.read(`prompts/${unheard}`)) ?? ''),
+      formatEvaluation((await this.thread.store.read(`prompts/${unread_evaluation}`)) ?? ''),
       'harness',
       'evaluation',
     )
   }
 
-  private asking(connection: ModelConnection) {
+  private createRequest(connection: ModelConnection) {
     return {
       connection,
       max_output_tokens: Math.min(most.output, tokenBudget(connection.model, this.thread.settings).output),
       purpose: 'plan' as const,
     }
   }
-  private async connected(model: string | undefined): Promise<ModelConnection> {
+  private async connectTo(model: string | undefined): Promise<ModelConnection> {
     const { kernel, providers, connection } = this.thread
     return model === undefined || model === connection.model.id ? connection : connect(kernel, model, providers)
   }
-  private planner = (): Promise<ModelConnection> => this.connected(this.thread.settings.agent.planner_model)
-  private async evaluators(): Promise<ModelConnection[]> {
+  private connectPlanner = (): Promise<ModelConnection> => this.connectTo(this.thread.settings.agent.planner_model)
+  private async connectEvaluators(): Promise<ModelConnection[]> {
     const { agent, harness } = this.thread.settings
     const { enabled, models } = harness.skeptic_panel
-    if (!enabled || models.length === 0) return [await this.connected(agent.evaluator_model)]
-    const panel = await Promise.all(models.map((model) => this.connected(model)))
+    if (!enabled || models.length === 0) return [await this.connectTo(agent.evaluator_model)]
+    const panel = await Promise.all(models.map((model) => this.connectTo(model)))
     // One of several that does not answer is not waited for again and again.
     return panel.map((one) => ({
       ...one,
@@ -281,18 +285,18 @@ export class PlannedTask {
   }
 
   /** What the requests since then cost, for the journal. */
-  private paid(): () => { cost_usd: number | null } {
+  private trackCost(): () => { cost_usd: number | null } {
     const { costs } = this.thread
     const before = costs.run.cost
     return () => ({ cost_usd: before === null || costs.run.cost === null ? null : costs.run.cost - before })
   }
 }
 
-const trackerOf = ({ task_title, items }: PlanReply): Tracker =>
-  createTracker({ title: task_title, items: items.map(asItem) })
+const toTracker = ({ task_title, items }: PlanReply): Tracker =>
+  createTracker({ title: task_title, items: items.map(toItem) })
 
 /** An evaluation as the agent is told of it: its beginning, whole lines. */
-function toldOf(text: string): string {
+function formatEvaluation(text: string): string {
   const cut = text.length > most.told ? `${text.slice(0, text.lastIndexOf('\n', most.told))}\n…` : text.trimEnd()
   return `The work was evaluated.\n${cut}\nThe whole evaluation is in ${taskFolder}/${artifactFiles.evaluation}. Fix what it found; the new steps are in the tracker.`
 }

@@ -9,14 +9,14 @@ import { addItem, type GivenItem } from '../task/index.js'
 const mostCommands = 10
 
 /** A step as it is tracked: nothing but what a tracker knows, and nothing done yet. */
-export const asItem = ({ description, files, outcome, verify }: PlanReply['items'][number]): GivenItem => ({
+export const toItem = ({ description, files, outcome, verify }: PlanReply['items'][number]): GivenItem => ({
   description,
   ...(files && { files }),
   ...definedOnly({ outcome, verify }),
 })
 
 /** Adds the commands, points and steps of a revision that the tracker lacks. */
-export function revised(
+export function reviseTracker(
   tracker: Tracker | undefined,
   round: number,
   { summary, updates, falsifiers }: Evaluation,
@@ -29,7 +29,7 @@ export function revised(
     { description: shortLine(`Revision ${round}: ${summary}`, 280), ...(checks[0] && { verify: checks[0] }) },
     ...checks.slice(1).map((verify, at) => ({ description: `Checks of revision ${round}, part ${at + 2}`, verify })),
     ...updates,
-    ...(replan?.new_tracker_items.map(asItem) ?? []),
+    ...(replan?.new_tracker_items.map(toItem) ?? []),
   ]
   let all = tracker ?? { title: 'Revision', items: [] }
   for (const item of items) {

@@ -9,7 +9,7 @@ const least = 512
 const mostCounted = 500
 
 /** What a session did to the files since it began: unified diffs while they fit, counts of all other files; `counts` has every file. */
-export async function workDiff(
+export async function diffWork(
   { kernel, workspace, session_id, mode, only }: Conversation,
   bytes = room.bytes,
 ): Promise<{ diff: string; counts: string[] }> {
@@ -32,7 +32,7 @@ export async function workDiff(
     const readable =
       lines &&
       left > least &&
-      (await kernel.explain(reader, { path }, { mode, ...(only && { only }) })).verdict === 'run'
+      (await kernel.explain(READER_SLOT, { path }, { mode, ...(only && { only }) })).verdict === 'run'
     const diff = readable ? diffTexts(path, before, after, { ...room, bytes: left }) : undefined
     if (diff === undefined) uncounted.push(counts.at(-1)!)
     else {
@@ -40,13 +40,13 @@ export async function workDiff(
       left -= Buffer.byteLength(diff)
     }
   }
-  const rest = uncounted.length > 0 ? [`Counted only:`, ...bounded(uncounted)] : []
-  return { diff: [...diffs, ...rest].join('\n') || '(No file is different.)', counts: bounded(counts) }
+  const rest = uncounted.length > 0 ? [`Counted only:`, ...limitLines(uncounted)] : []
+  return { diff: [...diffs, ...rest].join('\n') || '(No file is different.)', counts: limitLines(counts) }
 }
 
 /** What says whether a file may be read. */
-const reader = 'unified_file/read'
-const bounded = (lines: readonly string[]): string[] => [
+const READER_SLOT = 'unified_file/read'
+const limitLines = (lines: readonly string[]): string[] => [
   ...lines.slice(0, mostCounted),
   ...(lines.length > mostCounted ? [`and ${lines.length - mostCounted} more files`] : []),
 ]

@@ -2,14 +2,25 @@ import { sha256 } from '../../../core/system/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { readOwn, callsFolder } from '../../lib/state/index.js'
 import { AgentError, type Clock, type Fact, type JournalRecord, type Msg, type Store } from '../base/index.js'
-import { copyImages } from '../session/index.js'
-import { formatRecord, createMark, readOwnJournal, resealRecords } from '../session/index.js'
-import { parseManifest, type ForkMode } from '../session/index.js'
-import { createMemoryEnvelope, renderMemory } from '../session/index.js'
-import type { ConversationState } from '../session/index.js'
-import { takeRecordsBefore, type StateTable } from '../session/index.js'
-import { openStore, createReadError, isValidSessionId } from '../session/index.js'
-import { createPlainSummary, renderSummary } from '../session/index.js'
+import {
+  copyImages,
+  formatRecord,
+  createMark,
+  readOwnJournal,
+  resealRecords,
+  parseManifest,
+  type ForkMode,
+  createMemoryEnvelope,
+  renderMemory,
+  type ConversationState,
+  takeRecordsBefore,
+  type StateTable,
+  openStore,
+  createReadError,
+  isValidSessionId,
+  createPlainSummary,
+  renderSummary,
+} from '../session/index.js'
 
 const PROMPTS_KEPT = 4
 
@@ -101,7 +112,10 @@ async function readJournalText(workspace: Workspace, path: string): Promise<stri
 }
 
 /** The records up to the end of the last turn that ended. */
-function dropOpenTurn(records: readonly JournalRecord[], table: StateTable<ConversationState>): readonly JournalRecord[] {
+function dropOpenTurn(
+  records: readonly JournalRecord[],
+  table: StateTable<ConversationState>,
+): readonly JournalRecord[] {
   const { open, turn } = table.replay(records)
   return open ? takeRecordsBefore(records, turn) : records
 }

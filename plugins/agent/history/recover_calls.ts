@@ -13,8 +13,7 @@ import {
   type FileChange,
   type Meaning,
 } from '../base/index.js'
-import type { Conversation } from '../session/index.js'
-import { callEnd, resultPart, listUnansweredCalls } from '../session/index.js'
+import { type Conversation, callEnd, resultPart, listUnansweredCalls } from '../session/index.js'
 
 /** The result of a call, and the known files it changed where its tool does not report them. */
 export interface CallResult {

@@ -7,10 +7,15 @@ import {
   type Usage,
 } from '../base/index.js'
 import { addUsage, noUsage } from '../model/index.js'
-import type { Conversation } from '../session/index.js'
-import { createDamageError, readJournal, readOwnJournal, resealRecords } from '../session/index.js'
-import { adoptQueue } from '../session/index.js'
-import type { StateTable } from '../session/index.js'
+import {
+  type Conversation,
+  createDamageError,
+  readJournal,
+  readOwnJournal,
+  resealRecords,
+  adoptQueue,
+  type StateTable,
+} from '../session/index.js'
 
 /** The state of a session when its last process ended, however it ended. */
 export interface Restored<S> {

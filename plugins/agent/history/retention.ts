@@ -1,10 +1,8 @@
 import type { Workspace } from '../../../core/workspace/index.js'
 import { callsFolder, spooled } from '../../lib/state/index.js'
 import type { AgentSettings } from '../base/index.js'
-import { isSessionLocked } from '../session/index.js'
-import { listSessions } from '../session/index.js'
+import { isSessionLocked, listSessions, openStore } from '../session/index.js'
 import { listOwnSessions } from './session_index.js'
-import { openStore } from '../session/index.js'
 import { removeTraces } from './traces.js'
 
 const dayMs = 24 * 60 * 60 * 1000

@@ -2,13 +2,17 @@ import type { OpenWorkspace, Workspace } from '../../../core/workspace/index.js'
 import { undoable, type Step } from '../../lib/files/index.js'
 import { AgentError, type Fact, type JournalRecord, type RevertScope } from '../base/index.js'
 import { readRecords } from './fork.js'
-import { formatRecord, readOwnJournal } from '../session/index.js'
-import { createMemoryEnvelope } from '../session/index.js'
+import {
+  formatRecord,
+  readOwnJournal,
+  createMemoryEnvelope,
+  conversationTable,
+  messageText,
+  takeRecordsBefore,
+  openStore,
+} from '../session/index.js'
 import { isStepDone } from './recover_calls.js'
 import { applyRewind, planRewind, type Rewind } from './rewind.js'
-import { conversationTable, messageText } from '../session/index.js'
-import { takeRecordsBefore } from '../session/index.js'
-import { openStore } from '../session/index.js'
 
 export interface Reverted {
   session_id: string
@@ -77,7 +81,10 @@ export async function revert(
     await store.append('messages.jsonl', formatRecord(fact, records.length + 1, last + 1, ts, store.mark))
     await store.sync()
     await applyRewind(workspace, session_id, toRevertId(last + 1), code)
-    await store.append('messages.jsonl', formatRecord(createRevertNote(turn), records.length + 2, last + 1, ts, store.mark))
+    await store.append(
+      'messages.jsonl',
+      formatRecord(createRevertNote(turn), records.length + 2, last + 1, ts, store.mark),
+    )
     await store.sync()
     const state = conversationTable.replay([
       ...records,

@@ -108,7 +108,8 @@ class PastFiles {
   constructor(private readonly workspace: Workspace) {}
 
   async rewindCheckpoint({ folder, checkpoint }: Undoable): Promise<void> {
-    for (const [index, step] of [...checkpoint.steps.entries()].reverse()) await this.rewindStep(step, `${folder}/${index}`)
+    for (const [index, step] of [...checkpoint.steps.entries()].reverse())
+      await this.rewindStep(step, `${folder}/${index}`)
   }
 
   private async rewindStep(step: Step, kept: string): Promise<void> {

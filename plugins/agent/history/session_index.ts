@@ -5,9 +5,7 @@ import { makeFolder } from '../../../core/system/index.js'
 import { openWorkspace, type Workspace } from '../../../core/workspace/index.js'
 import { callsFolder, readOwn } from '../../lib/state/index.js'
 import { AgentError } from '../base/index.js'
-import { createMark, readOwnJournal } from '../session/index.js'
-import { listSessions, type SessionManifest } from '../session/index.js'
-import { isValidSessionId } from '../session/index.js'
+import { createMark, readOwnJournal, listSessions, type SessionManifest, isValidSessionId } from '../session/index.js'
 
 const most = 2000
 const toIndexPath = (home: string): string => join(home, 'state', 'sessions.index.jsonl')
@@ -93,7 +91,11 @@ async function hasOwnMark(workspace: Workspace, id: string): Promise<boolean> {
 }
 
 /** The workspace of a session, or of the one that was used last anywhere; `undefined` where none is known. */
-export async function findSessionWorkspace(here: string, id: string | 'last', home: string): Promise<string | undefined> {
+export async function findSessionWorkspace(
+  here: string,
+  id: string | 'last',
+  home: string,
+): Promise<string | undefined> {
   if (id === 'last') {
     const own = new Set((await readEntries(home)).map(({ session_id }) => session_id))
     return (await listAllSessions(here, home)).find(({ session_id }) => own.has(session_id))?.workspace

@@ -82,7 +82,8 @@ export class ModelRequests {
   private async withImages(request: ModelRequest): Promise<ModelRequest> {
     const { connection, store } = this.thread
     const { id, facts } = connection.model
-    if (facts.supports_vision !== true || this.blind.has(id) || listImages(request.messages).length === 0) return request
+    if (facts.supports_vision !== true || this.blind.has(id) || listImages(request.messages).length === 0)
+      return request
     return { ...request, images: await loadImages(store, request.messages) }
   }
 

@@ -1,5 +1,5 @@
 export { type LogFaults, readEvents } from './log.js'
-export { argumentsOf, isDenied, isFailed, type LoggedEvent, reduce, reduceLog, RunReducer } from './reduce.js'
+export { toArguments, isDenied, isFailed, type LoggedEvent, reduce, reduceLog, RunReducer } from './reduce.js'
 export type {
   BoundaryEntry,
   ChildEntry,

@@ -24,7 +24,7 @@ export async function* readEvents(chunks: AsyncIterable<Uint8Array>, faults: Log
     const text = Buffer.concat([...rest, last]).toString()
     rest = []
     length = 0
-    return text.trim() === '' ? undefined : eventIn(text, faults)
+    return text.trim() === '' ? undefined : parseEvent(text, faults)
   }
   for await (const chunk of chunks) {
     let from = 0
@@ -44,7 +44,7 @@ export async function* readEvents(chunks: AsyncIterable<Uint8Array>, faults: Log
   if (event) yield event
 }
 
-function eventIn(text: string, faults: LogFaults): LoggedEvent | undefined {
+function parseEvent(text: string, faults: LogFaults): LoggedEvent | undefined {
   try {
     const value = JSON.parse(text) as { schema_version?: unknown; event?: unknown; type?: unknown } | null
     const event = (value?.event ?? value) as Partial<LoggedEvent> | null

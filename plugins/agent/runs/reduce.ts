@@ -15,7 +15,7 @@ export function reduce(events: Iterable<LoggedEvent>): TracedRun {
   const run = new RunCollector(reducer)
   for (const event of events) run.take(reducer.add(event))
   run.take(reducer.end())
-  return run.whole()
+  return run.toRun()
 }
 
 /** The same from a log that is read piece by piece. */
@@ -24,7 +24,7 @@ export async function reduceLog(events: AsyncIterable<LoggedEvent>): Promise<Tra
   const run = new RunCollector(reducer)
   for await (const event of events) run.take(reducer.add(event))
   run.take(reducer.end())
-  return run.whole()
+  return run.toRun()
 }
 
 /** Pieces as turns. */
@@ -36,10 +36,10 @@ export class RunCollector {
   constructor(private readonly reducer: Pick<RunReducer, 'head' | 'totals'>) {}
 
   take(pieces: readonly RunPiece[]): void {
-    for (const piece of pieces) this.put(piece)
+    for (const piece of pieces) this.addPiece(piece)
   }
 
-  private put(piece: RunPiece): void {
+  private addPiece(piece: RunPiece): void {
     const last = this.turns.at(-1)
     if (piece.kind === 'run_start' || piece.kind === 'run_end') return
     if (piece.kind === 'turn_start') {
@@ -50,7 +50,7 @@ export class RunCollector {
     else this.between.push(piece)
   }
 
-  whole(): TracedRun {
+  toRun(): TracedRun {
     const { head, totals } = this.reducer
     const last = this.turns.at(-1)
     if (last) last.entries.push(...this.between)
@@ -97,9 +97,9 @@ export class RunReducer {
     if (typeof event.ts === 'string') this.totals.ended_at = event.ts
     switch (event.type) {
       case 'thread.started':
-        return this.begin(event)
+        return this.beginRun(event)
       case 'thread.completed':
-        return this.over(event)
+        return this.endRun(event)
       case 'turn.started':
         this.turn = event.turn_id ?? `turn-${this.totals.turns + 1}`
         this.since = event.ts
@@ -116,32 +116,32 @@ export class RunReducer {
           },
         ]
       case 'turn.completed':
-        return this.close(event.ts, { status: 'completed', usage: event.usage, cost_usd: event.cost_usd })
+        return this.closeTurn(event.ts, { status: 'completed', usage: event.usage, cost_usd: event.cost_usd })
       case 'turn.failed':
-        return this.close(event.ts, {
+        return this.closeTurn(event.ts, {
           status: 'failed',
           code: event.code,
           message: event.message,
           ...(event.usage && { usage: event.usage }),
         })
       case 'step.completed':
-        return this.step(event)
+        return this.endStep(event)
       case 'item.started':
-        return this.started(event.item, event.ts)
+        return this.startItem(event.item, event.ts)
       case 'item.completed':
-        return this.completed(event.item, event.ts)
+        return this.completeItem(event.item, event.ts)
       default:
-        return this.rest(event)
+        return this.readOther(event)
     }
   }
 
   /** What is still open when the log is over. */
   end(): RunPiece[] {
     const at = this.totals.ended_at
-    return this.turn === '' ? this.cut(at) : this.close(at, { status: 'open' })
+    return this.turn === '' ? this.cutStep(at) : this.closeTurn(at, { status: 'open' })
   }
 
-  private begin(event: LoggedEvent & { type: 'thread.started' }): RunPiece[] {
+  private beginRun(event: LoggedEvent & { type: 'thread.started' }): RunPiece[] {
     const { session_id, thread_id, parent_thread_id, model, mode, cwd, version, ts: started_at } = event
     // A process that was killed wrote no end.
     const left = this.end()
@@ -153,7 +153,7 @@ export class RunReducer {
     return [...left, { kind: 'run_start', head }]
   }
 
-  private over({
+  private endRun({
     ts: at,
     outcome_code,
     subtype,
@@ -177,15 +177,18 @@ export class RunReducer {
     return [...left, { kind: 'run_end', end }]
   }
 
-  private close(at: string, how: Pick<TurnRecord, 'status' | 'code' | 'message' | 'usage' | 'cost_usd'>): RunPiece[] {
-    const left = this.cut(at)
+  private closeTurn(
+    at: string,
+    how: Pick<TurnRecord, 'status' | 'code' | 'message' | 'usage' | 'cost_usd'>,
+  ): RunPiece[] {
+    const left = this.cutStep(at)
     const turn_id = this.turn
     this.turn = ''
     return [...left, { kind: 'turn_end', turn: { turn_id, ended_at: at, ...how } }]
   }
 
   /** A step that never ended: what there is of it is told. */
-  private cut(at: string): RunPiece[] {
+  private cutStep(at: string): RunPiece[] {
     const calls = this.takeCalls(at)
     const own: RunPiece[] = [...this.own.values()].map((call) => ({
       kind: 'own_call',
@@ -196,7 +199,7 @@ export class RunReducer {
     if (calls.length === 0 && this.texts.length === 0) return own
     return [
       ...own,
-      this.made(
+      this.finishStep(
         {
           step: this.lastStep + 1,
           status: 'cut',
@@ -213,7 +216,7 @@ export class RunReducer {
     ]
   }
 
-  private step(event: LoggedEvent & { type: 'step.completed' }): RunPiece[] {
+  private endStep(event: LoggedEvent & { type: 'step.completed' }): RunPiece[] {
     const {
       step,
       model,
@@ -229,7 +232,7 @@ export class RunReducer {
     if (purpose === undefined) this.lastStep = step
     addUsage(this.totals, usage, cost_usd)
     return [
-      this.made(
+      this.finishStep(
         {
           step,
           status: 'completed',
@@ -248,7 +251,7 @@ export class RunReducer {
     ]
   }
 
-  private made(
+  private finishStep(
     about: Omit<StepRecord, 'kind' | 'position' | 'started_at' | 'ended_at' | 'texts' | 'calls'>,
     calls: TracedCall[],
     ended_at: string,
@@ -272,13 +275,13 @@ export class RunReducer {
     return calls
   }
 
-  private started(item: ThreadItem, at: string): RunPiece[] {
+  private startItem(item: ThreadItem, at: string): RunPiece[] {
     if (item.type === 'tool_invocation')
-      (item.origin === 'harness' ? this.own : this.calls).set(item.call_id, callOf(item, at))
+      (item.origin === 'harness' ? this.own : this.calls).set(item.call_id, createCall(item, at))
     return []
   }
 
-  private completed(item: ThreadItem, at: string): RunPiece[] {
+  private completeItem(item: ThreadItem, at: string): RunPiece[] {
     switch (item.type) {
       case 'user_message':
         this.since = at
@@ -294,11 +297,11 @@ export class RunReducer {
         })
         return []
       case 'tool_invocation':
-        return this.ended(item, at)
+        return this.endCall(item, at)
       case 'tool_output':
       case 'command_execution':
       case 'file_change':
-        this.about(item)
+        this.addDetails(item)
         return []
       case 'harness':
         return [
@@ -315,12 +318,12 @@ export class RunReducer {
       case 'error':
         return [{ kind: 'note', at, id: item.id, name: item.code, text: item.message, error: true }]
       default:
-        return this.strange(item, at)
+        return this.readOtherItem(item, at)
     }
   }
 
   /** Items that newer versions write, or that say a call once more. */
-  private strange(item: ThreadItem, at: string): RunPiece[] {
+  private readOtherItem(item: ThreadItem, at: string): RunPiece[] {
     const { type, id, child_thread_id, agent_name, status, summary, query } = item as unknown as Record<string, string>
     if (type === 'subagent' && child_thread_id !== undefined) {
       return [
@@ -340,8 +343,8 @@ export class RunReducer {
     return []
   }
 
-  private ended(item: ThreadItem & { type: 'tool_invocation' }, at: string): RunPiece[] {
-    const call = this.callNamed(item.call_id) ?? callOf(item, at)
+  private endCall(item: ThreadItem & { type: 'tool_invocation' }, at: string): RunPiece[] {
+    const call = this.findCall(item.call_id) ?? createCall(item, at)
     const { status, outcome, executor } = item
     Object.assign(call, {
       status,
@@ -361,14 +364,14 @@ export class RunReducer {
     return [{ kind: 'own_call', at: call.started_at, call }]
   }
 
-  private callNamed(id: string): TracedCall | undefined {
+  private findCall(id: string): TracedCall | undefined {
     return this.calls.get(id) ?? this.own.get(id)
   }
 
   /** What items say of a call beside its own. */
-  private about(item: ThreadItem & { type: 'tool_output' | 'command_execution' | 'file_change' }): void {
-    const call = this.callNamed(item.call_id)
-    if (item.type === 'file_change') for (const change of item.changes) this.change(change)
+  private addDetails(item: ThreadItem & { type: 'tool_output' | 'command_execution' | 'file_change' }): void {
+    const call = this.findCall(item.call_id)
+    if (item.type === 'file_change') for (const change of item.changes) this.addChange(change)
     if (!call) return
     if (item.type === 'file_change') call.changes = [...(call.changes ?? []), ...item.changes]
     else if (item.type === 'command_execution') call.command = item.command
@@ -379,7 +382,7 @@ export class RunReducer {
     }
   }
 
-  private change({ path, kind, added_lines = 0, removed_lines = 0 }: FileChange): void {
+  private addChange({ path, kind, added_lines = 0, removed_lines = 0 }: FileChange): void {
     const known = this.files.get(path)
     this.files.set(path, {
       path,
@@ -390,7 +393,7 @@ export class RunReducer {
     this.totals.files = [...this.files.values()]
   }
 
-  private rest(event: LoggedEvent): RunPiece[] {
+  private readOther(event: LoggedEvent): RunPiece[] {
     const at = event.ts
     const id = `event-${event.seq}`
     switch (event.type) {
@@ -424,10 +427,10 @@ export class RunReducer {
       case 'context.reset':
         return [{ kind: 'boundary', at, what: 'reset', trigger: event.trigger }]
       case 'permission.requested':
-        Object.assign(this.callNamed(event.call_id) ?? {}, { asked: { reason: event.reason, policy: event.policy } })
+        Object.assign(this.findCall(event.call_id) ?? {}, { asked: { reason: event.reason, policy: event.policy } })
         return []
       case 'permission.resolved':
-        Object.assign(this.callNamed(event.call_id) ?? {}, {
+        Object.assign(this.findCall(event.call_id) ?? {}, {
           answered: { decision: event.decision, wait_ms: event.wait_ms, ...(event.scope && { scope: event.scope }) },
         })
         return []
@@ -446,7 +449,7 @@ export class RunReducer {
   }
 }
 
-function callOf(
+function createCall(
   { id, call_id, tool_call_id, tool_name, arguments: given, effects, status }: ThreadItem & { type: 'tool_invocation' },
   at: string,
 ): TracedCall {
@@ -489,7 +492,7 @@ export const isDenied = ({ outcome, error_code }: TracedCall): boolean =>
   (error_code?.startsWith('VT_POLICY_') ?? false)
 
 /** The arguments of a call as an object: what a model wrote that is none stands under `value`. */
-export const argumentsOf = ({ arguments: given }: TracedCall): JsonObject =>
+export const toArguments = ({ arguments: given }: TracedCall): JsonObject =>
   typeof given === 'object' && given !== null && !Array.isArray(given)
     ? (given as JsonObject)
     : given === undefined

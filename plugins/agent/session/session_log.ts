@@ -14,7 +14,8 @@ async function listLogFiles(ref: string): Promise<string[]> {
 
 /** Whether a session has left events. */
 const hasEvents = async (workspace: Workspace, id: string): Promise<boolean> =>
-  isValidSessionId(id) && (await workspace.stat(`${callsFolder}/${id}/events.jsonl`).catch(() => undefined)) !== undefined
+  isValidSessionId(id) &&
+  (await workspace.stat(`${callsFolder}/${id}/events.jsonl`).catch(() => undefined)) !== undefined
 
 /** All events of a session as bytes, in pieces, in order. Throws VT_SESSION_NOT_FOUND. */
 export async function* readEventBytes(workspace: Workspace, id: string): AsyncGenerator<Buffer> {

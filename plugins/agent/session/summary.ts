@@ -130,7 +130,8 @@ export function renderTranscript(messages: readonly Msg[], room: number): string
 }
 
 function renderPart(part: MessagePart): string {
-  if (part.type === 'tool_call') return `call ${part.call_id} ${part.name} ${cutMiddle(JSON.stringify(part.input), 4000)}`
+  if (part.type === 'tool_call')
+    return `call ${part.call_id} ${part.name} ${cutMiddle(JSON.stringify(part.input), 4000)}`
   if (part.type === 'tool_result')
     return `result of ${part.call_id}${part.is_error ? ' (failed)' : ''}:\n${cutMiddle(part.text, 32_000)}`
   if (part.type === 'image') return `(image ${part.image.name})`

@@ -48,7 +48,10 @@ async function readImage(workspace: Workspace, given: GivenImage): Promise<{ nam
   if (typeof given !== 'string') {
     const { name, data } = (given ?? {}) as Partial<Exclude<GivenImage, string>>
     if (typeof name !== 'string' || !(data instanceof Uint8Array))
-      throw createImageError(String(name ?? given), 'it is neither a path nor an object with `name` and the bytes as `data`')
+      throw createImageError(
+        String(name ?? given),
+        'it is neither a path nor an object with `name` and the bytes as `data`',
+      )
     return { name, bytes: Buffer.from(data.buffer, data.byteOffset, data.byteLength) }
   }
   try {

@@ -5,9 +5,9 @@ import { compile } from '../../../core/schema/index.js'
 import { canonicalJson } from '../../../core/trust/index.js'
 import { AgentError, type FileHash, type ProofRun, type Tracker, type VerificationResult } from '../base/index.js'
 import type { ConversationState } from '../session/index.js'
-import { endingOf } from './ending.js'
+import { describeEnding } from './ending.js'
 import type { FinishState } from './state.js'
-import { changedFiles } from './verification.js'
+import { listChangedFiles } from './verification.js'
 
 /** What proved the work of a session. Its own digest shows damage, not who made it. */
 export interface Certificate {
@@ -29,7 +29,7 @@ export interface Certificate {
 }
 
 /** The certificate of a session as canonical JSON. Throws VT_CERTIFICATE_NONE. */
-export function certificateOf(
+export function createCertificate(
   { verified, tracker, segment }: FinishState & ConversationState,
   session_id: string,
   created_at: string,
@@ -118,12 +118,12 @@ export async function readCertificate(said: string): Promise<Certificate> {
 }
 
 /** What is different now: files, and commands that ran again. */
-export function differencesOf(
+export function listDifferences(
   { files, commands }: Pick<Certificate, 'files' | 'commands'>,
   now: { files: readonly FileHash[]; ran: readonly ProofRun[] },
 ): string[] {
   const hashes = new Map(now.files.map(({ path, sha256 }) => [path, sha256]))
-  const changed = changedFiles(files, now.files).map(
+  const changed = listChangedFiles(files, now.files).map(
     ({ path, sha256 }) =>
       `${path}: ${(hashes.get(path) ?? null) === null ? 'not there any more' : sha256 === null ? 'there again' : 'changed'}`,
   )
@@ -131,7 +131,9 @@ export function differencesOf(
     const before = commands.find(({ command }) => command === one.command)
     if (!before || (before.exit_code === one.exit_code && before.digest === one.digest)) return []
     const output =
-      before.exit_code === one.exit_code ? 'printed something else' : `${endingOf(one)}, before it ${endingOf(before)}`
+      before.exit_code === one.exit_code
+        ? 'printed something else'
+        : `${describeEnding(one)}, before it ${describeEnding(before)}`
     return [`${one.command}: ${output}`]
   })
   return [...changed, ...again]

@@ -1,7 +1,7 @@
-export { type Certificate, certificateOf, differencesOf, readCertificate } from './certificate.js'
-export { endingOf } from './ending.js'
-export { finishing, type FinishState, holding } from './state.js'
-export { archive, artifactFiles, taskFile, taskFolder } from './task_folder.js'
+export { type Certificate, createCertificate, listDifferences, readCertificate } from './certificate.js'
+export { describeEnding } from './ending.js'
+export { finishPart, type FinishState, findValidProof } from './state.js'
+export { archiveFile, artifactFiles, findTaskFile, taskFolder } from './task_folder.js'
 export { TaskView } from './task_view.js'
 export {
   addItem,
@@ -9,20 +9,20 @@ export {
   type GivenItem,
   type GivenTracker,
   isOpen,
-  itemLines,
+  formatItems,
   type ItemUpdate,
-  trackerSummary,
+  summarizeTracker,
   updateTracker,
 } from './tracker.js'
 export { TrackerFile } from './tracker_file.js'
-export { parseTracker, trackerText } from './tracker_text.js'
+export { parseTracker, formatTracker } from './tracker_text.js'
 export {
-  changedFiles,
+  listChangedFiles,
   checkCommands,
-  commandsOf,
-  hashesOf,
-  proofOf,
-  runner,
+  listCommands,
+  hashFiles,
+  createProof,
+  RUNNER_SLOT,
   runProofs,
   type Verified,
 } from './verification.js'

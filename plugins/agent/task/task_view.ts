@@ -3,7 +3,7 @@ import { sha256 } from '../../../core/system/index.js'
 import { redactText } from '../../../core/text/index.js'
 import type { EntryStat, Workspace } from '../../../core/workspace/index.js'
 import { clock, messageOf } from '../base/index.js'
-import { taskFile, taskFolder } from './task_folder.js'
+import { findTaskFile, taskFolder } from './task_folder.js'
 
 const largest = 64 * 1024
 const settled_ms = 50
@@ -23,16 +23,16 @@ export class TaskView {
   ) {}
 
   /** What a person made of it; nothing where it is as it was written, or not there. */
-  async edit(): Promise<{ path: string; text: string } | { problem: string } | undefined> {
+  async readEdit(): Promise<{ path: string; text: string } | { problem: string } | undefined> {
     if (await this.isKnown()) return undefined
-    const path = await taskFile(this.workspace, this.session, this.file, { claim: false })
+    const path = await findTaskFile(this.workspace, this.session, this.file, { claim: false })
     if (path === undefined) return undefined
     try {
       const stat = await this.workspace.stat(path)
       const text = await this.workspace.text(path, { max_bytes: largest })
       const body = text.slice(text.indexOf('\n') + 1)
-      if (text !== this.whole(body)) return { path, text: body }
-      this.know(path, stat, body)
+      if (text !== this.render(body)) return { path, text: body }
+      this.rememberVersion(path, stat, body)
       return undefined
     } catch (error) {
       return error instanceof VtError && error.code === 'VT_PATH_NOT_FOUND'
@@ -50,9 +50,9 @@ export class TaskView {
   }
   private async put(body: string): Promise<string | undefined> {
     const { workspace } = this
-    const path = await taskFile(workspace, this.session, this.file, { claim: true })
+    const path = await findTaskFile(workspace, this.session, this.file, { claim: true })
     if (path === undefined) return `${taskFolder}/${this.file}`
-    const whole = this.whole(body)
+    const whole = this.render(body)
     const there = await workspace.stat(path)
     // A file on disk costs as much as all else that ends a turn.
     if (there && (await workspace.text(path, { max_bytes: largest }).catch(() => '')) === whole) return undefined
@@ -61,7 +61,7 @@ export class TaskView {
   }
 
   /** A version that is older than the steps of a file system's clock: whatever is written after this is another one. */
-  private know(path: string, stat: EntryStat | undefined, body: string): void {
+  private rememberVersion(path: string, stat: EntryStat | undefined, body: string): void {
     this.known = stat && clock.now() - stat.mtime_ms > settled_ms ? { path, stat, body } : undefined
   }
   /** Looking at a file costs a tenth of reading it. */
@@ -79,7 +79,7 @@ export class TaskView {
     )
   }
 
-  private whole(body: string): string {
+  private render(body: string): string {
     return `<!-- vtcode session=${this.session} sha256=${sha256(body)} -->\n${body}`
   }
 }

@@ -1,7 +1,7 @@
 import type { Workspace } from '../../../core/workspace/index.js'
 import { messageOf, type Tracker } from '../base/index.js'
 import { TaskView } from './task_view.js'
-import { MalformedLine, parseTracker, trackerText } from './tracker_text.js'
+import { MalformedLine, parseTracker, formatTracker } from './tracker_text.js'
 
 /** What people did to the file of a tracker since it was written. */
 export type Edit = { tracker: Tracker } | { problem: string } | undefined
@@ -15,8 +15,8 @@ export class TrackerFile {
   }
 
   /** What a person made of it; nothing where it is as it was written, or not there. */
-  async edit(): Promise<Edit> {
-    const edit = await this.view.edit()
+  async readEdit(): Promise<Edit> {
+    const edit = await this.view.readEdit()
     if (!edit || 'problem' in edit) return edit
     try {
       return { tracker: parseTracker(edit.text) }
@@ -32,6 +32,6 @@ export class TrackerFile {
 
   /** Writes it; returns what is in the way. */
   write(tracker: Tracker): Promise<string | undefined> {
-    return this.view.write(trackerText(tracker))
+    return this.view.write(formatTracker(tracker))
   }
 }

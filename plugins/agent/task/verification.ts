@@ -6,7 +6,7 @@ import type { Workspace } from '../../../core/workspace/index.js'
 import { AgentError, textOfResult, type FileHash, type ProofRun, type VerificationResult } from '../base/index.js'
 import { ownCall, timeless } from '../loop/index.js'
 import type { Conversation } from '../session/index.js'
-import { namedCommands, type FinishState } from './state.js'
+import { listNamedCommands, type FinishState } from './state.js'
 
 /** A command that ran, with the end of what it printed, and where the whole of it is. */
 export type Proved = ProofRun & { says: string; path?: string }
@@ -32,14 +32,14 @@ export function checkCommands(commands: readonly string[]): void {
 const longestCommand = 1000
 
 /** The commands that prove the work, each once; without any for changed files, the usual one of the project. */
-export async function commandsOf(
+export async function listCommands(
   state: FinishState,
   configured: readonly string[],
   workspace: Workspace,
 ): Promise<string[]> {
-  const named = [...new Set([...namedCommands(state), ...configured])]
+  const named = [...new Set([...listNamedCommands(state), ...configured])]
   if (named.length > 0 || !state.files_changed) return named
-  const usual = await usualCommand(workspace)
+  const usual = await findUsualCommand(workspace)
   return usual === undefined ? [] : [usual]
 }
 
@@ -59,7 +59,7 @@ const packageManagers: readonly (readonly [lockfile: RegExp, command: string])[]
   [/^bun\.lockb?$/, 'bun test'],
 ]
 
-async function usualCommand(workspace: Workspace): Promise<string | undefined> {
+async function findUsualCommand(workspace: Workspace): Promise<string | undefined> {
   const names = (await workspace.names('.').catch(() => [])).map(({ name }) => name)
   const first = (table: readonly (readonly [RegExp, string])[]): string | undefined =>
     table.find(([file]) => names.some((name) => file.test(name)))?.[1]
@@ -81,7 +81,7 @@ async function hasTests(workspace: Workspace): Promise<boolean> {
 }
 
 /** What runs the commands. */
-export const runner = 'unified_exec/run'
+export const RUNNER_SLOT = 'unified_exec/run'
 
 /** Runs the commands in order under the policies until one fails. The person named those in `agreed`. */
 export async function runProofs(
@@ -125,7 +125,7 @@ async function runCommand(
   const input = { command, timeout_secs: thread.settings.harness.verification.timeout_secs }
   const { result, answer, duration_ms } = await ownCall(
     thread,
-    runner,
+    RUNNER_SLOT,
     input,
     signal,
     agreed ? async ({ call }) => call.input['command'] === command : undefined,
@@ -133,25 +133,25 @@ async function runCommand(
   if (!result.ok && result.error.code.startsWith('VT_POLICY_')) return { command, hint: result.error.hint }
   const { spool_path: path } = answer
   return {
-    ...(await proofOf(command, result, duration_ms, thread.workspace)),
-    says: saysOf(endedAs(result).printed, path),
+    ...(await createProof(command, result, duration_ms, thread.workspace)),
+    says: formatOutput(readEnding(result).printed, path),
     ...definedOnly({ path }),
   }
 }
 
 /** What is kept of a command that ran. */
-export async function proofOf(
+export async function createProof(
   command: string,
   result: Result,
   duration_ms: number,
   workspace: Workspace,
 ): Promise<ProofRun> {
-  const { exit_code, timed_out, printed } = endedAs(result)
-  return { command, exit_code, timed_out, duration_ms, digest: await digestOf(result, printed, workspace) }
+  const { exit_code, timed_out, printed } = readEnding(result)
+  return { command, exit_code, timed_out, duration_ms, digest: await computeDigest(result, printed, workspace) }
 }
 
 /** The printed text without the names of spool files, which differ each time. */
-async function digestOf(result: Result, printed: string, workspace: Workspace): Promise<string> {
+async function computeDigest(result: Result, printed: string, workspace: Workspace): Promise<string> {
   const {
     truncated,
     stdout = '',
@@ -182,24 +182,24 @@ async function digestOf(result: Result, printed: string, workspace: Workspace): 
   return hash.digest('hex')
 }
 
-const piece = 1024 * 1024
+const PIECE_BYTES = 1024 * 1024
 
 /** Line by line, so that a time is never cut in two. */
 async function hashFile(workspace: Workspace, path: string, hash: Hash): Promise<void> {
   await using handle = await workspace.openFile(path)
   let rest = ''
-  for (let offset = 0; ; offset += piece) {
-    const bytes = await handle.read(offset, piece)
+  for (let offset = 0; ; offset += PIECE_BYTES) {
+    const bytes = await handle.read(offset, PIECE_BYTES)
     const text = rest + bytes.toString('latin1')
-    const end = bytes.length < piece || text.length > 4 * piece ? text.length : text.lastIndexOf('\n') + 1
+    const end = bytes.length < PIECE_BYTES || text.length > 4 * PIECE_BYTES ? text.length : text.lastIndexOf('\n') + 1
     hash.update(timeless(text.slice(0, end)), 'latin1')
     rest = text.slice(end)
-    if (bytes.length < piece) return
+    if (bytes.length < PIECE_BYTES) return
   }
 }
 
 /** The files as they are now; `null` also for one that may not be read. */
-export async function hashesOf(workspace: Workspace, paths: readonly string[]): Promise<FileHash[]> {
+export async function hashFiles(workspace: Workspace, paths: readonly string[]): Promise<FileHash[]> {
   const hashes: FileHash[] = []
   // One after the other: many large files at once would fill the memory.
   for (const path of [...paths].sort())
@@ -208,12 +208,12 @@ export async function hashesOf(workspace: Workspace, paths: readonly string[]): 
 }
 
 /** Those that are different now. */
-export function changedFiles(files: readonly FileHash[], now: readonly FileHash[]): FileHash[] {
+export function listChangedFiles(files: readonly FileHash[], now: readonly FileHash[]): FileHash[] {
   const hashes = new Map(now.map(({ path, sha256 }) => [path, sha256]))
   return files.filter(({ path, sha256 }) => (hashes.get(path) ?? null) !== sha256)
 }
 
-function endedAs(result: Result): Pick<ProofRun, 'exit_code' | 'timed_out'> & { printed: string } {
+function readEnding(result: Result): Pick<ProofRun, 'exit_code' | 'timed_out'> & { printed: string } {
   if (!result.ok) return { exit_code: null, timed_out: false, printed: textOfResult(result).text }
   const { exit_code, timed_out, stdout, stderr } = result.output as JsonObject
   return {
@@ -229,7 +229,7 @@ function endedAs(result: Result): Pick<ProofRun, 'exit_code' | 'timed_out'> & { 
 const shown = { lines: 40, characters: 4096 }
 
 /** The end of what a command printed, and where the whole of it is. */
-function saysOf(printed: string, spool_path: string | undefined): string {
+function formatOutput(printed: string, spool_path: string | undefined): string {
   const text = printed.split('\n').slice(-shown.lines).join('\n').slice(-shown.characters)
   return [
     text || '(It printed nothing.)',

@@ -68,7 +68,9 @@ export async function resumeOther(face: Sitting, rest: string): Promise<void> {
 
 /** The turn that a person chooses, the last one first. */
 async function chosenTurn(face: Sitting, title: string): Promise<{ turn: number; text: string } | undefined> {
-  const turns = face.begun ? await inWorkspace(face, (workspace) => listPastTurns(workspace, face.agent.session_id)) : []
+  const turns = face.begun
+    ? await inWorkspace(face, (workspace) => listPastTurns(workspace, face.agent.session_id))
+    : []
   if (turns.length === 0) return void say(face.io, 'info', 'There is no turn yet to go back to.')
   const rows = turns.toReversed().map(({ turn, text, ts }) => ({
     value: String(turn),

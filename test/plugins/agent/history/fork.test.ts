@@ -5,10 +5,15 @@ import { tempWorkspace } from 'vtcode/test'
 import { homeOf } from '../../../../build/core/system/index.js'
 import { openWorkspace } from '../../../../build/core/workspace/index.js'
 import { fork, readRecords } from '../../../../build/plugins/agent/history/index.js'
-import { conversationTable, lineOf, messageText, openStore } from '../../../../build/plugins/agent/session/index.js'
+import {
+  conversationTable,
+  formatRecord,
+  messageText,
+  openStore,
+} from '../../../../build/plugins/agent/session/index.js'
 import { fc, runs } from '../../../support/property.js'
 
-type Fact = Parameters<typeof lineOf>[0]
+type Fact = Parameters<typeof formatRecord>[0]
 const PARENT = 'ses_PARENT'
 const TIME = '2026-01-01T00:00:00.000Z'
 const clock = { now: () => Date.parse(TIME), sleep: async () => {} }
@@ -38,7 +43,7 @@ async function forked(plan: Turns, open: boolean, mode: Parameters<typeof fork>[
   const workspace = openWorkspace(place.root, { home: homeOf({ home: place.home, env: {} }) })
   const all = [...facts.map((fact) => ({ fact, turn: 0 })), ...factsOf(plan, open)]
   const store = await openStore(workspace, PARENT, { must_exist: false })
-  const text = all.map(({ fact, turn }, index) => lineOf(fact, index + 1, turn, TIME, store.mark)).join('')
+  const text = all.map(({ fact, turn }, index) => formatRecord(fact, index + 1, turn, TIME, store.mark)).join('')
   await store.append('messages.jsonl', text)
   await store.close()
   await fork(workspace, PARENT, 'ses_FORK', mode, { clock, table })

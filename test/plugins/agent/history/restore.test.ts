@@ -3,11 +3,16 @@ import { crc32 } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { Events } from '../../../../build/plugins/agent/events/index.js'
 import { adoptSession, closeUnfinished, repair, restore } from '../../../../build/plugins/agent/history/index.js'
-import { conversationTable, lineOf, memoryStore, messageText } from '../../../../build/plugins/agent/session/index.js'
+import {
+  conversationTable,
+  formatRecord,
+  createMemoryStore,
+  messageText,
+} from '../../../../build/plugins/agent/session/index.js'
 import { fc } from '../../../support/property.js'
 import { TraceLog } from '../../../support/trace_log.js'
 
-type Fact = Parameters<typeof lineOf>[0]
+type Fact = Parameters<typeof formatRecord>[0]
 const TIME = '2026-01-01T00:00:00.000Z'
 const SESSION = 'ses_one'
 const clock = { now: () => Date.parse(TIME), sleep: async () => {} }
@@ -15,12 +20,12 @@ const table = conversationTable
 
 /** A store in memory whose marks are those of `user`. */
 function storeOf(user: string) {
-  return Object.assign(memoryStore(), {
+  return Object.assign(createMemoryStore(), {
     mark: (text: string) => createHash('sha256').update(`${user}\n${text}`).digest('hex'),
   })
 }
 function journalOf(facts: readonly Fact[], mark: (text: string) => string): string {
-  return facts.map((fact, index) => lineOf(fact, index + 1, index + 1, TIME, mark)).join('')
+  return facts.map((fact, index) => formatRecord(fact, index + 1, index + 1, TIME, mark)).join('')
 }
 const prompt = (text: string): Fact => ({
   kind: 'turn_start',
@@ -108,7 +113,10 @@ describe('closeUnfinished', () => {
         await closeUnfinished({ events: closing, session_id: SESSION }, unfinished)
 
         const text = (await store.read('events.jsonl')) ?? ''
-        const all = text.split('\n').slice(0, -1).map((line) => JSON.parse(line).event)
+        const all = text
+          .split('\n')
+          .slice(0, -1)
+          .map((line) => JSON.parse(line).event)
         expect(all.map(({ seq }) => seq)).toEqual(all.map((_, index) => index + 1))
         const count = (...types: string[]) => all.filter(({ type }) => types.includes(type)).length
         expect(count('thread.started')).toBe(count('thread.completed'))

@@ -3,7 +3,7 @@ import { tempWorkspace } from 'vtcode/test'
 import { homeOf } from '../../../../build/core/system/index.js'
 import { openWorkspace } from '../../../../build/core/workspace/index.js'
 import { listPastTurns, readRecords, revert } from '../../../../build/plugins/agent/history/index.js'
-import { lineOf, openStore } from '../../../../build/plugins/agent/session/index.js'
+import { formatRecord, openStore } from '../../../../build/plugins/agent/session/index.js'
 import { contentHash } from '../../../../build/plugins/lib/base/index.js'
 import { missingParents, recorded, versionAt, type Step } from '../../../../build/plugins/lib/files/index.js'
 import { fc, runs } from '../../../support/property.js'
@@ -58,9 +58,9 @@ async function startSession() {
       const ts = await nextTick()
       const input = { role: 'user' as const, parts: [{ type: 'text' as const, text: `prompt ${number}` }] }
       lines.push(
-        lineOf({ kind: 'turn_start', turn_id: `tn_${number}`, input }, lines.length + 1, number, ts, store.mark),
+        formatRecord({ kind: 'turn_start', turn_id: `tn_${number}`, input }, lines.length + 1, number, ts, store.mark),
       )
-      lines.push(lineOf({ kind: 'turn_end', status: 'completed' }, lines.length + 1, number, ts, store.mark))
+      lines.push(formatRecord({ kind: 'turn_end', status: 'completed' }, lines.length + 1, number, ts, store.mark))
       await store.append('messages.jsonl', lines.slice(-2).join(''))
       await store.close()
       for (const one of changes) await apply(one)
