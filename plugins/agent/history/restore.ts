@@ -126,11 +126,13 @@ function readEventLog(text: string): Unfinished {
     steps: 0,
   }
   const open = new Map<string, ThreadItem>()
-  for (const line of text.split('\n')) {
+  const lines = text.split('\n')
+  // A last line without its line break is torn even when its JSON is whole: the next event would join it.
+  unfinished.torn = lines.pop() !== ''
+  for (const line of lines) {
     const event = parseEvent(line)
     if (!event) {
-      // The text ends with a line break, or with a line that was not finished.
-      unfinished.torn = line !== ''
+      unfinished.torn ||= line !== ''
       break
     }
     unfinished.bytes += Buffer.byteLength(line) + 1
