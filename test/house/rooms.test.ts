@@ -266,7 +266,7 @@ const largeFiles: Record<string, number> = {
   'plugins/agent/finish/planned_task.ts': 13.9,
   'plugins/agent/loop/turn.ts': 13.9,
   'plugins/agent/providers/provider.ts': 16.3,
-  'plugins/agent/runs/reduce.ts': 16.8,
+  'plugins/agent/runs/run_reducer.ts': 14.5,
   'plugins/agent/thread.ts': 15.9,
   'plugins/lib/rules/commands.ts': 12.2,
   'plugins/lib/sandbox/profile.ts': 12.2,

@@ -4,7 +4,14 @@ import { AgentError } from '../base/index.js'
 import { askFor, tokenBudget } from '../context/index.js'
 import type { PaidConversation } from '../ledger/index.js'
 import type { ModelConnection } from '../model/index.js'
-import { describeEnding, type FinishState, formatItems, type Verified } from '../task/index.js'
+import {
+  artifactFiles,
+  describeEnding,
+  type FinishState,
+  formatItems,
+  taskFolder,
+  type Verified,
+} from '../task/index.js'
 import { criteria, evaluationPrompt, evaluationSchema, type EvaluationReply, type Finding } from './replies.js'
 
 /** What one model said of the work; nothing where it gave no answer that is one. */
@@ -159,4 +166,13 @@ function formatFinding({ severity, title, detail, path, line_number }: Finding):
   const place =
     path === undefined ? '' : ` (${shortLine(path, 200)}${line_number === undefined ? '' : `:${line_number}`})`
   return `${severity}: ${shortLine(title, 300)}${place}${detail === undefined ? '' : `. ${shortLine(detail, 400)}`}`
+}
+
+/** Characters of an evaluation that the agent reads at once. */
+const MAX_EXCERPT = 1400
+
+/** Returns the beginning of an evaluation for the agent, cut at a line. */
+export function formatEvaluation(text: string): string {
+  const cut = text.length > MAX_EXCERPT ? `${text.slice(0, text.lastIndexOf('\n', MAX_EXCERPT))}\n…` : text.trimEnd()
+  return `The work was evaluated.\n${cut}\nThe whole evaluation is in ${taskFolder}/${artifactFiles.evaluation}. Fix what it found; the new steps are in the tracker.`
 }

@@ -1,24 +1,24 @@
 import { definedOnly, type JsonObject } from '../../../core/shapes/index.js'
 import { block, redactText, visibleLine } from '../../../core/text/index.js'
-import { AgentError, textOfResult, type Tracker } from '../base/index.js'
+import { AgentError, textOfResult } from '../base/index.js'
 import { askFor, environmentText, instructionText, tokenBudget } from '../context/index.js'
 import type { PaidConversation } from '../ledger/index.js'
 import { connect, tokensOf, type ModelConnection } from '../model/index.js'
 import { messageText } from '../session/index.js'
 import { ownCall } from '../loop/index.js'
 import { Artifacts } from './artifacts.js'
-import { endsRun, formatMaterial, joinOpinions, askEvaluators, type Evaluation } from './evaluation.js'
+import {
+  askEvaluators,
+  endsRun,
+  formatEvaluation,
+  formatMaterial,
+  joinOpinions,
+  type Evaluation,
+} from './evaluation.js'
 import { handOff } from './handoff.js'
 import { planPrompt, planSchema, replanPrompt, replanSchema, type PlanReply, type ReplanReply } from './replies.js'
-import { toItem, reviseTracker } from './revision.js'
-import {
-  type FinishState,
-  artifactFiles,
-  taskFolder,
-  createTracker,
-  formatItems,
-  type Verified,
-} from '../task/index.js'
+import { reviseTracker, toTracker } from './revision.js'
+import { type FinishState, artifactFiles, taskFolder, formatItems, type Verified } from '../task/index.js'
 import { diffWork } from './work_diff.js'
 
 /** A conversation whose task may be planned. */
@@ -31,7 +31,7 @@ export type Evaluated =
   | { then: 'end'; outcome: 'success' }
   | { then: 'end'; outcome: 'failed'; failure: AgentError; handoff?: string }
 
-const most = { output: 16_384, told: 1400, outlines: 16 * 1024 }
+const most = { output: 16_384, outlines: 16 * 1024 }
 /** Of the window of the model that builds: spec and contract stand in each of its requests. */
 const mostOfWindow = 0.25
 const outliner = 'unified_search/outline'
@@ -290,13 +290,4 @@ export class PlannedTask {
     const before = costs.run.cost
     return () => ({ cost_usd: before === null || costs.run.cost === null ? null : costs.run.cost - before })
   }
-}
-
-const toTracker = ({ task_title, items }: PlanReply): Tracker =>
-  createTracker({ title: task_title, items: items.map(toItem) })
-
-/** An evaluation as the agent is told of it: its beginning, whole lines. */
-function formatEvaluation(text: string): string {
-  const cut = text.length > most.told ? `${text.slice(0, text.lastIndexOf('\n', most.told))}\n…` : text.trimEnd()
-  return `The work was evaluated.\n${cut}\nThe whole evaluation is in ${taskFolder}/${artifactFiles.evaluation}. Fix what it found; the new steps are in the tracker.`
 }

@@ -3,7 +3,7 @@ import { shortLine } from '../../../core/text/index.js'
 import type { Tracker } from '../base/index.js'
 import type { Evaluation } from './evaluation.js'
 import type { PlanReply, ReplanReply } from './replies.js'
-import { addItem, type GivenItem } from '../task/index.js'
+import { addItem, createTracker, type GivenItem } from '../task/index.js'
 
 /** Of one step. */
 const mostCommands = 10
@@ -42,3 +42,7 @@ export function reviseTracker(
   }
   return all
 }
+
+/** Converts the steps of a plan. Throws VT_INPUT_INVALID for twins and for a tracker that is too large. */
+export const toTracker = ({ task_title, items }: PlanReply): Tracker =>
+  createTracker({ title: task_title, items: items.map(toItem) })

@@ -1,12 +1,10 @@
 import { sha256 } from '../../../core/system/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { readOwn, callsFolder } from '../../lib/state/index.js'
-import { AgentError, type Clock, type Fact, type JournalRecord, type Msg, type Store } from '../base/index.js'
+import { type Clock, type Fact, type JournalRecord, type Msg, type Store } from '../base/index.js'
 import {
   copyImages,
   formatRecord,
-  createMark,
-  readOwnJournal,
   resealRecords,
   parseManifest,
   type ForkMode,
@@ -16,11 +14,10 @@ import {
   takeRecordsBefore,
   type StateTable,
   openStore,
-  createReadError,
-  isValidSessionId,
   createPlainSummary,
   renderSummary,
 } from '../session/index.js'
+import { readRecords } from './read_records.js'
 
 const PROMPTS_KEPT = 4
 
@@ -69,13 +66,6 @@ export async function fork<S extends ConversationState>(
   }
 }
 
-/** What a session's journal says, whoever holds it. Throws VT_SESSION_NOT_FOUND, VT_SESSION_CORRUPT, VT_SESSION_FOREIGN. */
-export async function readRecords(workspace: Workspace, id: string): Promise<readonly JournalRecord[]> {
-  const text = isValidSessionId(id) ? await readJournalText(workspace, `${callsFolder}/${id}`) : undefined
-  if (text === undefined) throw new AgentError('VT_SESSION_NOT_FOUND', `Session not found: '${id}' in this workspace.`)
-  return readOwnJournal(text, id, createMark(workspace, id)).records
-}
-
 /** Hands over a reader of what lies in the folder of a session. */
 async function withSessionReader(
   workspace: Workspace,
@@ -97,18 +87,6 @@ async function copyArtifacts(
     if (record.kind === 'artifact' && text !== undefined && sha256(text) === record.sha256)
       await store.write(`prompts/${record.sha256}`, text)
   }
-}
-
-/** The text of a journal, which somebody else may hold; `undefined` where there is none. */
-async function readJournalText(workspace: Workspace, path: string): Promise<string | undefined> {
-  const folder = await workspace.openDirectory(path).catch(() => undefined)
-  const file = `${path}/messages.jsonl`
-  return (
-    folder &&
-    readOwn(`${folder.ref}/messages.jsonl`)
-      .catch((error: unknown) => Promise.reject(createReadError(file, error)))
-      .finally(() => folder.close())
-  )
 }
 
 /** The records up to the end of the last turn that ended. */

@@ -1,5 +1,7 @@
 export { type LogFaults, readEvents } from './log.js'
-export { toArguments, isDenied, isFailed, type LoggedEvent, reduce, reduceLog, RunReducer } from './reduce.js'
+export { reduce, reduceLog } from './reduce.js'
+export { RunReducer, type LoggedEvent } from './run_reducer.js'
+export { isDenied, isFailed, toArguments } from './traced_call.js'
 export type {
   BoundaryEntry,
   ChildEntry,

@@ -1,4 +1,4 @@
-import type { LoggedEvent } from './reduce.js'
+import type { LoggedEvent } from './run_reducer.js'
 
 /** What was wrong with a log; it is read all the same. */
 export interface LogFaults {

@@ -35,4 +35,4 @@ export {
   summarySchema,
   renderTranscript,
 } from './summary.js'
-export { type AgentTask, type GivenImage, createTaskMessage } from './task.js'
+export { type AgentTask, type GivenImage, createTaskMessage } from './task_message.js'

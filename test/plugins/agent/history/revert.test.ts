@@ -115,7 +115,7 @@ describe('revert', () => {
     await session.workspace.write('a.txt', Buffer.from('theirs'), 'anything')
     await expect(session.revert(1)).rejects.toMatchObject({
       code: 'VT_REVERT_CONFLICT',
-      details: { conflicts: ['a.txt'] },
+      message: 'Changed since by somebody else: a.txt. Nothing was reverted.',
     })
     expect(await session.files()).toEqual({ 'a.txt': 'theirs', 'b.txt': 'ours' })
     await session.revert(1, { force: true })
