@@ -22,8 +22,9 @@ import { readRecords } from './read_records.js'
 const PROMPTS_KEPT = 4
 
 /**
- * Makes a session out of another, which stays as it is and may be in use: with its whole conversation, or with what it remembers, a
- * summary and the latest prompts of the user. A turn under way is not taken along. No model is asked.
+ * Makes a session from another one, which stays unchanged and may be in use. `full_copy` keeps the whole conversation;
+ * `summarized` keeps its memory, a summary and the latest prompts of the user. An open turn is left out, and no model
+ * is asked.
  */
 export async function fork<S extends ConversationState>(
   workspace: Workspace,
@@ -66,7 +67,7 @@ export async function fork<S extends ConversationState>(
   }
 }
 
-/** Hands over a reader of what lies in the folder of a session. */
+/** Passes a reader of the files in a session's folder to `use`. */
 async function withSessionReader(
   workspace: Workspace,
   path: string,
@@ -76,7 +77,7 @@ async function withSessionReader(
   await use((name) => readOwn(`${folder.ref}/${name}`))
 }
 
-/** The texts that facts name lie beside the journal; those of a session's prompts are made anew. */
+/** Copies the texts that facts name, which lie next to the journal. A session writes the texts of its prompts again. */
 async function copyArtifacts(
   read: (name: string) => Promise<string | undefined>,
   store: Store,
@@ -89,7 +90,7 @@ async function copyArtifacts(
   }
 }
 
-/** The records up to the end of the last turn that ended. */
+/** Returns the records up to the end of the last turn that ended. */
 function dropOpenTurn(
   records: readonly JournalRecord[],
   table: StateTable<ConversationState>,
@@ -98,11 +99,11 @@ function dropOpenTurn(
   return open ? takeRecordsBefore(records, turn) : records
 }
 
-/** The same records without their costs, which count for the parent session. */
+/** Returns the records without costs, which count for the parent session. */
 const removeCosts = (records: readonly JournalRecord[]): JournalRecord[] =>
   records.map((record) => ('cost_usd' in record ? { ...record, cost_usd: 0 } : record))
 
-/** The first facts of a summarised fork. */
+/** Returns the first facts of a summarized fork. */
 function createSummaryFacts<S extends ConversationState>(
   table: StateTable<S>,
   records: readonly JournalRecord[],

@@ -2,14 +2,17 @@ import type { Workspace } from '../../../core/workspace/index.js'
 import { conversationTable, messageText } from '../session/index.js'
 import { readRecords } from './read_records.js'
 
-/** A turn that can be gone back to: its number, and what began it. */
+/** A turn that a revert can return to: its number, its time (ISO 8601) and its prompt. */
 export interface PastTurn {
   turn: number
   ts: string
   text: string
 }
 
-/** The turns that a person began, as the conversation is now, the first one first. Errors: VT_SESSION_NOT_FOUND, VT_SESSION_CORRUPT, VT_SESSION_FOREIGN. */
+/**
+ * Lists the turns that a person began in the present conversation, the first one first. Errors: VT_SESSION_NOT_FOUND,
+ * VT_SESSION_CORRUPT, VT_SESSION_FOREIGN.
+ */
 export async function listPastTurns(workspace: Workspace, session_id: string): Promise<PastTurn[]> {
   let turns: PastTurn[] = []
   for (const record of await readRecords(workspace, session_id)) {
@@ -20,7 +23,10 @@ export async function listPastTurns(workspace: Workspace, session_id: string): P
   return turns
 }
 
-/** What was said in a conversation, by a person and by the model; without calls, and without what the harness said. Errors as those of `turnsOf`. */
+/**
+ * Returns the texts of person and model, without calls and without texts of the harness. Errors: those of
+ * `listPastTurns`.
+ */
 export async function readDialogue(
   workspace: Workspace,
   session_id: string,

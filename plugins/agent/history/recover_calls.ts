@@ -15,7 +15,7 @@ import {
 } from '../base/index.js'
 import { type Conversation, callEnd, resultPart, listUnansweredCalls } from '../session/index.js'
 
-/** The result of a call, and the known files it changed where its tool does not report them. */
+/** The result of a call, and the known files that it changed where its tool does not report them. */
 export interface CallResult {
   result: Result
   changed: FileChange[]
@@ -26,8 +26,9 @@ interface KnownCall {
 }
 
 /**
- * What became of a call that a killed process had begun; `undefined` when it did nothing and can be made. A command is never
- * made again, and files that it changed can be brought back; a change of our own is compared with what was noted before it.
+ * Returns the result of a call that a killed process had begun; `undefined` if the call had no effect and can run
+ * again. A command never runs a second time, but the files that it changed can be restored. A change of our own tools
+ * is compared with the checkpoint that was written before it.
  */
 export async function recoverCall(
   { workspace, session_id, state, snapshots, approvals }: Conversation,
@@ -35,7 +36,7 @@ export async function recoverCall(
   { effects, meaning }: KnownCall,
 ): Promise<CallResult | undefined> {
   const started = state.started.get(call_id) as { ts?: string; effects?: readonly Effect[] } | undefined
-  // Both count, what is known now and what was noted: its tool may since have come to be called harmless.
+  // The present and the recorded effects both count: a tool may have been declared harmless since.
   if ((isQuiet(effects) && isQuiet(started?.effects ?? [])) || (await approvals.waits(call_id))) return undefined
   const since = started?.ts ?? ''
   if (!meaning.slot?.keeps_history) {
@@ -67,7 +68,7 @@ export async function recoverCall(
 
 const longestTail = 2048
 
-/** The file with the output of a killed command, and its end; only long output was written to a file. */
+/** Returns the spool file of a killed command and the end of its output. Only long output has such a file. */
 async function readOutputTail(workspace: Workspace, session: string, since: string): Promise<string> {
   const [last] = (await spooled(workspace, session)).filter(({ mtime_ms }) => mtime_ms >= Date.parse(since))
   if (!last) return ''
@@ -80,7 +81,7 @@ async function readOutputTail(workspace: Workspace, session: string, since: stri
 const createInterruptedResult = (message: string): Result =>
   fail('VT_CALL_INTERRUPTED', message, { hint: 'Check what was changed before you continue.' })
 
-/** Does the workspace look as it does after a step? */
+/** Returns whether the workspace is in the state that a step leaves. */
 export async function isStepDone(workspace: Workspace, step: Step): Promise<boolean> {
   const there = async (path: string) => (await workspace.stat(path)) !== undefined
   if (step.op === 'rename') return (await there(step.to)) && !(await there(step.from))
@@ -90,14 +91,14 @@ export async function isStepDone(workspace: Workspace, step: Step): Promise<bool
   return bytes !== undefined && sha256(bytes) === step.after
 }
 
-/** What is known of a call now; what was noted when it began may be of a version that knew less. */
+/** Describes a call with its present effects; the recorded ones may come from a version that knew less. */
 async function describeCall({ kernel, providers }: Conversation, call: CallPart): Promise<KnownCall> {
   const meaning = await meaningOf(kernel, call)
   const { effects } = await providers.metadata.describe(call.name, call.input, meaning.prepared)
   return { effects, meaning }
 }
 
-/** Ends a turn that nobody continues: answers each of its calls with what is known, then closes it. */
+/** Ends a turn that no run continues: answers each of its calls with the known result, then closes the turn. */
 export async function abandonTurn(thread: Conversation): Promise<void> {
   const calls = listUnansweredCalls(thread.state)
   for (const call of calls) {

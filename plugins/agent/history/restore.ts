@@ -17,12 +17,12 @@ import {
   type StateTable,
 } from '../session/index.js'
 
-/** The state of a session when its last process ended, however it ended. */
+/** The state of a session when its last process ended, in any way. */
 export interface Restored<S> {
   state: S
   records: readonly JournalRecord[]
   unfinished: Unfinished
-  /** The journal ended in the middle of a line, which is gone. */
+  /** The journal ended with an incomplete line, which was cut off. */
   torn: boolean
 }
 
@@ -30,13 +30,13 @@ export interface Restored<S> {
 export interface Unfinished {
   thread_id: string | undefined
   seq: number
-  /** Bytes of the whole lines. */
+  /** Bytes of the complete lines. */
   bytes: number
   torn: boolean
-  /** Items without an end, in the order they began. */
+  /** Items without an end, in the order in which they began. */
   items: ThreadItem[]
   turn_id: string | undefined
-  /** A run that did not end. */
+  /** The last run did not end. */
   running: boolean
   turn_usage: Usage
   usage: Usage
@@ -44,7 +44,10 @@ export interface Unfinished {
   steps: number
 }
 
-/** Reads a session back; lines that were not finished are cut off. Throws VT_SESSION_CORRUPT for a journal that is damaged elsewhere, VT_SESSION_FOREIGN for one of somebody else. */
+/**
+ * Reads a session and cuts off incomplete last lines. Throws VT_SESSION_CORRUPT for other damage to the journal,
+ * VT_SESSION_FOREIGN for a line of another user.
+ */
 export async function restore<S extends object>(store: Store, id: string, table: StateTable<S>): Promise<Restored<S>> {
   const journal = readOwnJournal((await store.read('messages.jsonl')) ?? '', id, store.mark)
   if (journal.torn) await store.cut('messages.jsonl', journal.bytes)
@@ -54,7 +57,7 @@ export async function restore<S extends object>(store: Store, id: string, table:
   return { state, records: journal.records, unfinished, torn: journal.torn }
 }
 
-/** Emits the ends that a killed run did not, so that every log is complete. */
+/** Emits the missing end events of a killed run, so that every log is complete. */
 export async function closeUnfinished(
   { events, session_id }: Pick<Conversation, 'events' | 'session_id'>,
   { running, items, turn_id, turn_usage, usage, turns, steps }: Unfinished,
@@ -85,7 +88,9 @@ export async function closeUnfinished(
   })
 }
 
-/** Cuts a damaged journal where the damage begins; the rest is kept beside it. Returns how many lines were cut. */
+/**
+ * Cuts a journal at its first damaged line and keeps the rest in `messages.bad.jsonl`. Returns the number of lines cut.
+ */
 export async function repair(store: Store): Promise<number> {
   const text = (await store.read('messages.jsonl')) ?? ''
   const { bytes } = readJournal(text)
@@ -96,7 +101,7 @@ export async function repair(store: Store): Promise<number> {
   return rest.split('\n').filter(Boolean).length
 }
 
-/** Puts what somebody else wrote under the mark of this user. Throws VT_SESSION_CORRUPT. */
+/** Seals the journal and queue of another user with the mark of this user. Throws VT_SESSION_CORRUPT. */
 export async function adoptSession(store: Store, id: string): Promise<void> {
   const { records, damaged } = readJournal((await store.read('messages.jsonl')) ?? '')
   if (damaged !== undefined) throw createDamageError(damaged, id)
@@ -104,7 +109,7 @@ export async function adoptSession(store: Store, id: string): Promise<void> {
   await adoptQueue(store)
 }
 
-/** A conversation may be taken over, not what somebody else permitted in it: the mode is that of the user again. */
+/** Replaces a mode by a note: adopting a conversation grants no rights that its author chose. */
 function dropMode(record: JournalRecord): JournalRecord {
   if (record.kind !== 'mode') return record
   const { n, ts, turn, crc, mode } = record
@@ -127,7 +132,7 @@ function readEventLog(text: string): Unfinished {
   }
   const open = new Map<string, ThreadItem>()
   const lines = text.split('\n')
-  // A last line without its line break is torn even when its JSON is whole: the next event would join it.
+  // A last line without its line break is torn even if its JSON is complete: the next event would join it.
   unfinished.torn = lines.pop() !== ''
   for (const line of lines) {
     const event = parseEvent(line)

@@ -7,7 +7,10 @@ import { removeTraces } from './traces.js'
 
 const dayMs = 24 * 60 * 60 * 1000
 
-/** Deletes sessions of this user and spooled output beyond the bounds of the settings; returns the ids of the deleted sessions. */
+/**
+ * Deletes sessions of this user and spool files beyond the limits of the settings. Returns the ids of the deleted
+ * sessions.
+ */
 export async function tidy(
   workspace: Workspace,
   { sessions, context }: AgentSettings,
@@ -20,8 +23,9 @@ export async function tidy(
 }
 
 /**
- * Deletes the sessions beyond the bounds, those used longest ago first: never one with a title, one in use, or `current`. 0 is no bound.
- * What came with the workspace is neither counted nor deleted. Returns the ids of those that are gone.
+ * Deletes the sessions beyond the limits, the least recently used first. Sessions with a title, in use, or equal to
+ * `current` stay; a limit of 0 is no limit. Sessions that came with the workspace are neither counted nor deleted.
+ * Returns the ids of the deleted sessions.
  */
 async function collectSessions(
   workspace: Workspace,
@@ -54,7 +58,10 @@ async function collectSessions(
   return gone
 }
 
-/** Deletes spooled output beyond its bound: of the session used longest ago first, of `current` never. 0 is no bound. */
+/**
+ * Deletes spool files beyond their limit, those of the least recently used session first, but never those of `current`.
+ * A limit of 0 is no limit.
+ */
 async function collectSpool(
   workspace: Workspace,
   { spool_max_mb }: AgentSettings['context']['dynamic'],
@@ -86,7 +93,7 @@ const tryRemove = (workspace: Workspace, id: string): Promise<boolean> =>
     () => false,
   )
 
-/** Deletes a session with everything that was kept for it. Throws VT_SESSION_LOCKED, VT_SESSION_NOT_FOUND. */
+/** Deletes a session with all its files. Throws VT_SESSION_LOCKED, VT_SESSION_NOT_FOUND. */
 export async function removeSession(workspace: Workspace, id: string): Promise<void> {
   await (await openStore(workspace, id, { must_exist: true })).close()
   await removeTraces(workspace, id)

@@ -16,10 +16,10 @@ export interface Reverted {
   session_id: string
   /** The number of the turn that records the revert. */
   turn: number
-  /** Paths that are, or would be, as they were. */
+  /** Paths that were restored, or would be in a dry run. */
   reverted: string[]
   skipped: Rewind['skipped']
-  /** Files that changed since by nothing the session recorded. */
+  /** Files that changed since the turn without a record of the session. */
   unrevertable: string[]
 }
 export interface RevertRequest {
@@ -27,13 +27,14 @@ export interface RevertRequest {
   scope: RevertScope
   paths: readonly string[]
   dry_run?: boolean
-  /** What others changed since is replaced too. */
+  /** Replaces later changes of others too. */
   force?: boolean
 }
 
 /**
- * Brings back what was before a turn: files, conversation or both. It is a turn of the session itself, and can be reverted. Throws
- * VT_REVERT_NO_CHECKPOINT, VT_REVERT_CONFLICT with nothing changed, VT_SESSION_NOT_FOUND, VT_SESSION_LOCKED.
+ * Restores the files, the conversation or both to the state before a turn. The revert is a turn of the session and can
+ * be reverted itself. Throws VT_REVERT_NO_CHECKPOINT, VT_REVERT_CONFLICT (no file is changed), VT_SESSION_NOT_FOUND,
+ * VT_SESSION_LOCKED.
  */
 export async function revert(
   workspace: OpenWorkspace,
@@ -75,7 +76,8 @@ export async function revert(
       ...(paths.length > 0 && { paths }),
       ...(force && { force }),
     }
-    // The record comes first: the files that are brought back belong to the turn that it opens, and whoever finds it last finishes it.
+    // The record comes first: the restored files belong to the turn that it opens, and the next run finishes a revert
+    // that was killed.
     await store.append('messages.jsonl', formatRecord(fact, records.length + 1, last + 1, ts, store.mark))
     await store.sync()
     await applyRewind(workspace, session_id, toRevertId(last + 1), code)
@@ -97,17 +99,20 @@ export async function revert(
 
 const EMPTY_REWIND: Rewind = { operations: [], reverted: [], skipped: [], conflicts: [], made: [] }
 const toRevertId = (turn: number): string => `revert-${turn}`
-/** The fact after a revert whose files are restored. */
+/** Creates the fact that follows a revert once its files are restored. */
 export const createRevertNote = (turn: number): Fact => ({
   kind: 'note',
   text: `The files are as they were before turn ${turn}.`,
 })
 
-/** When a turn began; nothing when there is none such. */
+/** Returns when a turn began (ISO 8601); `undefined` for an unknown turn. */
 const findTurnStart = (records: readonly JournalRecord[], turn: number): string | undefined =>
   records[takeRecordsBefore(records, turn).length]?.ts
 
-/** Restores the files of a revert whose process was killed before it did; none where somebody changed one since. Returns the turn it reverts to. */
+/**
+ * Restores the files of a revert whose process was killed first, unless somebody changed one of them since. Returns the
+ * turn that the revert goes back to.
+ */
 export async function finishRevert(
   workspace: OpenWorkspace,
   session_id: string,
@@ -116,7 +121,7 @@ export async function finishRevert(
   const last = records.at(-1)
   if (last?.kind !== 'revert' || last.scope === 'conversation') return undefined
   const id = toRevertId(last.turn)
-  // What was noted and not done would look like a change of somebody else.
+  // A checkpoint without its changes would look like a change of somebody else.
   for (const { folder, checkpoint } of await undoable(workspace)) {
     if (checkpoint.session === session_id && checkpoint.id === id && !(await areStepsDone(workspace, checkpoint.steps)))
       await workspace.remove(folder, { recursive: true })
@@ -138,7 +143,7 @@ const SKIPPED_FOLDERS = new Set(['.git', '.vtcode', 'node_modules'])
 const MAX_ENTRIES = 20_000
 const MAX_PATHS = 200
 
-/** Files modified since the turn that are not reverted: only a command changed them. */
+/** Lists files modified since the turn that are not reverted: only a command can have changed them. */
 async function findOtherChanges(workspace: Workspace, since: number, reverted: readonly string[]): Promise<string[]> {
   const known = new Set(reverted)
   const found: string[] = []

@@ -10,23 +10,26 @@ import {
   type Undoable,
 } from '../../lib/files/index.js'
 
-/** What a path held: a file that was kept, what is now at another path, or nothing. */
+/** The former content of a path: a kept file, a file that is now at another path, or nothing. */
 type Was = { kept: string; mode: number } | { now: string } | 'nothing'
 
-/** How to bring files back to what they were. */
+/** The operations that restore files to a former state. */
 export interface Rewind {
   operations: Operation[]
   /** Paths that change. */
   reverted: string[]
-  /** Paths that cannot be brought back, with the reason. */
+  /** Paths that cannot be restored, with the reason. */
   skipped: { path: string; reason: string }[]
   /** Paths that somebody else changed since. */
   conflicts: string[]
-  /** Folders that came with what goes. */
+  /** Folders that were created together with the reverted files. */
   made: string[]
 }
 
-/** What takes back all that a session changed since a time; `only` are the paths that are wanted. Nothing is changed yet. */
+/**
+ * Plans how to take back all changes of a session since a time (ISO 8601). A non-empty `only` limits the paths. Nothing
+ * is changed yet.
+ */
 export async function planRewind(
   workspace: Workspace,
   session: string,
@@ -60,7 +63,7 @@ export async function planRewind(
   return rewind
 }
 
-/** Carries it out, all of it or nothing, as a checkpoint of its own: it can be taken back in its turn. */
+/** Applies a plan, all of it or nothing, as a checkpoint of its own, which can be reverted in turn. */
 export async function applyRewind(
   whole: OpenWorkspace,
   session: string,
@@ -98,7 +101,10 @@ async function planRestore(workspace: Workspace, path: string, was: Was): Promis
   return { op: 'write', path, bytes, over: over ?? 'nothing', mode }
 }
 
-/** Goes back change by change, the latest first, and computes what each path held then; paths it does not name are unchanged. */
+/**
+ * Walks the changes backwards, the latest first, and computes the former content of each path. Paths without an entry
+ * are unchanged.
+ */
 class PastFiles {
   readonly view = new Map<string, Was>()
   readonly skipped: Rewind['skipped'] = []
@@ -141,7 +147,7 @@ class PastFiles {
     }
   }
 
-  /** What is at `to`, and below it, was at `from`. */
+  /** Moves the entries at and below `to` back to `from`. */
   private async rewindRename(from: string, to: string): Promise<void> {
     const below = new Map<string, Was>()
     for (const file of await this.listFiles(to)) below.set(file, { now: file === '' ? to : `${to}/${file}` })
@@ -154,16 +160,19 @@ class PastFiles {
     this.madeFolders.push(to)
   }
 
-  /** The last change that we know of left it so; anything else is somebody's own. */
+  /** Notes a conflict if the file differs from what the latest known change left. */
   private async noteConflict(path: string, hash: string | undefined): Promise<void> {
     if (this.view.has(path)) return
     const there = await this.workspace.stat(path)
-    // What is no file is not written over in any case, and says so by itself.
+    // Only a file is ever replaced; anything else fails later with its own message.
     if (there && there.kind !== 'file') return
     if ((await versionAt(this.workspace, path))?.sha256 !== hash) this.conflicts.add(path)
   }
 
-  /** The files at and below a path, relative to it; '' is the path itself. What is no file cannot be brought back. */
+  /**
+   * Lists the files at and below a path, relative to it; '' is the path itself. Other kinds of entries cannot be
+   * restored.
+   */
   private async listFiles(path: string): Promise<string[]> {
     const stat = await this.workspace.stat(path)
     if (!stat || stat.kind === 'file') return stat ? [''] : []

@@ -10,7 +10,9 @@ import { createMark, readOwnJournal, listSessions, type SessionManifest, isValid
 const most = 2000
 const toIndexPath = (home: string): string => join(home, 'state', 'sessions.index.jsonl')
 
-/** Notes a session as the user's own, and its workspace, so that it is found from elsewhere. A failure to write is ignored. */
+/**
+ * Adds a session and its workspace to the index of this user, so that other folders find it. A write error is ignored.
+ */
 export async function noteSession(session_id: string, { root: workspace, home }: Workspace): Promise<void> {
   const file = toIndexPath(home)
   try {
@@ -19,14 +21,14 @@ export async function noteSession(session_id: string, { root: workspace, home }:
     const lines = (await readFile(file, 'utf8')).split('\n').filter(Boolean)
     if (lines.length > most) await writeFile(file, `${lines.slice(-most / 2).join('\n')}\n`, { mode: 0o600 })
   } catch {
-    // The session itself is what counts.
+    // The session works without its entry.
   }
 }
 
 const hasSession = (root: string, id: string): boolean =>
   isValidSessionId(id) && existsSync(join(root, callsFolder, id, 'messages.jsonl'))
 
-/** The index as it is, the oldest entry first; lines that are no entries are left out. */
+/** Reads the index, the oldest entry first, and leaves out malformed lines. */
 async function readEntries(home: string): Promise<{ session_id: string; workspace: string }[]> {
   const text = await readFile(toIndexPath(home), 'utf8').catch(() => '')
   return text.split('\n').flatMap((line) => {
@@ -39,14 +41,17 @@ async function readEntries(home: string): Promise<{ session_id: string; workspac
   })
 }
 
-/** The ids of the sessions that this user began or took over here; whatever else lies in the workspace came with it. */
+/** Returns the ids of the sessions that this user began or adopted in this workspace; all others came with it. */
 export async function listOwnSessions({ root, home }: Workspace): Promise<ReadonlySet<string>> {
   return new Set(
     (await readEntries(home)).flatMap(({ session_id, workspace }) => (workspace === root ? [session_id] : [])),
   )
 }
 
-/** The id of the user's session that was used last here: what came with the workspace is no answer, whatever it says of itself. Throws VT_SESSION_NOT_FOUND. */
+/**
+ * Returns the id of the user's most recently used session in this workspace. Sessions that came with the workspace do
+ * not count, whatever their date. Throws VT_SESSION_NOT_FOUND.
+ */
 export async function findLastSession(workspace: Workspace): Promise<string> {
   const own = await listOwnSessions(workspace)
   const last = (await listSessions(workspace)).find(({ session_id }) => own.has(session_id))
@@ -58,8 +63,9 @@ export async function findLastSession(workspace: Workspace): Promise<string> {
 }
 
 /**
- * Throws VT_SESSION_NOT_FOUND, which says where the session is if it is in another workspace, and VT_SESSION_FOREIGN for one that this
- * user never began: it is gone on with after `vtcode sessions adopt`. Ids are drawn by chance, so a workspace that was moved keeps its sessions.
+ * Throws VT_SESSION_NOT_FOUND, with the workspace of the session in the hint if it is known. Throws VT_SESSION_FOREIGN
+ * for a session of another user, which `vtcode sessions adopt` takes over. Ids are random, so a moved workspace keeps
+ * its sessions.
  */
 export async function requireOwnSession(workspace: Workspace, id: string): Promise<void> {
   const { home } = workspace
@@ -80,7 +86,7 @@ export async function requireOwnSession(workspace: Workspace, id: string): Promi
   )
 }
 
-/** Whether every line was written by this user, who was ended before the index knew of it. */
+/** Returns whether this user wrote every line: a process may be killed before the index has the session. */
 async function hasOwnMark(workspace: Workspace, id: string): Promise<boolean> {
   try {
     const text = await readOwn(join(workspace.root, callsFolder, id, 'messages.jsonl'))
@@ -90,7 +96,7 @@ async function hasOwnMark(workspace: Workspace, id: string): Promise<boolean> {
   }
 }
 
-/** The workspace of a session, or of the one that was used last anywhere; `undefined` where none is known. */
+/** Returns the workspace of a session, or that of the most recently used session; `undefined` if none is known. */
 export async function findSessionWorkspace(
   here: string,
   id: string | 'last',
@@ -103,12 +109,12 @@ export async function findSessionWorkspace(
   return [here, ...(await listKnownWorkspaces(home))].find((root) => hasSession(root, id))
 }
 
-/** The workspaces in which there were sessions, the one used last first. */
+/** Lists the workspaces that had sessions, the most recently used first. */
 async function listKnownWorkspaces(home: string): Promise<string[]> {
   return [...new Set((await readEntries(home)).map(({ workspace }) => workspace).reverse())]
 }
 
-/** The sessions of all workspaces that are still there, the one used last first. */
+/** Lists the sessions of all workspaces that still exist, the most recently used first. */
 export async function listAllSessions(here: string, home: string): Promise<SessionManifest[]> {
   const lists = [here, ...(await listKnownWorkspaces(home)).filter((root) => root !== here)].map(async (root) => {
     const workspace = tryOpenWorkspace(root, home)
@@ -121,7 +127,7 @@ export async function listAllSessions(here: string, home: string): Promise<Sessi
   return (await Promise.all(lists)).flat().sort((a, b) => (a.updated_at < b.updated_at ? 1 : -1))
 }
 
-/** The workspace at a path; `undefined` where no folder is any more. */
+/** Opens the workspace at a path; `undefined` if the folder is gone. */
 function tryOpenWorkspace(root: string, home: string): ReturnType<typeof openWorkspace> | undefined {
   try {
     return openWorkspace(root, { home })

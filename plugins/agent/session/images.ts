@@ -3,14 +3,14 @@ import { sha256 } from '../../../core/system/index.js'
 import { lookAtImage } from '../../lib/reading/index.js'
 import type { ImageRef, Msg, Store } from '../base/index.js'
 
-/** What one request carries of images at most: their number, and their bytes as base64; the newest win. */
+/** The limits of images in one request: number and base64 bytes. The newest images win. */
 const most = { images: 20, bytes: 20 * 1024 * 1024 }
 /** Images of one result. */
 const mostOfResult = 20
 
 const toImagePath = (digest: string): string => `images/${digest}.b64`
 
-/** Puts an image beside the journal, which names it by its digest; or says in words why it is none. */
+/** Stores an image next to the journal, which names it by its digest. Returns the reason if the bytes are no image. */
 export async function keepImage(store: Store, bytes: Buffer, name: string): Promise<ImageRef | string> {
   const facts = lookAtImage(bytes)
   if (typeof facts === 'string') return facts
@@ -19,7 +19,7 @@ export async function keepImage(store: Store, bytes: Buffer, name: string): Prom
   return { name: name.slice(0, 200), ...facts, bytes: bytes.length, sha256: digest }
 }
 
-/** The images of a result, whoever made it, and a line for each that is none. */
+/** Stores the images of a result and returns a remark for each block that is no image. */
 export async function keepImages(
   store: Store,
   content: readonly ContentBlock[] | undefined,
@@ -37,7 +37,7 @@ export async function keepImages(
   return { images, remarks: faults.join('') }
 }
 
-/** Every image that these messages hold, in their order. */
+/** Lists every image of these messages in order. */
 export const listImages = (messages: readonly Msg[]): ImageRef[] =>
   messages.flatMap(({ parts }) =>
     parts.flatMap((part) =>
@@ -45,7 +45,7 @@ export const listImages = (messages: readonly Msg[]): ImageRef[] =>
     ),
   )
 
-/** By digest, the base64 of the images for one request, or why one is not in it. */
+/** Loads the base64 of the images for one request, by digest, or the reason why an image is left out. */
 export async function loadImages(
   store: Store,
   messages: readonly Msg[],
@@ -59,7 +59,7 @@ export async function loadImages(
       found.set(digest, { why: 'it made room for newer images' })
       continue
     }
-    // A file that cannot be read is as good as gone: no image is worth a conversation.
+    // An unreadable file counts as missing: no image is worth a conversation.
     const data = await store.read(toImagePath(digest)).catch(() => undefined)
     if (data === undefined) found.set(digest, { why: 'it is gone' })
     else if (sha256(Buffer.from(data, 'base64')) !== digest)
@@ -72,7 +72,7 @@ export async function loadImages(
   return found
 }
 
-/** Copies the images of a conversation to a session that goes on with it. */
+/** Copies the images of a conversation to a session that continues it. */
 export async function copyImages(
   read: (name: string) => Promise<string | undefined>,
   to: Store,

@@ -5,20 +5,23 @@ import { AgentError, type Fact, type JournalRecord, type Store } from '../base/i
 
 type Mark = Store['mark']
 
-/** The mark of this user for what a session holds, wherever it lies: a repository, or who commits to it, can write none. */
+/** Creates the mark of this user for the files of a session. A repository and its authors cannot write one. */
 export const createMark =
   ({ seal }: Workspace, session: string): Mark =>
   (text) =>
     seal.userMark('session', session, text)
 
-/** The line of a record, with its number, the user's mark and a checksum. Secrets of ours that got into it are not written. */
+/** Formats a record as a line with its number, the user's mark and a checksum. Our own secrets are redacted. */
 export function formatRecord(fact: Fact, n: number, turn: number, ts: string, mark: Mark): string {
   const own = withoutValues(JSON.stringify({ n, ts, turn, ...fact }))
   const body = `${own.slice(0, -1)},"seal":"${mark(own)}"}`
   return `${body.slice(0, -1)},"crc":"${computeChecksum(body.slice(0, -1))}"}\n`
 }
 
-/** The journal of a session that is gone on with. Throws VT_SESSION_CORRUPT, and VT_SESSION_FOREIGN for a line that this user's program did not write. */
+/**
+ * Reads the journal of a session that is about to continue. Throws VT_SESSION_CORRUPT, and VT_SESSION_FOREIGN for a
+ * line without a valid mark of this user.
+ */
 export function readOwnJournal(text: string, session: string, mark: Mark): Journal {
   const journal = readJournal(text)
   if (journal.damaged !== undefined) throw createDamageError(journal.damaged, session)
@@ -45,21 +48,21 @@ const createForeignError = (session: string, what: string): AgentError => {
   )
 }
 
-/** The same records under the mark of this user. */
+/** Formats the same records with the mark of this user. */
 export const resealRecords = (records: readonly JournalRecord[], mark: Mark): string =>
   records.map(({ n, ts, turn, crc: _, seal: __, ...fact }) => formatRecord(fact, n, turn, ts, mark)).join('')
 
 export interface Journal {
   records: JournalRecord[]
-  /** Bytes of the whole lines that were read. */
+  /** Bytes of the complete lines that were read. */
   bytes: number
-  /** The last line is incomplete; it counts as never written. */
+  /** The last line is incomplete and counts as never written. */
   torn: boolean
-  /** Number of a line that is damaged with good ones behind it, from 1. */
+  /** The number, 1-based, of a damaged line that good lines follow. */
   damaged?: number
 }
 
-/** Reads a journal up to its first bad line. */
+/** Reads a journal up to its first damaged line. */
 export function readJournal(text: string): Journal {
   const lines = text.split('\n')
   const rest = lines.pop()!
@@ -88,9 +91,9 @@ function parseRecord(line: string, n: number): JournalRecord | undefined {
   }
 }
 
-/** How a line ends: looked at from behind, because the text before it may be long. */
+/** Lengths of the end of a line: reading from the end is fast for long lines. */
 const endOf = { crc: ',"crc":"00000000"}'.length }
 const longestSeal = 256
 
-/** The checksum of an object in JSON, of which `text` is all but the last brace. */
+/** Computes the checksum of a JSON object from its text without the last brace. */
 const computeChecksum = (text: string): string => crc32('}', crc32(text)).toString(16).padStart(8, '0')

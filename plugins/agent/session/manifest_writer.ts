@@ -4,14 +4,14 @@ import { createManifest, type SessionManifest } from './manifest.js'
 import { saveMemory } from './memory.js'
 
 /**
- * Manifest and memory of a session, for others to read. What they say is in the journal too, so they are written behind the run, as they
- * are last, and whoever closes the session waits for them.
+ * Writes the manifest and memory of a session for other programs. The journal has the same facts, so the writes run in
+ * the background: the latest state wins, and closing the session waits for it.
  */
 export class ManifestWriter {
   private status: SessionManifest['status'] = 'idle'
-  /** How the last run ended. */
+  /** The outcome of the last run. */
   private outcome: OutcomeCode | undefined
-  /** A write is queued that has not begun: it will include later changes. */
+  /** A queued write has not begun: it will include later changes. */
   private stale = false
   private saving: Promise<void> = Promise.resolve()
 
@@ -20,25 +20,25 @@ export class ManifestWriter {
     private manifest: SessionManifest | undefined,
   ) {}
 
-  /** The thread that it was forked from. */
+  /** The thread of the parent session. */
   get parent_thread_id(): string | undefined {
     return this.manifest?.parent_thread_id
   }
 
-  /** The session is listed from the first time on. Returns when that is so. */
+  /** Lists the session, and returns once its first manifest is on disk. */
   async open(): Promise<void> {
     const listed = this.manifest !== undefined
     this.save('active')
     if (!listed) await this.saving
   }
 
-  /** A run is over. */
+  /** Records the outcome of a run. */
   recordOutcome(outcome: OutcomeCode): void {
     this.outcome = outcome
     this.save('idle')
   }
 
-  /** Nobody holds the session any more. */
+  /** Marks the session as completed after its last run succeeded; called when it is unlocked. */
   complete(): void {
     if (this.outcome === 'success') this.save('completed')
   }
@@ -61,7 +61,7 @@ export class ManifestWriter {
     ])
   }
 
-  /** Returns when all of it is written. Throws VT_SESSION_WRITE where that could not be. */
+  /** Resolves when all is written. Throws VT_SESSION_WRITE if a write failed. */
   waitForWrites(): Promise<void> {
     return this.saving
   }

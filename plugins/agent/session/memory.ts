@@ -25,11 +25,11 @@ export interface SessionMemoryEnvelope {
   generated_at: string
 }
 
-// Of each list the newest, of what has to be done the first.
+// Lists keep their newest items; the list of pending checks keeps its first.
 const most = 5
 const mostFiles = 200
 
-/** The memory of a session as its journal and its queue have it. */
+/** Creates the memory of a session from its journal state and its queue. */
 export function createMemoryEnvelope(
   state: ConversationState,
   session_id: string,
@@ -67,7 +67,7 @@ export function createMemoryEnvelope(
   }
 }
 
-/** Saves the memory of a session; `archive` is its name among histories. */
+/** Saves the memory of a session; `archive` is its file name in the history folder. */
 export async function saveMemory(thread: Conversation, archive?: string): Promise<void> {
   const { state, session_id, queue, providers, store, settings } = thread
   const text = withoutValues(
@@ -79,7 +79,7 @@ export async function saveMemory(thread: Conversation, archive?: string): Promis
 
 const longest = 2000
 
-/** The memory as a model reads it: one message, right after the prompt. */
+/** Renders the memory for a model: one message right after the prompt. */
 export function renderMemory(memory: SessionMemoryEnvelope): string {
   const section = (title: string, body: string | null | readonly string[]) => {
     if (body === null || body.length === 0) return []

@@ -6,18 +6,18 @@ import { isValidSessionId } from './store.js'
 
 const pieceBytes = 256 * 1024
 
-/** Which files of events a session has, the oldest first; what has grown large was put aside under a number. */
+/** Lists the event files of a session, the oldest first. Large logs were moved to a numbered file. */
 async function listLogFiles(ref: string): Promise<string[]> {
   const numbered = (await readdir(ref)).flatMap((name) => /^events\.(\d+)\.jsonl$/.exec(name)?.[1] ?? []).map(Number)
   return [...numbered.sort((a, b) => a - b).map((number) => `events.${number}.jsonl`), 'events.jsonl']
 }
 
-/** Whether a session has left events. */
+/** Returns whether a session has an event log. */
 const hasEvents = async (workspace: Workspace, id: string): Promise<boolean> =>
   isValidSessionId(id) &&
   (await workspace.stat(`${callsFolder}/${id}/events.jsonl`).catch(() => undefined)) !== undefined
 
-/** All events of a session as bytes, in pieces, in order. Throws VT_SESSION_NOT_FOUND. */
+/** Yields all events of a session as bytes, in order. Throws VT_SESSION_NOT_FOUND. */
 export async function* readEventBytes(workspace: Workspace, id: string): AsyncGenerator<Buffer> {
   if (!(await hasEvents(workspace, id)))
     throw new AgentError('VT_SESSION_NOT_FOUND', `Session not found: '${id}' has left no events in this workspace.`)
@@ -37,7 +37,7 @@ export async function* readEventBytes(workspace: Workspace, id: string): AsyncGe
   }
 }
 
-/** A file of a session's folder; `undefined` where it is gone, is no file of ours, or the path leads elsewhere. */
+/** Reads a file of a session's folder; `undefined` if it is missing, not ours, or outside the folder. */
 export async function readSessionFile(workspace: Workspace, id: string, path: string): Promise<string | undefined> {
   if (!isValidSessionId(id) || !/^(?:prompts\/)?[\w.-]+$/.test(path) || path.includes('..')) return undefined
   try {
@@ -51,7 +51,7 @@ export async function readSessionFile(workspace: Workspace, id: string, path: st
   }
 }
 
-/** A session that is under way, for whoever makes something of its log. */
+/** Creates access to the records of an open session, for exports made from its log. */
 export const createRecordPlace = (workspace: Workspace, store: Pick<Store, 'write'>, id: string) => ({
   bytes: () => readEventBytes(workspace, id),
   files: { read: (path: string) => readSessionFile(workspace, id, path) },

@@ -4,7 +4,7 @@ import { addUsd } from '../model/index.js'
 import { StateTable, type StatePart } from './state_table.js'
 import { mergeSummaries, noSummary } from './summary.js'
 
-/** What the facts of a conversation make: what is said, what is under way, what is remembered. */
+/** The state that the facts of a conversation build: messages, the current turn, and the memory. */
 export interface ConversationState {
   /** The messages that the model reads. */
   messages: Msg[]
@@ -12,29 +12,29 @@ export interface ConversationState {
   /** Present while a turn is open. */
   open: { turn_id: string; input: Msg } | undefined
   steps: number
-  /** Calls of the step under way that began, and their results. */
+  /** Started calls of the current step, and their results. */
   started: Map<string, FactOf<'call_start'>>
   ended: Map<string, FactOf<'call_end'>>
   segment: FactOf<'segment'> | undefined
-  /** The models that answered, by their ids. */
+  /** The ids of the models that answered. */
   asked: string[]
-  /** How many of the messages were there before the turn. */
+  /** The number of messages before the turn. */
   earlier: number
-  /** Inputs that were taken from the queue. */
+  /** Ids of the inputs taken from the queue. */
   applied: string[]
   compactions: number
-  /** The merged summary of all compactions; `goal` and the like are those of the last one. */
+  /** The merged summary of all compactions; `goal` and similar fields are those of the last one. */
   summary: Summary
-  /** Where the conversation lies as it was before the last compaction. */
+  /** The archive of the conversation before the last compaction. */
   history_path: string | undefined
   /** Files that calls changed, the latest last. */
   touched: string[]
-  /** Paths that calls named, the latest last. */
+  /** Paths in the input of calls, the latest last. */
   named: string[]
   first_prompt: string
   /** The mode that a person chose for the calls of this session. */
   mode: Mode | undefined
-  /** Of all answers, in USD; `null` when one of them had no price. */
+  /** The cost of all answers in USD; `null` if one of them had no price. */
   cost: number | null
 }
 type Part<Own extends keyof ConversationState> = StatePart<object, Pick<ConversationState, Own>>
@@ -143,14 +143,14 @@ const modePart: Part<'mode'> = {
   carried: ({ mode }): Fact[] => (mode === undefined ? [] : [{ kind: 'mode', mode, by: 'person' }]),
 }
 
-/** The state that a conversation alone makes; rooms above add what their facts make. */
+/** The state of a conversation alone; higher rooms add the parts that their facts build. */
 export const conversationTable: StateTable<ConversationState> = StateTable.of(messagesPart)
   .with(summaryPart)
   .with(filesPart)
   .with(costPart)
   .with(modePart)
 
-/** Each once, the new ones last. */
+/** Appends paths, each once, the new ones last. */
 const appendLatest = (old: string[], paths: readonly string[], count: number): string[] =>
   paths.length > 0 ? [...old.filter((path) => !paths.includes(path)), ...paths].slice(-count) : old
 
@@ -166,16 +166,16 @@ function clearParts(message: Msg, { texts, inputs }: FactOf<'cleared'>): Msg {
   return parts.some((part, index) => part !== message.parts[index]) ? { ...message, parts } : message
 }
 
-/** A result with another text: what takes its place leaves its images out, what only adds to it does not. */
+/** Replaces the text of a result. Images stay only if the new text extends the old one. */
 function replaceText({ images, ...part }: ResultPart, text: string): ResultPart {
   return { ...part, text, ...(images && text.startsWith(part.text) && { images }) }
 }
 
-/** Every call of these messages, in their order. */
+/** Lists every call of these messages in order. */
 export const listCalls = (messages: readonly Msg[]): CallPart[] =>
   messages.flatMap(({ parts }) => parts.filter((part) => part.type === 'tool_call'))
 
-/** The calls of the last step that no result answers yet. */
+/** Lists the calls of the last step that no result answers yet. */
 export function listUnansweredCalls({ messages }: ConversationState): CallPart[] {
   const last = messages.at(-1)
   return last?.role === 'assistant' ? last.parts.filter((part) => part.type === 'tool_call') : []
@@ -184,14 +184,14 @@ export function listUnansweredCalls({ messages }: ConversationState): CallPart[]
 export const messageText = ({ parts }: Msg): string =>
   parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
 
-/** What the model said last; empty where it said nothing. */
+/** Returns the last text of the model; empty if there is none. */
 export const lastText = (messages: readonly Msg[]): string =>
   messages
     .map((message) => (message.role === 'assistant' ? messageText(message) : ''))
     .findLast((text) => text.trim() !== '') ?? ''
 
 type Answered = Pick<ResultPart, 'text' | 'is_error' | 'spool_path' | 'images'>
-/** The result of a call, for the journal. */
+/** Creates the fact of a finished call for the journal. */
 export const callEnd = (
   call_id: string,
   answer: Answered,
@@ -205,7 +205,7 @@ export const callEnd = (
   ...change,
 })
 
-/** A result as the model gets it. */
+/** Creates the result part that the model reads. */
 export const resultPart = (
   { call_id, tool_call_id, name }: CallPart,
   { text, is_error, spool_path, images, changed }: Answered & Pick<ResultPart, 'changed'>,

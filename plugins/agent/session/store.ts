@@ -11,12 +11,15 @@ import { lockSession } from './lock.js'
 
 const largestLog = 64 * 1024 * 1024
 
-/** Ids are names of folders. */
+/** Returns whether an id can be the name of a folder. */
 export const isValidSessionId = (id: string): boolean => /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(id)
 
 const { O_RDWR, O_CREAT, O_APPEND } = constants
 
-/** A session on disk, held against other writers until it is closed. Throws VT_SESSION_LOCKED, VT_SESSION_NOT_FOUND, VT_SESSION_WRITE. */
+/**
+ * Opens a session on disk and locks it until it is closed. Throws VT_SESSION_LOCKED, VT_SESSION_NOT_FOUND,
+ * VT_SESSION_WRITE.
+ */
 export async function openStore(workspace: Workspace, id: string, how: { must_exist: boolean }): Promise<Store> {
   const path = `${callsFolder}/${id}`
   if (how.must_exist && !(isValidSessionId(id) && (await workspace.stat(`${path}/messages.jsonl`))))
@@ -49,7 +52,8 @@ class DiskStore implements Store {
   async append(log: Log, line: string): Promise<void> {
     try {
       const file = await this.log(log)
-      // A line goes into the system's memory at once; a trip through the thread pool for each would cost a turn more than all else.
+      // A synchronous write only copies to the page cache; a trip through the thread pool per line would dominate the
+      // cost of a turn.
       const bytes = Buffer.from(line)
       for (let at = 0; at < bytes.length;) at += writeSync(file.fd, bytes, at)
       this.unsynced.add(log)
@@ -61,7 +65,7 @@ class DiskStore implements Store {
   sync(only?: Log): Promise<void> {
     const logs = [...this.unsynced].filter((log) => only === undefined || log === only)
     for (const log of logs) this.unsynced.delete(log)
-    // One that is under way counts too, and one that failed fails every later one.
+    // A running sync counts too, and a failed one fails every later one.
     const all = [
       this.synced,
       ...logs.map((log) =>
@@ -101,7 +105,7 @@ class DiskStore implements Store {
     else await this.queueWrite(name, () => replaceFile(`${this.folder.ref}/${name}`, name, text, { durable: true }))
   }
 
-  /** Writes to one file run one after the other: the last one stays. */
+  /** Queues writes to one file, so that the last one stays. */
   private queueWrite(name: string, write: () => Promise<void>): Promise<void> {
     const written = (this.writing.get(name) ?? Promise.resolve()).then(write, write)
     this.writing.set(name, written)
@@ -142,26 +146,26 @@ class DiskStore implements Store {
   }
 }
 
-/** The old file or the new one, never a part. */
+/** Replaces a file atomically: a reader sees the old text or the new one. */
 async function replaceFile(path: string, name: string, text: string, { durable }: { durable: boolean }): Promise<void> {
   await writeState(path, text, { durable }).catch((error: unknown) => Promise.reject(createWriteError(name, error)))
 }
 
-// The system names the place by a number of ours.
+// Node names the path by our file descriptor, which means nothing to a person.
 const createWriteError = (name: string, error: unknown): AgentError =>
   new AgentError('VT_SESSION_WRITE', `${name} cannot be written: ${messageOf(error).replace(/, \w+ '.*$/, '')}.`)
 
-/** An unreadable file is never taken for a missing one: the next write would replace it. */
+/** Creates the error of an unreadable file. It never counts as missing: the next write would replace it. */
 export const createReadError = (path: string, error: unknown): AgentError =>
   new AgentError('VT_SESSION_CORRUPT', `${path} cannot be read: ${messageOf(error)}.`, {
     hint: 'Look at it by hand; nothing was changed.',
   })
 
-/** Errors of the file system become VT_SESSION_WRITE; our own errors stay as they are. */
+/** Converts errors of the file system to VT_SESSION_WRITE; other errors stay unchanged. */
 const toSessionError = (name: string, error: unknown): unknown =>
   typeof (error as NodeJS.ErrnoException).syscall === 'string' ? createWriteError(name, error) : error
 
-/** A session that ends with the program. */
+/** Creates the store of a session that ends with the program. */
 export function createMemoryStore(): Store {
   const files = new Map<string, string>()
   return {

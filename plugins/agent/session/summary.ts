@@ -15,7 +15,7 @@ export const noSummary: Summary = {
   critical_context: '',
 }
 const lists = ['constraints', 'done', 'in_progress', 'blocked', 'decisions', 'next_steps', 'open_questions'] as const
-/** How many constraints, facts and questions are remembered over compactions. */
+/** The number of constraints, facts and questions that survive compactions. */
 const mostRemembered = 5
 
 export const summaryPrompt = `You shorten the record of a coding agent's work, so that the agent can go on from your summary alone.
@@ -36,7 +36,7 @@ export const summarySchema = {
 const longest = 2000
 const mostItems = 40
 
-/** The summary in an answer that fits the schema: what is not there is empty, what is too much is cut. */
+/** Converts an answer that fits the schema: missing parts are empty, long ones are cut. */
 export function toSummary(answer: JsonObject): Summary {
   const all: Summary = { ...noSummary, ...answer }
   return {
@@ -51,7 +51,10 @@ export function toSummary(answer: JsonObject): Summary {
   }
 }
 
-/** Merges a later summary into an earlier one: the later one replaces the state of the work; constraints, questions and facts add up, the newest last. */
+/**
+ * Merges a later summary into an earlier one. The later one replaces the state of the work; constraints, questions and
+ * facts add up, the newest last.
+ */
 export const mergeSummaries = (old: Summary, new_: Summary): Summary => ({
   ...new_,
   constraints: keepNewest([...old.constraints, ...new_.constraints], (text) => text),
@@ -59,7 +62,7 @@ export const mergeSummaries = (old: Summary, new_: Summary): Summary => ({
   facts: keepNewest([...old.facts, ...new_.facts], ({ fact }) => fact),
 })
 
-/** Each once, whatever its case: the newest wins and comes last. */
+/** Keeps each item once, ignoring case; the newest comes last. */
 function keepNewest<T>(items: readonly T[], textOf: (item: T) => string): T[] {
   const kept = new Map<string, T>()
   for (const item of items) {
@@ -70,7 +73,7 @@ function keepNewest<T>(items: readonly T[], textOf: (item: T) => string): T[] {
   return [...kept.values()].slice(-mostRemembered)
 }
 
-/** A summary without a model: the user's prompts and the agent's last texts. */
+/** Creates a summary without a model, from the user's prompts and the agent's last texts. */
 export function createPlainSummary(messages: readonly Msg[], earlier: Summary): Summary {
   const textsBy = (role: Msg['role']) =>
     messages
@@ -91,7 +94,7 @@ const joinText = ({ parts }: Msg): string =>
     .join('')
     .trim()
 
-/** The summary as the agent reads it. */
+/** Renders the summary for the agent. */
 export function renderSummary(summary: Summary): string {
   const section = (title: string, items: readonly string[]) =>
     items.length > 0 ? [`${title}:`, ...items.map((item) => `- ${item}`)] : []
@@ -113,7 +116,7 @@ export function renderSummary(summary: Summary): string {
   return block('conversation_summary', lines.join('\n'))
 }
 
-/** The conversation as a text to summarise, its end at least: as much of it as `room` characters hold. */
+/** Renders the end of the conversation for summarizing, in at most `room` characters. */
 export function renderTranscript(messages: readonly Msg[], room: number): string {
   const blocks: string[] = []
   let left = room
@@ -137,7 +140,7 @@ function renderPart(part: MessagePart): string {
   if (part.type === 'image') return `(image ${part.image.name})`
   return part.type === 'text' ? cutMiddle(part.text, 32_000) : ''
 }
-/** Its beginning and its end. */
+/** Cuts the middle out of a long text. */
 const cutMiddle = (text: string, most: number): string =>
   text.length <= most
     ? text

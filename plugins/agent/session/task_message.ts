@@ -4,16 +4,19 @@ import { mostOfImage } from '../../lib/reading/index.js'
 import { AgentError, type Msg, type Store } from '../base/index.js'
 import { keepImage } from './images.js'
 
-/** An image of a task: its path in the workspace, or its bytes and what they are called. */
+/** An image of a task: its path in the workspace, or its bytes with a name. */
 export type GivenImage = string | { readonly name: string; readonly data: Uint8Array }
-/** What an agent is to do, with the images that belong to it. */
+/** A task of an agent, with its images. */
 export interface AgentTask {
   readonly text: string
   readonly images?: readonly GivenImage[]
 }
 const mostImages = 20
 
-/** A task as the message that a turn begins with; its images lie beside the journal. Throws VT_FILE_IMAGE, VT_CONFIG_INVALID, VT_SESSION_WRITE. */
+/**
+ * Creates the message that a turn begins with and stores its images. Throws VT_FILE_IMAGE, VT_CONFIG_INVALID,
+ * VT_SESSION_WRITE.
+ */
 export async function createTaskMessage(
   place: { workspace: Workspace; store: Store },
   task: string | AgentTask | undefined,
