@@ -2,7 +2,7 @@ import type { ProofRun } from '../base/index.js'
 import type { RefusedChanges } from '../loop/index.js'
 import { describeEnding, findValidProof, type FinishState, isOpen, formatItems } from '../task/index.js'
 
-/** What follows an answer without calls. */
+/** The next step after an answer without calls. */
 export type Decision =
   | { then: 'tell'; text: string; why: string }
   | { then: 'go on'; text: string; why: string }
@@ -10,27 +10,27 @@ export type Decision =
   | { then: 'evaluate' }
   | { then: 'end'; outcome: 'success' | 'stopped_no_action' | 'handed_off' | 'verification_failed' }
 
-/** What the state of the conversation does not say. */
+/** Facts that the state of the conversation does not have. */
 export interface Circumstances {
-  /** The model was told in this turn what was not applied. */
+  /** The model has read the refused changes of this turn. */
   told: boolean
-  /** Somebody wants the run to go on until its tasks are done. */
+  /** The run continues until its tasks are done. */
   on: boolean
-  /** Somebody said something that waits. */
+  /** An input of a person is pending. */
   waiting: boolean
   /** The work of a planned task is evaluated. */
   evaluated: boolean
-  /** The commands have run; holds the end of the output of a failed one. */
+  /** The commands have run; has the end of the output of a failed one. */
   ran?: { failed?: ProofRun & { says: string } }
 }
 const most = { idle: 3, same: 4, failures: 8 }
-/** Of open steps, in characters: about 300 tokens. */
+/** Characters of open steps in a prompt: about 300 tokens. */
 const mostShown = 1200
 const end = { then: 'end', outcome: 'success' } as const
 
 /**
- * What follows the answer of a model that asks for nothing more, from the state of the conversation alone; the rows of the table in
- * docs/agent-loop.md, tried in order. What the model says of its work is not read.
+ * Decides what follows an answer without calls, from the state alone. The branches are the rows of the table in
+ * docs/agent-loop.md, in order. The model's own claims about its work do not count.
  */
 export function decide(
   state: FinishState & Pick<RefusedChanges, 'untold_refusals'>,

@@ -14,28 +14,28 @@ import {
 } from '../task/index.js'
 import { criteria, evaluationPrompt, evaluationSchema, type EvaluationReply, type Finding } from './replies.js'
 
-/** What one model said of the work; nothing where it gave no answer that is one. */
+/** The reply of one model; `undefined` if its answer did not fit the schema. */
 export interface Opinion {
   model: string
   reply: EvaluationReply | undefined
-  /** Why there is none. */
+  /** Why there is no reply. */
   problem?: string
 }
-/** What all of them said, taken together. */
+/** The joined replies of all models. */
 export interface Evaluation {
   accepted: boolean
-  /** Somebody said what has to be different. */
+  /** At least one model named something to change. */
   revisable: boolean
   summary: string
   updates: string[]
   falsifiers: string[]
-  /** All of it, for people and for whoever goes on. */
+  /** The whole evaluation, for people and for the next step. */
   text: string
 }
 const most = { output: 8192, proofs: 16 * 1024, falsifiers: 30 }
 const leastScore = 4
 
-/** Whether an answer accepts the work: its verdict alone does not. */
+/** Returns whether a reply accepts the work: the verdict alone is not enough. */
 export const accepts = ({
   verdict,
   findings,
@@ -108,7 +108,7 @@ export function askEvaluators(
   }
   return Promise.all(connections.map(ask))
 }
-/** Codes that no plan and no evaluation stands above. */
+/** Codes that always end the run, whatever plan or evaluation is missing. */
 export const endsRun: ReadonlySet<string> = new Set([
   'VT_LOOP_BUDGET',
   'VT_LLM_UNPRICED',

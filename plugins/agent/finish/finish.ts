@@ -34,28 +34,28 @@ import { Plans, type PlanEnd } from './plan.js'
 import { PlannedTask, type PlannedConversation } from './planned_task.js'
 import { freshStart } from './fresh_start.js'
 
-/** A conversation with what it has to finish. */
+/** A conversation with the state of its task. */
 export interface FinishConversation extends PlannedConversation {
   readonly state: PlannedConversation['state'] & RefusedChanges
 }
-/** What the person who started a run asks of its end. */
+/** Options of the person who starts a run. */
 export interface FinishOptions {
-  /** Commands that prove the work; whoever named them agrees to exactly these. */
+  /** Commands that prove the work; naming a command agrees to exactly this command. */
   verify?: readonly string[]
-  /** What agents do beside the conversation. */
+  /** Delegated and scheduled work. */
   beside?: BesideWork
 }
-/** Work beside a conversation, and the report of one that is such work. */
+/** Work next to a conversation, and the report of a delegated one. */
 export interface BesideWork {
-  /** Tells the model what it has not read. */
+  /** Reports unread results to the model. */
   remind(): Promise<void>
-  /** The report that ends the turn, once. */
+  /** Returns the report that ends the turn, once. */
   taken(): PlanEnd | undefined
 }
 
 const longestGoal = 4000
 
-/** Ends that leave something to do. */
+/** Outcomes that leave work undone. */
 const unfinished: ReadonlySet<OutcomeCode> = new Set([
   'tool_loop_limit_reached',
   'loop_detected',
@@ -63,17 +63,17 @@ const unfinished: ReadonlySet<OutcomeCode> = new Set([
   'turn_limit_reached',
   'budget_limit_reached',
 ])
-// Surfaces at which a task is given and left alone.
+// Surfaces without a person during the run.
 const headless = new Set(['exec', 'resume'])
 
 /** Ends a task: its tracker, its proof, and what follows an answer. */
 export class Finish implements Completion {
-  /** Plans that wait for a decision, and what was decided. */
+  /** Proposed plans and the decisions about them. */
   readonly plans: Plans
   private readonly file: TrackerFile
   private readonly planned: PlannedTask
   private last: Verified | undefined
-  /** Commands that could not run, told once. */
+  /** Refused commands and unwritable paths, reported once each. */
   private readonly remarked = new Set<string>()
   private opened = false
 
@@ -88,7 +88,7 @@ export class Finish implements Completion {
     this.planned = new PlannedTask(thread)
   }
 
-  /** The run goes on until its tasks are done and proved. */
+  /** The run continues until its tasks are done and proved. */
   get on(): boolean {
     const { settings, state, surface, mode } = this.thread
     const { continuation_policy: policy } = settings.harness
@@ -101,7 +101,7 @@ export class Finish implements Completion {
       this.agreed.length > 0
     )
   }
-  /** Its tasks are planned, built and evaluated. */
+  /** Tasks of this run are planned, built and evaluated. */
   private get evaluated(): boolean {
     const { settings, surface, mode } = this.thread
     return (
@@ -112,7 +112,7 @@ export class Finish implements Completion {
     return this.options.verify ?? []
   }
 
-  /** Before a turn: takes over what people wrote into the tracker. */
+  /** Takes over the edits of people to the tracker before a turn. */
   async beginTurn(): Promise<void> {
     if (!this.opened && this.resumed) this.resumes = true
     this.opened = true
@@ -124,10 +124,10 @@ export class Finish implements Completion {
     else if (edit) await this.thread.remark('VT_TASK_FILE', edit.problem)
   }
   private resumes = false
-  /** The model was not asked in this turn. */
+  /** The model has not been asked in this turn. */
   private turnIsNew = false
 
-  /** After a turn: writes the tracker for people. */
+  /** Writes the tracker for people after a turn. */
   async endTurn(): Promise<void> {
     const { tracker } = this.thread.state
     if (!tracker) return
@@ -156,10 +156,10 @@ export class Finish implements Completion {
     }
     await this.options.beside?.remind()
     if (!state.reminder_due) return
-    // The person has just said it.
-    const said = state.goal && state.messages.length <= 1
+    // The first prompt already has the goal.
+    const isInPrompt = state.goal && state.messages.length <= 1
     const text = [
-      ...(state.goal && !said ? [`Goal: ${state.goal.text}`] : []),
+      ...(state.goal && !isInPrompt ? [`Goal: ${state.goal.text}`] : []),
       ...(state.tracker ? summarizeTracker(state.tracker) : []),
       ...(await this.plans.describeAcceptedPlan()),
     ].join('\n')
@@ -185,7 +185,7 @@ export class Finish implements Completion {
   }
   private async decide(told: boolean, signal: AbortSignal) {
     const { state } = this.thread
-    // A message may come while commands run or the work is evaluated.
+    // A message may arrive while commands run or the work is evaluated.
     const around = () => ({ told, on: this.on, waiting: this.waiting, evaluated: this.evaluated })
     const first = decide(state, around())
     const verified = first.then === 'verify' ? await this.prove(signal) : undefined
@@ -206,7 +206,7 @@ export class Finish implements Completion {
       : undefined
   }
 
-  /** The end of the turn, where a call of it decided that. */
+  /** Returns the end of the turn if a call decided it. */
   taken(): PlanEnd | undefined {
     return this.options.beside?.taken() ?? this.plans.takeEnd()
   }
@@ -218,7 +218,7 @@ export class Finish implements Completion {
     const { state, workspace } = thread
     const commands = await listCommands(state, [...agreed, ...configured], workspace)
     if (commands.length === 0) return undefined
-    // What the commands change they did not run against.
+    // Hashed first: the commands did not run against their own changes.
     const files = await hashFiles(workspace, state.touched)
     this.last = await runProofs(thread, commands, agreed, signal)
     const { result, ran, refused } = this.last
@@ -246,7 +246,7 @@ export class Finish implements Completion {
     return this.last
   }
 
-  /** The proof at the end of the run, `null` where nothing was to be proved. */
+  /** The proof at the end of the run; `null` if nothing had to be proved. */
   get proof(): { verified: boolean | null; verification?: Verification } {
     const { on, thread } = this
     const { verified, files_changed } = thread.state
@@ -269,7 +269,7 @@ export class Finish implements Completion {
       : code
   }
 
-  /** Throws VT_CONFIG_INVALID for a goal or a command that is empty or too long. */
+  /** Sets the goal. Throws VT_CONFIG_INVALID for a goal or command that is empty or too long. */
   async setGoal(text: string, commands: readonly string[]): Promise<void> {
     checkCommands(commands)
     const { length } = text.trim()
@@ -296,7 +296,7 @@ export class Finish implements Completion {
     if (this.thread.state.goal) await this.thread.commit({ kind: 'goal_end', how: 'cleared' })
   }
 
-  // The actions of the tracker; each answers with the whole list, a line an item.
+  // Actions of the tracker: each returns the whole list, one line per item.
   create(given: GivenTracker): Promise<Result> {
     return this.track(() => createTracker(given))
   }

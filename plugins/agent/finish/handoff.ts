@@ -6,13 +6,13 @@ import { describeEnding, type FinishState, archiveFile, findTaskFile, taskFolder
 
 const file = 'current_blocked.md'
 
-/** `says`: the end of what the last command printed; `why`: where the outcome does not say it. */
+/** `says`: the end of the last command's output; `why`: a reason that the outcome does not state. */
 interface Stuckness {
   says: string
   why?: string
 }
 
-/** What somebody needs who goes on with a run that could not finish, as a text. */
+/** Formats what a person needs to continue an unfinished run. */
 function formatHandoff(
   { kernel, session_id, state, providers }: Conversation & { state: Conversation['state'] & FinishState },
   outcome: OutcomeCode,
@@ -66,14 +66,14 @@ export async function handOff(
     await thread.harness('blocked_handoff_written', { message: path, data: { path } })
     return path
   } catch {
-    // A disk that takes no more is no reason to say less: the journal has the text.
+    // A full disk is no error here: the journal has the text.
     return undefined
   }
 }
 
 const longest = 4096
 
-/** Shows the handoff of an earlier run to the model, once, and puts its file aside. */
+/** Shows the handoff of an earlier run to the model, once, and archives its file. */
 export async function showHandoff(thread: Conversation & { state: FinishState }): Promise<void> {
   const { state, store, workspace, session_id } = thread
   if (state.blocked === undefined) return

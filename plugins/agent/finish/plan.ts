@@ -7,7 +7,7 @@ import { keepPrompt } from './artifacts.js'
 import { type FinishState, createTracker } from '../task/index.js'
 
 const folder = '.vtcode/plans'
-/** More than any plan takes. */
+/** The limit of a plan in bytes, far above any real one. */
 const largest = 1024 * 1024
 
 interface Proposal {
@@ -19,7 +19,7 @@ interface Proposal {
   open_questions?: string[]
 }
 
-/** An answer to a plan: its name, its meaning, and the mode in which the work begins. */
+/** The possible decisions about a plan: label, description, and the mode in which the work begins. */
 const decisions = {
   execute: { says: 'do it; every change is asked about', mode: 'ask' },
   auto_accept: { says: 'do it; changes in the folder are free', mode: 'auto' },
@@ -29,26 +29,26 @@ const decisions = {
 } satisfies Record<string, { says: string; mode: Mode | undefined }>
 type Decision = keyof typeof decisions
 
-/** How a turn ends in which a plan was decided: with the last text, and with what the harness goes on with. */
+/** The end of a turn that decided a plan: its last text, and the text that the harness continues with. */
 export interface PlanEnd {
   text: string
   next?: string
 }
 
-/** Plans that the model puts before a person, and what these decide. */
+/** Plans that the model proposes to a person, and the decisions about them. */
 export class Plans {
   private end: PlanEnd | undefined
 
   constructor(private readonly thread: Conversation & { state: FinishState }) {}
 
-  /** How the turn under way ends, where a plan was decided in it; said once. */
+  /** Returns the end of the current turn if a plan was decided in it, once. */
   takeEnd(): PlanEnd | undefined {
     const { end } = this
     this.end = undefined
     return end
   }
 
-  /** The accepted plan, in a line for the model. */
+  /** Describes the accepted plan in a line for the model. */
   async describeAcceptedPlan(): Promise<string[]> {
     const { plan } = this.thread.state.artifacts
     if (plan?.path === undefined) return []
@@ -60,7 +60,7 @@ export class Plans {
     ]
   }
 
-  /** Writes a plan down and asks for a decision, which ends the turn. */
+  /** Writes a plan to a file and asks for a decision, which ends the turn. */
   async propose(given: Partial<Proposal>, ask: Asker | undefined, signal: AbortSignal): Promise<Result> {
     const { thread } = this
     if (thread.mode !== 'plan') return fail('VT_PLAN_MODE', 'Plans are proposed in mode plan.')
@@ -68,7 +68,7 @@ export class Plans {
     if (lacking.length > 0) return fail('VT_PLAN_INCOMPLETE', `The plan is not complete: ${lacking.join('; ')}.`)
     const plan = given as Proposal
     try {
-      // What no tracker can hold is no list of steps.
+      // The steps have to fit into a tracker.
       createTracker(toTracker(plan))
     } catch (error) {
       const refusal = failure(error)
@@ -129,7 +129,7 @@ const ANSWERS: Record<Decision | 'none', string> = {
 
 const NO_DECISION = { decision: 'none', words: '' } as const
 
-/** What a plan lacks, by name. */
+/** Lists the missing parts of a plan by name. */
 function listMissing({
   title = '',
   summary = '',
@@ -155,7 +155,7 @@ const toTracker = ({ title, steps }: Proposal) => ({
   items: steps.map(({ action, ...rest }) => ({ description: action, ...rest })),
 })
 
-/** The plan as Markdown. */
+/** Formats the plan as Markdown. */
 function formatPlan({ title, summary, steps, tests, assumptions }: Proposal): string {
   const step = ({ action, files = [], verify = [] }: Proposal['steps'][number], at: number): string[] => [
     `${at + 1}. ${action.trim()}`,
@@ -175,7 +175,9 @@ function formatPlan({ title, summary, steps, tests, assumptions }: Proposal): st
   return `${[...parts, ...assumed].join('\n\n')}\n`
 }
 
-/** Writes a plan under a name that no file has; returns its path. Throws VtError VT_PATH_OUTSIDE where a link leads away. */
+/**
+ * Writes a plan under a free name and returns its path. Throws VtError VT_PATH_OUTSIDE for a link that leads outside.
+ */
 async function writePlan(workspace: Workspace, title: string, text: string): Promise<string> {
   const slug =
     title
@@ -195,7 +197,7 @@ async function writePlan(workspace: Workspace, title: string, text: string): Pro
   }
 }
 
-/** What a person says of a plan; words of their own are what should be different. */
+/** Asks a person about a plan; an answer in own words describes what should be different. */
 async function askDecision(
   path: string,
   ask: Asker,
@@ -210,7 +212,7 @@ async function askDecision(
   const chosen = selected.find((label): label is Decision => Object.hasOwn(decisions, label))
   if (chosen !== undefined && chosen !== 'revise') return { decision: chosen, words: '' }
   const words = other.trim() || (chosen === 'revise' ? await askChanges(ask, signal) : '')
-  // Who closes the question has accepted nothing.
+  // Closing the question accepts nothing.
   return words === '' ? { decision: 'cancel', words } : { decision: 'revise', words }
 }
 

@@ -25,20 +25,20 @@ import { diffWork } from './work_diff.js'
 export interface PlannedConversation extends PaidConversation {
   readonly state: PaidConversation['state'] & FinishState
 }
-/** What follows an evaluation. */
+/** The next step after an evaluation. */
 export type Evaluated =
   | { then: 'go on'; text: string; why: string }
   | { then: 'end'; outcome: 'success' }
   | { then: 'end'; outcome: 'failed'; failure: AgentError; handoff?: string }
 
 const most = { output: 16_384, outlines: 16 * 1024 }
-/** Of the window of the model that builds: spec and contract stand in each of its requests. */
+/** Share of the building model's window: spec and contract are in each of its requests. */
 const mostOfWindow = 0.25
 const outliner = 'unified_search/outline'
 
 /**
- * A task that one request plans, the agent builds and another request evaluates: what they say is journalled as artifacts and phases, so that
- * whoever goes on asks for nothing twice.
+ * A task that one request plans, the agent builds and another request evaluates. Replies are recorded as artifacts and
+ * phases, so that a resumed run never asks twice.
  */
 export class PlannedTask {
   private readonly artifacts: Artifacts
@@ -47,7 +47,7 @@ export class PlannedTask {
     this.artifacts = new Artifacts(thread)
   }
 
-  /** What the system prompt says of the task while it is built. */
+  /** Returns the part of the system prompt about the task while it is built. */
   async describeTask(): Promise<string> {
     if (this.thread.state.phase?.phase !== 'build') return ''
     const [spec, contract] = [await this.artifacts.text('spec'), await this.artifacts.text('contract')]
@@ -64,7 +64,7 @@ export class PlannedTask {
     const { state } = thread
     if (state.phase && state.phase.phase !== 'plan') return
     const planner = await this.connectPlanner()
-    // A model that does not exist is no reason to work for hours first.
+    // An unknown evaluator model fails here, before hours of work.
     await this.connectEvaluators()
     const round = state.phase?.round ?? Math.max(-1, ...Object.values(state.artifacts).map((one) => one.round)) + 1
     await thread.commit({ kind: 'phase', phase: 'plan', round })
@@ -124,7 +124,7 @@ export class PlannedTask {
       )
   }
 
-  /** What a planner reads. */
+  /** Collects what a planner reads. */
   private async collectPlanningText(signal: AbortSignal): Promise<string> {
     const { kernel, workspace, settings, providers, state } = this.thread
     const written = await instructionText(kernel, workspace, settings)
@@ -139,13 +139,13 @@ export class PlannedTask {
     return parts.filter((part) => part !== '').join('\n\n')
   }
 
-  /** A person changed the spec or the contract since the last turn: theirs counts. */
+  /** Takes over the edits of a person to spec or contract since the last turn. */
   async readBack(): Promise<void> {
     const { phase } = this.thread.state
     if (phase?.phase === 'build') await this.artifacts.readBack(phase.round)
   }
 
-  /** Has the finished work evaluated. */
+  /** Evaluates the finished work. */
   async evaluate(last: Verified | undefined, signal: AbortSignal): Promise<Evaluated> {
     const { thread } = this
     const { state } = thread
@@ -173,7 +173,7 @@ export class PlannedTask {
       return { then: 'end', outcome: 'success' }
     }
     const { max_revision_rounds: rounds } = thread.settings.harness
-    // Where nobody said what is wrong, there is nothing to revise.
+    // Without a reply that names a fault, there is nothing to revise.
     if (revisable && state.revisions < rounds) return this.revise(evaluation, agreed, paid, signal)
     const tried =
       state.revisions > 0 ? ` after ${state.revisions} ${state.revisions === 1 ? 'revision' : 'revisions'}` : ''
@@ -203,7 +203,7 @@ export class PlannedTask {
     if (replan) {
       const addendum = replan.contract_addendum.trim()
       const title = `## Addendum ${round}`
-      // It is there already where the process was killed right behind it.
+      // A process killed right after this write left the addendum in the contract.
       if (addendum !== '' && !agreed.contract.includes(title))
         await this.artifacts.keep('contract', `${agreed.contract.trimEnd()}\n\n${title}\n\n${addendum}`, round)
       if (replan.revised_feature_list.trim() !== '')
@@ -239,7 +239,7 @@ export class PlannedTask {
       )) as (ReplanReply & JsonObject) | undefined
     } catch (error) {
       if (signal.aborted || !(error instanceof AgentError) || endsRun.has(error.code)) throw error
-      // What the evaluation found is enough to go on.
+      // The findings are enough to continue.
       return undefined
     }
   }
@@ -277,14 +277,14 @@ export class PlannedTask {
     const { enabled, models } = harness.skeptic_panel
     if (!enabled || models.length === 0) return [await this.connectTo(agent.evaluator_model)]
     const panel = await Promise.all(models.map((model) => this.connectTo(model)))
-    // One of several that does not answer is not waited for again and again.
+    // No retries: one silent model of several must not delay the others.
     return panel.map((one) => ({
       ...one,
       model: { ...one.model, entry: { ...one.model.entry, retries: { request: 1, stream: 0 } } },
     }))
   }
 
-  /** What the requests since then cost, for the journal. */
+  /** Returns a function that computes the cost of all requests since now, for the journal. */
   private trackCost(): () => { cost_usd: number | null } {
     const { costs } = this.thread
     const before = costs.run.cost

@@ -5,10 +5,10 @@ import type { Evaluation } from './evaluation.js'
 import type { PlanReply, ReplanReply } from './replies.js'
 import { addItem, createTracker, type GivenItem } from '../task/index.js'
 
-/** Of one step. */
+/** The limit for one step. */
 const mostCommands = 10
 
-/** A step as it is tracked: nothing but what a tracker knows, and nothing done yet. */
+/** Converts a step of a plan to a pending item of the tracker. */
 export const toItem = ({ description, files, outcome, verify }: PlanReply['items'][number]): GivenItem => ({
   description,
   ...(files && { files }),
@@ -36,7 +36,7 @@ export function reviseTracker(
     try {
       all = addItem(all, item)
     } catch (error) {
-      // Twins, and what no longer fits.
+      // Duplicates, and items beyond the limit, are left out.
       if (!failure(error)) throw error
     }
   }

@@ -4,11 +4,14 @@ import { planRewind } from '../history/index.js'
 import { type Conversation } from '../session/index.js'
 
 const room = { lines: 4000, bytes: 60 * 1024 }
-/** Where less is left, the rest is counted. */
+/** With fewer bytes left, the remaining files are only counted. */
 const least = 512
 const mostCounted = 500
 
-/** What a session did to the files since it began: unified diffs while they fit, counts of all other files; `counts` has every file. */
+/**
+ * Diffs the files of a session against its start: unified diffs while they fit, line counts for the others. `counts`
+ * has every file.
+ */
 export async function diffWork(
   { kernel, workspace, session_id, mode, only }: Conversation,
   bytes = room.bytes,
@@ -28,7 +31,7 @@ export async function diffWork(
     counts.push(
       `${shortLine(path, 400)}: ${lines ? `+${lines.added} -${lines.removed} lines` : `${before.length} bytes before, ${after.length} now`}`,
     )
-    // What the model may not read, its evaluator does not get.
+    // The evaluator reads no file that the model may not read.
     const readable =
       lines &&
       left > least &&
@@ -44,7 +47,7 @@ export async function diffWork(
   return { diff: [...diffs, ...rest].join('\n') || '(No file is different.)', counts: limitLines(counts) }
 }
 
-/** What says whether a file may be read. */
+/** The slot whose policy decides whether a file may be read. */
 const READER_SLOT = 'unified_file/read'
 const limitLines = (lines: readonly string[]): string[] => [
   ...lines.slice(0, mostCounted),

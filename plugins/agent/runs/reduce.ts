@@ -2,8 +2,8 @@ import { RunReducer, type LoggedEvent } from './run_reducer.js'
 import type { RunPiece, TracedRun, TurnRecord } from './types.js'
 
 /**
- * The whole of a log at once: `reduce(events)`. Takes what `readEvents` gives, `onEvent` was told, or `vtcode exec --json` printed; events and
- * fields that it does not know are counted and passed by. Never throws for what a log says.
+ * Reduces a whole log at once. Takes events of `readEvents`, of `onEvent`, or printed by `vtcode exec --json`. Unknown
+ * events are counted, unknown fields ignored. Never throws for the content of a log.
  */
 export function reduce(events: Iterable<LoggedEvent>): TracedRun {
   const reducer = new RunReducer()
@@ -13,7 +13,7 @@ export function reduce(events: Iterable<LoggedEvent>): TracedRun {
   return run.toRun()
 }
 
-/** The same from a log that is read piece by piece. */
+/** Reduces a log that is read piece by piece. */
 export async function reduceLog(events: AsyncIterable<LoggedEvent>): Promise<TracedRun> {
   const reducer = new RunReducer()
   const run = new RunCollector(reducer)
@@ -22,10 +22,10 @@ export async function reduceLog(events: AsyncIterable<LoggedEvent>): Promise<Tra
   return run.toRun()
 }
 
-/** Pieces as turns. */
+/** Collects pieces into turns. */
 export class RunCollector {
   private readonly turns: TurnRecord[] = []
-  /** What came between two turns. */
+  /** Entries between two turns. */
   private between: TurnRecord['entries'] = []
 
   constructor(private readonly reducer: Pick<RunReducer, 'head' | 'totals'>) {}

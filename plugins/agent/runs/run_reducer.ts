@@ -3,11 +3,11 @@ import type { FileChange, ThreadEvent, ThreadItem, Usage } from '../base/index.j
 import { createCall, isFailed } from './traced_call.js'
 import type { RunHead, RunPiece, RunTotals, StepRecord, StepText, TracedCall, TurnRecord } from './types.js'
 
-/** Events as logs have them: of versions to come there may be more. */
+/** Events as logs have them; a later version may have more. */
 export type LoggedEvent = ThreadEvent
 const noUsage = (): Usage => ({ input_tokens: 0, cached_input_tokens: 0, cache_creation_tokens: 0, output_tokens: 0 })
 
-/** Keeps of a log only what is not finished: what a step needs is held until the step ends, and let go. */
+/** Reduces a log in bounded memory: the data of a step is dropped when the step ends. */
 export class RunReducer {
   readonly head: RunHead = { session_id: '', thread_id: '', model: '', mode: '', cwd: '', version: '', started_at: '' }
   readonly totals: RunTotals = {
@@ -23,12 +23,12 @@ export class RunReducer {
     unknown_events: 0,
   }
   private readonly calls = new Map<string, TracedCall>()
-  /** Those of `calls` that the model did not ask for. */
+  /** The calls that the harness made. */
   private readonly own = new Map<string, TracedCall>()
   private readonly files = new Map<string, FileChange>()
   private texts: StepText[] = []
   private turn = ''
-  /** When the last thing before the step under way was over. */
+  /** The end of the last entry before the current step. */
   private since = ''
   private lastStep = 0
 
@@ -74,7 +74,7 @@ export class RunReducer {
     }
   }
 
-  /** What is still open when the log is over. */
+  /** Returns the pieces that are still open at the end of the log. */
   end(): RunPiece[] {
     const at = this.totals.ended_at
     return this.turn === '' ? this.cutStep(at) : this.closeTurn(at, { status: 'open' })
@@ -82,7 +82,7 @@ export class RunReducer {
 
   private beginRun(event: LoggedEvent & { type: 'thread.started' }): RunPiece[] {
     const { session_id, thread_id, parent_thread_id, model, mode, cwd, version, ts: started_at } = event
-    // A process that was killed wrote no end.
+    // A killed process wrote no end.
     const left = this.end()
     const head = { session_id, thread_id, ...definedOnly({ parent_thread_id }), model, mode, cwd, version, started_at }
     if (this.totals.runs === 0) Object.assign(this.head, head)
@@ -126,7 +126,7 @@ export class RunReducer {
     return [...left, { kind: 'turn_end', turn: { turn_id, ended_at: at, ...how } }]
   }
 
-  /** A step that never ended: what there is of it is told. */
+  /** Returns a step that never ended, as far as it is known. */
   private cutStep(at: string): RunPiece[] {
     const calls = this.takeCalls(at)
     const own: RunPiece[] = [...this.own.values()].map((call) => ({
@@ -198,7 +198,7 @@ export class RunReducer {
     const texts = this.texts
     this.texts = []
     this.totals.steps += 1
-    // The model is done when its first call begins; before it answered there may have been waits.
+    // The model finishes when its first call begins; before its answer there may be waits.
     const answered = calls[0]?.started_at ?? ended_at
     const took = Math.min(Math.max(Number(about.duration_ms) || 0, 0), 1e12)
     const began = new Date((Date.parse(answered) || 1e12) - took).toISOString()
@@ -207,7 +207,7 @@ export class RunReducer {
     return { kind: 'step', position: this.totals.steps, ...about, started_at, ended_at, texts, calls }
   }
 
-  /** A call that has not ended stays with the step that asked for it. */
+  /** Returns the calls of the step. An unfinished one stays with the step that asked for it. */
   private takeCalls(ended_at: string): TracedCall[] {
     const calls = [...this.calls.values()].map((call) => (call.status === 'in_progress' ? { ...call, ended_at } : call))
     this.calls.clear()
@@ -261,7 +261,7 @@ export class RunReducer {
     }
   }
 
-  /** Items that newer versions write, or that say a call once more. */
+  /** Handles items of later versions and items that repeat a call. */
   private readOtherItem(item: ThreadItem, at: string): RunPiece[] {
     const { type, id, child_thread_id, agent_name, status, summary, query } = item as unknown as Record<string, string>
     if (type === 'subagent' && child_thread_id !== undefined) {
@@ -277,7 +277,7 @@ export class RunReducer {
         },
       ]
     }
-    // Tools of servers and searches of the web are said by their calls.
+    // Calls of MCP tools and web searches are known from their invocation.
     if (type !== 'mcp_tool_call' && query === undefined) this.totals.unknown_events += 1
     return []
   }
@@ -307,7 +307,7 @@ export class RunReducer {
     return this.calls.get(id) ?? this.own.get(id)
   }
 
-  /** What items say of a call beside its own. */
+  /** Adds the details of a call that other items have. */
   private addDetails(item: ThreadItem & { type: 'tool_output' | 'command_execution' | 'file_change' }): void {
     const call = this.findCall(item.call_id)
     if (item.type === 'file_change') for (const change of item.changes) this.addChange(change)

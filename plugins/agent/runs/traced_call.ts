@@ -22,21 +22,21 @@ export function createCall(
   }
 }
 
-/** A call that did not do what it was for; a command that ended with an error code counts too. */
+/** Returns whether a call failed; a command with an error exit code counts too. */
 export const isFailed = ({ outcome, is_error, exit_code, status }: TracedCall): boolean =>
   is_error ||
   status === 'failed' ||
   (outcome !== undefined && outcome !== 'success') ||
   (exit_code !== undefined && exit_code !== 0)
 
-/** A call that a policy or a person refused. */
+/** Returns whether a policy or a person rejected a call. */
 export const isDenied = ({ outcome, error_code }: TracedCall): boolean =>
   outcome === 'permission_rejected' ||
   outcome === 'permission_cancelled' ||
   outcome === 'hook_denied' ||
   (error_code?.startsWith('VT_POLICY_') ?? false)
 
-/** The arguments of a call as an object: what a model wrote that is none stands under `value`. */
+/** Returns the arguments of a call as an object; any other value is put under `value`. */
 export const toArguments = ({ arguments: given }: TracedCall): JsonObject =>
   typeof given === 'object' && given !== null && !Array.isArray(given)
     ? (given as JsonObject)

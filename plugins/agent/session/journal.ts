@@ -29,8 +29,8 @@ export function readOwnJournal(text: string, session: string, mark: Mark): Journ
   const foreign = journal.records.findIndex((_, index) => {
     const line = lines[index]!
     const from = line.length - endOf.crc - longestSeal
-    const [end, said] = /,"seal":"([0-9a-f]*)"$/.exec(line.slice(from < 0 ? 0 : from, -endOf.crc)) ?? []
-    return end === undefined || said !== mark(`${line.slice(0, -endOf.crc - end.length)}}`)
+    const [end, seal] = /,"seal":"([0-9a-f]*)"$/.exec(line.slice(from < 0 ? 0 : from, -endOf.crc)) ?? []
+    return end === undefined || seal !== mark(`${line.slice(0, -endOf.crc - end.length)}}`)
   })
   if (foreign >= 0) throw createForeignError(session, `line ${foreign + 1} of its journal`)
   return journal
@@ -81,8 +81,8 @@ export function readJournal(text: string): Journal {
 }
 
 function parseRecord(line: string, n: number): JournalRecord | undefined {
-  const [, said] = /^,"crc":"([0-9a-f]{8})"\}$/.exec(line.slice(-endOf.crc)) ?? []
-  if (said === undefined || computeChecksum(line.slice(0, -endOf.crc)) !== said) return undefined
+  const [, checksum] = /^,"crc":"([0-9a-f]{8})"\}$/.exec(line.slice(-endOf.crc)) ?? []
+  if (checksum === undefined || computeChecksum(line.slice(0, -endOf.crc)) !== checksum) return undefined
   try {
     const record = JSON.parse(line) as JournalRecord
     return record.n === n ? record : undefined

@@ -1,6 +1,6 @@
 import type { ProofRun } from '../base/index.js'
 
-/** How a command ended, in words. */
+/** Describes how a command ended. */
 export const describeEnding = ({
   exit_code,
   timed_out,

@@ -4,48 +4,48 @@ import { describeEnding } from './ending.js'
 import { summarizeTracker } from './tracker.js'
 import type { ConversationState, StatePart } from '../session/index.js'
 
-/** What a session has to finish, and how far that is proved. */
+/** The task of a session: its goals, and how far they are proved. */
 export interface FinishState {
   tracker: Tracker | undefined
-  /** `since`: the turns and the cost, in USD, of the session when it was set; `undefined` where nobody knows what it cost. */
+  /** `since`: the turns and the cost, in USD, of the session when the goal was set; `null` for an unknown cost. */
   goal: { text: string; verify: readonly string[]; since: { turns: number; cost: number | null } } | undefined
   verified: FactOf<'verified'> | undefined
-  /** How many calls of the model that may change something have ended. */
+  /** The number of finished calls of the model that may change something. */
   changes: number
-  /** Files were changed since the commands last passed. */
+  /** Files changed since the commands last passed. */
   files_changed: boolean
-  /** Failures of the commands since somebody last said something: all, and those in a row that were the same. */
+  /** Failures of the commands since the last input of a person: all, and equal ones in a row. */
   failures: { all: number; same: number; last: string }
-  /** Continued turns in a row without a call, and whether the one under way is such a one. */
+  /** Continued turns in a row without a call; `now`: the current turn is one of them. */
   idle: { turns: number; now: boolean }
-  /** What the harness goes on with. */
+  /** The text that the harness continues with. */
   continuation: string | undefined
-  /** Continued turns in a row in which the tracker stayed as it was. */
+  /** Continued turns in a row that left the tracker unchanged. */
   stalled: number
-  /** Why the conversation may begin anew with the next turn: a person wants it so, or it was shortened. */
+  /** Why the conversation may restart with the next turn: a person wants it, or it was shortened. */
   fresh: Exclude<ResetTrigger, 'stall'> | undefined
-  /** The model has not read the tracker and the goal as they are. */
+  /** The model has not read the present tracker and goal. */
   reminder_due: boolean
-  /** Of the handoff that the model of a later run has not read. */
+  /** Digest of the handoff that the model of a later run has not read. */
   blocked: string | undefined
-  /** The texts beside the conversation that are in force. */
+  /** The current texts of the task, stored next to the conversation. */
   artifacts: {
     readonly [Name in ArtifactName]?: { readonly sha256: string; readonly round: number; readonly path?: string }
   }
-  /** How far a task is that is planned, built and evaluated. */
+  /** The phase of a task that is planned, built and evaluated. */
   phase: { readonly phase: FactOf<'phase'>['phase']; readonly round: number } | undefined
-  /** Revisions since somebody last said something. */
+  /** Revisions since the last input of a person. */
   revisions: number
   /** Digest of the evaluation that the model has not read. */
   unread_evaluation: string | undefined
 }
 
-/** The commands that steps and goal name as proofs, in order, each once. */
+/** Lists the commands that steps and goal name as proofs, in order, each once. */
 export const listNamedCommands = ({ tracker, goal }: Pick<FinishState, 'tracker' | 'goal'>): string[] => [
   ...new Set([...(tracker?.items.flatMap(({ verify = [] }) => verify) ?? []), ...(goal?.verify ?? [])]),
 ]
 
-/** The last time the commands ran, where nothing was changed since and nobody named another one. */
+/** Returns the last run of the commands if it still counts: no change since, and no new command. */
 export function findValidProof({ verified, changes, ...named }: FinishState): FinishState['verified'] {
   const ran = new Set(verified?.commands.map(({ command }) => command))
   return verified?.changes === changes &&
@@ -76,7 +76,7 @@ export const finishPart: StatePart<ConversationState, FinishState> = {
   on: {
     turn_start(state, { input: { origin = 'prompt' } }) {
       const continued = origin === 'harness'
-      // Where somebody else was faster, the model has not read it.
+      // Another input came first, so the model has not read the evaluation.
       if (continued && state.continuation !== undefined) state.unread_evaluation = undefined
       state.continuation = undefined
       state.idle = { turns: continued ? state.idle.turns : 0, now: continued }
@@ -101,7 +101,7 @@ export const finishPart: StatePart<ConversationState, FinishState> = {
     tracker(state, { tracker, by }) {
       state.tracker = tracker
       state.stalled = 0
-      // A model reads the answer of its call.
+      // The model reads the result of its own call.
       state.reminder_due = by !== 'model'
     },
     goal(state, { text, verify }) {

@@ -3,7 +3,7 @@ import { callsFolder } from '../../lib/state/index.js'
 import { isSessionLocked } from '../session/index.js'
 
 export const taskFolder = '.vtcode/tasks'
-/** The files in which people find the artifacts of a task. */
+/** The files that show people the artifacts of a task. */
 export const artifactFiles = {
   spec: 'current_spec.md',
   contract: 'current_contract.md',
@@ -12,8 +12,9 @@ export const artifactFiles = {
 } as const
 
 /**
- * Where a file of a session lies: `.vtcode/tasks/<name>`, or in a folder of its own while another live session has that place. With `claim`
- * the file of a session that is over is put into the archive. `undefined` where a link or a pipe stands in the way: nothing of ours.
+ * Returns the path of a session's file: `.vtcode/tasks/<name>`, or a folder of its own while another live session has
+ * that path. With `claim`, the file of a finished session moves to the archive. `undefined` if a link or another kind
+ * of entry is in the way.
  */
 export async function findTaskFile(
   workspace: Workspace,
@@ -32,7 +33,7 @@ export async function findTaskFile(
   return (await archiveFile(workspace, shared, holder)) ? shared : undefined
 }
 
-/** Puts a file into the archive of a session; not where a link stands in the way. */
+/** Moves a file to the archive of a session, unless a link is in the way. */
 export async function archiveFile(workspace: Workspace, path: string, session: string): Promise<boolean> {
   const name = path.slice(path.lastIndexOf('/') + 1)
   const to = await findFreePath(workspace, `${taskFolder}/archive/${session}/${name}`)
@@ -41,7 +42,7 @@ export async function archiveFile(workspace: Workspace, path: string, session: s
   return true
 }
 
-/** Is there a regular file, or nothing, with no link on the way? */
+/** Returns whether the path is a regular file or free, with no link on the way. */
 async function isOurs(workspace: Workspace, path: string): Promise<boolean> {
   try {
     if (workspace.resolve(path, { follow: false }) !== path) return false
@@ -52,7 +53,7 @@ async function isOurs(workspace: Workspace, path: string): Promise<boolean> {
   }
 }
 
-/** The session that a file belongs to: `nobody` where it does not say so; nothing where there is no file. */
+/** Reads the owner of a file: `nobody` if its first lines name no session, `undefined` if there is no file. */
 async function readOwner(workspace: Workspace, path: string): Promise<string | undefined> {
   if (!(await workspace.stat(path))) return undefined
   const head = (await workspace.read(path, { offset: 0, length: 400 }).catch(() => Buffer.alloc(0))).toString()

@@ -8,7 +8,7 @@ const statuses = Object.fromEntries(Object.entries(marks).map(([status, mark]) =
   TaskStatus
 >
 
-/** The tracker as Markdown, which people may edit. */
+/** Formats the tracker as Markdown, which people may edit. */
 export function formatTracker({ title, items, notes }: Tracker): string {
   const lines = items.flatMap((item) => [
     `- [${marks[item.status]}] ${item.description}`,
@@ -24,7 +24,7 @@ function formatField(field: string, value: string | readonly string[] | undefine
     : [`  ${field}:`, ...value.map((one) => `    - ${one}`)]
 }
 
-/** A line that says nothing a tracker has, from 1. */
+/** A line that is no part of a tracker; line numbers are 1-based. */
 export class MalformedLine extends Error {
   constructor(
     readonly line: number,
@@ -34,7 +34,10 @@ export class MalformedLine extends Error {
   }
 }
 
-/** Reads what `trackerText` writes, and what people make of it. Throws MalformedLine; VtError VT_INPUT_INVALID for what is too large as a whole, and for twins. */
+/**
+ * Parses the text of `formatTracker` and the edits of people. Throws MalformedLine, and VtError VT_INPUT_INVALID for
+ * duplicates and for a tracker that is too large.
+ */
 export function parseTracker(text: string): Tracker {
   return checkTracker(new Reader(text).read())
 }
@@ -71,9 +74,9 @@ class Reader {
   }
 
   private readItem(): TrackerItem {
-    const [, mark = '', said = ''] = /^- \[(.)\] +([^]+)$/.exec(this.line) ?? []
+    const [, mark = '', text = ''] = /^- \[(.)\] +([^]+)$/.exec(this.line) ?? []
     const status = statuses[mark]
-    const description = said.trim()
+    const description = text.trim()
     if (!status || description === '')
       throw this.createError(
         'an item is `- [ ] what to do`, with [ ] pending, [/] in progress, [x] completed, [!] blocked.',
@@ -86,11 +89,11 @@ class Reader {
   }
 
   private readField(): Partial<TrackerItem> | undefined {
-    const [, name, said = ''] = /^ {2}(files|outcome|verify):(?: +([^]*))?$/.exec(this.line) ?? []
+    const [, name, text = ''] = /^ {2}(files|outcome|verify):(?: +([^]*))?$/.exec(this.line) ?? []
     if (name === undefined) return undefined
     this.at += 1
-    if (name === 'outcome') return said === '' ? {} : { outcome: this.checkLength('the outcome', said, bounds.outcome) }
-    const values = said === '' ? this.readList() : [said]
+    if (name === 'outcome') return text === '' ? {} : { outcome: this.checkLength('the outcome', text, bounds.outcome) }
+    const values = text === '' ? this.readList() : [text]
     const most = bounds[name as 'files' | 'verify']
     if (values.length > most) throw this.createError(`${name} has at most ${most} lines.`)
     for (const value of values) this.checkLength(name, value, bounds.line)
