@@ -59,7 +59,7 @@ const groups = [
   { name: 'terminal', test: /\/plugins\/lib\/terminal\/(?!commands|prompts)/ },
   { name: 'read', test: /\/plugins\/lib\/files\/(?:read|missing)/ },
   // What happened is looked at by verbs of its own, and as `vtcode/trace` by strangers.
-  { name: 'records', priority: 1, test: /\/plugins\/agent\/records\// },
+  { name: 'records', priority: 1, test: /\/plugins\/agent\/(?:records|runs)\// },
   { name: 'agent', test: /\/plugins\/agent\// },
   { name: 'policies', test: /\/plugins\/(?:policy|compaction|lib\/(?:rules|git|steering|sandbox|hooks(?!\/http)))\// },
 ]

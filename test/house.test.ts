@@ -212,8 +212,8 @@ describe('names of tools', () => {
     // By the end of a file's path: rule names, hook words, sources of deduplication, next steps, and words of others that are no tools.
     const tables: Record<string, string[]> = {
       'context/dedupe.ts': ['unified_exec/run', 'unified_file/read'],
-      // The slot that runs the commands of a verification.
-      'finish/verification.ts': ['unified_exec/run'],
+      // What runs the commands of a verification.
+      'task/verification.ts': ['unified_exec/run'],
       // The tool that is there in one mode only.
       // The tools that stay with the conversation that has a person, and those of an agent.
       'delegation/rights.ts': ['propose_plan', 'report_result', 'request_user_input'],

@@ -16,7 +16,7 @@ import {
 import { RunReader } from './events/index.js'
 import { noCost } from './ledger/index.js'
 import { openThread as openOwnThread } from './open.js'
-import { messageOfTask, type AgentTask } from './session/index.js'
+import { createTaskMessage, type AgentTask } from './session/index.js'
 import type { Thread } from './thread.js'
 
 // What is published keeps its short names; inside, each name has one meaning in the whole project.
@@ -138,7 +138,7 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
     if (closed) return thread.refused(closedError(thread.session_id))
     return alone(
       async () => {
-        const input = await messageOfTask(thread, task).catch((error: unknown) => asAgentError(error))
+        const input = await createTaskMessage(thread, task).catch((error: unknown) => asAgentError(error))
         if (input instanceof AgentError) return thread.refused(input)
         await thread.start()
         await thread.run(input, signal)

@@ -11,31 +11,27 @@ import { atItsPace, copyTo } from './events/index.js'
 import { checkPrice } from './ledger/index.js'
 import { connect } from './model/index.js'
 import { deriveRecords } from './records/index.js'
+import { parseManifest, lastText, createPartManifest, createRecordPlace, isValidSessionId } from './session/index.js'
 import {
-  asManifest,
   closeUnfinished,
-  findSession,
-  finished,
+  requireOwnSession,
+  createRevertNote,
   finishRevert,
-  foldersThere,
+  listSessionFolders,
   forgetSession,
   fork,
-  lastSession,
-  lastText,
+  findLastSession,
   noteSession,
-  partManifest,
-  placeOfSession,
   restore,
   tidy,
-  validId,
   type Restored,
-} from './session/index.js'
+} from './history/index.js'
 import { Thread } from './thread.js'
 import { threadTable, type ThreadOptions } from './thread_state.js'
 
 /** The id of a session that is yet to be. Throws VT_SESSION_EXISTS and, for one that is none, VT_CONFIG_INVALID. */
 async function freeId(workspace: Workspace, id: string): Promise<string> {
-  if (!/^ses_./.test(id) || !validId(id))
+  if (!/^ses_./.test(id) || !isValidSessionId(id))
     throw new AgentError('VT_CONFIG_INVALID', `'${id}' is no id of a session.`, {
       hint: 'Such an id is ses_ and letters, digits, - or _ behind it.',
     })
@@ -54,11 +50,11 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
   try {
     const { session_id, start_reason } = await chooseSession(workspace, options, () => newId('ses'), providers)
     const must_exist = start_reason !== 'startup'
-    const before = providers.session.kept ? undefined : await foldersThere(workspace)
+    const before = providers.session.kept ? undefined : await listSessionFolders(workspace)
     const store = await providers.session.open(workspace, session_id, { must_exist })
     const restored = must_exist ? await restoreFrom(store, session_id) : undefined
     if (providers.session.kept && start_reason !== 'resume') await noteSession(session_id, workspace)
-    const manifest = restored && asManifest((await store.read('manifest.json')) ?? '')
+    const manifest = restored && parseManifest((await store.read('manifest.json')) ?? '')
     const thread = new Thread({
       kernel,
       workspace,
@@ -75,7 +71,7 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
       open_child: openChild,
     })
     thread.events.add(providers.logging.open(store))
-    addRecords(thread, placeOfSession(workspace, store, session_id))
+    addRecords(thread, createRecordPlace(workspace, store, session_id))
     if (restored) await goOn(thread, restored)
     if (onEvent) thread.events.add(onEvent)
     if (onDelta) thread.events.deltas.add(atItsPace(onDelta))
@@ -137,8 +133,8 @@ async function chooseSession(
   makeId: () => string,
   { clock }: AgentProviders,
 ): Promise<StartedSession> {
-  const from = options.resume === 'last' ? await lastSession(workspace) : options.resume
-  if (from !== undefined) await findSession(workspace, from)
+  const from = options.resume === 'last' ? await findLastSession(workspace) : options.resume
+  if (from !== undefined) await requireOwnSession(workspace, from)
   if (from !== undefined && !options.fork) return { session_id: from, start_reason: 'resume' }
   const session_id = await freeId(workspace, options.session_id ?? makeId())
   if (from === undefined || !options.fork) return { session_id, start_reason: 'startup' }
@@ -195,7 +191,7 @@ const openChild: OpenChild = async (parent, plan) => {
       open_child: openChild,
       ...(max_budget_usd !== undefined && { limits: { max_budget_usd } }),
       ...definedOnly({ restored }),
-      manifest: partManifest(parent, plan),
+      manifest: createPartManifest(parent, plan),
       child: { plan, costs: parent.costs },
     })
     thread.events.add(providers.logging.open(store, plan.agent.name))
@@ -244,7 +240,7 @@ async function goOn(
 ): Promise<void> {
   const { kernel, workspace, session_id } = thread
   const reverted = await finishRevert(workspace, session_id, records)
-  if (reverted !== undefined) await thread.commit(finished(reverted))
+  if (reverted !== undefined) await thread.commit(createRevertNote(reverted))
   await closeUnfinished(thread, unfinished)
   await settleParts(thread, records)
   await thread.queue.load(thread.state.applied)

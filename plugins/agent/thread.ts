@@ -42,15 +42,8 @@ import {
 } from './loop/index.js'
 import type { ModelConnection } from './model/index.js'
 import { SessionTasks } from './schedule/index.js'
-import {
-  abandonTurn,
-  lineOf,
-  ManifestWriter,
-  messageText,
-  Queue,
-  type HowCalled,
-  type Restored,
-} from './session/index.js'
+import { abandonTurn, type Restored } from './history/index.js'
+import { formatRecord, ManifestWriter, messageText, Queue, type HowCalled } from './session/index.js'
 import { createServices } from './services.js'
 import { settingsOf, threadTable, type ThreadOptions, type ThreadState } from './thread_state.js'
 
@@ -199,7 +192,7 @@ export class Thread implements LoopConversation {
    */
   commit(fact: Fact): Promise<void> {
     const turn = fact.kind === 'turn_start' ? this.state.turn + 1 : this.state.turn
-    const line = lineOf(
+    const line = formatRecord(
       fact,
       this.written + 1,
       turn,
@@ -228,7 +221,7 @@ export class Thread implements LoopConversation {
     })
     await this.events.say({ id: this.newId('it'), type: 'user_message', text, origin })
   }
-  readonly remembered = (): TaskMemory => threadTable.remembered(this.state)
+  readonly remembered = (): TaskMemory => threadTable.collectMemory(this.state)
   /** Tells a person something that ends nothing. */
   remark(code: string, message: string): Promise<void> {
     return this.events.say({ id: this.newId('it'), type: 'error', message, code })
@@ -258,20 +251,20 @@ export class Thread implements LoopConversation {
       const refusal = this.refuseTurn(next) ?? (next && (await this.blocked(next, signal)))
       if (refusal) return (this.last = await withHandoff(this, refusal))
       this.turn = new AbortController()
-      await this.completion.turnBegins()
+      await this.completion.beginTurn()
       this.last = await runTurn(this, next, AbortSignal.any([signal, this.turn.signal]))
       this.turns += 1
-      await this.completion.turnEnded()
+      await this.completion.endTurn()
       if (this.last.failure?.code === 'VT_SESSION_WRITE') break
       if (next?.intent_id !== undefined)
-        await this.store.sync('messages.jsonl').then(() => this.queue.applied(next!.intent_id!))
+        await this.store.sync('messages.jsonl').then(() => this.queue.markApplied(next!.intent_id!))
       const steered = this.turn.signal.aborted && !signal.aborted
       if (this.last.outcome !== 'success' && !steered) break
       next = await this.upNext(signal)
       if (!next && signal.aborted && this.delegation.busy) this.last = { ...this.last, outcome: 'cancelled' }
       if (!next) break
       // The idle boundary: what the turn leaves is on disk before anything else begins.
-      this.manifestWriter.keep('idle')
+      this.manifestWriter.save('idle')
       await this.store.sync()
     }
     this.turn = undefined
@@ -280,13 +273,13 @@ export class Thread implements LoopConversation {
 
   /** Returns the next input: of people, of schedules, of the harness, of agents, in this order. */
   private async upNext(signal: AbortSignal): Promise<Msg | undefined> {
-    const { owed } = this.state
+    const { continuation } = this.state
     const waiting =
       (await this.queue.next()) ??
       (await this.tasks.next()) ??
-      (owed === undefined
+      (continuation === undefined
         ? undefined
-        : ({ role: 'user', parts: [{ type: 'text', text: owed }], origin: 'harness' } as const))
+        : ({ role: 'user', parts: [{ type: 'text', text: continuation }], origin: 'harness' } as const))
     return waiting ?? (await this.delegation.next(signal)) ?? (await this.queue.next())
   }
 
@@ -322,7 +315,7 @@ export class Thread implements LoopConversation {
     if (input.origin === 'harness') return undefined
     const reason = await this.lifecycle.prompt(messageText(input), signal)
     if (reason === undefined) return undefined
-    if (input.intent_id !== undefined) await this.queue.applied(input.intent_id)
+    if (input.intent_id !== undefined) await this.queue.markApplied(input.intent_id)
     return {
       outcome: 'failed',
       text: '',
@@ -338,7 +331,7 @@ export class Thread implements LoopConversation {
     const code = this.completion.outcome(outcome === 'success' && refused ? 'escalated' : outcome)
     const { text, failure } = this.last
     try {
-      if (failure?.code !== 'VT_SESSION_WRITE') this.manifestWriter.ended(code)
+      if (failure?.code !== 'VT_SESSION_WRITE') this.manifestWriter.recordOutcome(code)
       await this.events.emit({
         type: 'thread.completed',
         outcome_code: code,
@@ -404,12 +397,12 @@ export class Thread implements LoopConversation {
   async close(): Promise<void> {
     await Promise.allSettled([this.delegation.ends().then(() => this.delegation.left()), this.tail])
     const { outcome } = this.last
-    this.manifestWriter.over()
-    await Promise.allSettled([this.manifestWriter.settled()])
+    this.manifestWriter.complete()
+    await Promise.allSettled([this.manifestWriter.waitForWrites()])
     await this.lifecycle.end(outcome === 'success' ? 'completed' : outcome === 'cancelled' ? 'cancelled' : 'error')
     await this.kernel.endSession(this.session_id)
     await this.snapshots.close()
     await this.store.close()
-    if (this.last.failure?.code !== 'VT_SESSION_WRITE') await this.manifestWriter.settled()
+    if (this.last.failure?.code !== 'VT_SESSION_WRITE') await this.manifestWriter.waitForWrites()
   }
 }

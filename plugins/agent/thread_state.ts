@@ -3,24 +3,20 @@ import type { Kernel } from '../../core/contract/index.js'
 import type { OpenWorkspace } from '../../core/workspace/index.js'
 import { agentSettings, type AgentProviders, type AgentSettings, type RunLimits, type Store } from './base/index.js'
 import { delegating, type ChildPlan, type DelegationState, type OpenChild } from './delegation/index.js'
-import { finishing, type FinishOptions, type FinishState } from './finish/index.js'
+import { finishPart, type FinishState } from './task/index.js'
+import { type FinishOptions } from './finish/index.js'
 import type { CostLedger } from './ledger/index.js'
 import { refusedChanges, type RefusedChanges, type StartReason } from './loop/index.js'
 import type { ModelConnection } from './model/index.js'
 import { scheduling, type ScheduledState } from './schedule/index.js'
-import {
-  conversationTable,
-  type ConversationState,
-  type Restored,
-  type SessionManifest,
-  type StateTable,
-} from './session/index.js'
+import { conversationTable, type ConversationState, type SessionManifest, type StateTable } from './session/index.js'
+import { type Restored } from './history/index.js'
 
 export type ThreadState = ConversationState & RefusedChanges & FinishState & ScheduledState & DelegationState
 /** What the facts of all rooms make of a session. */
 export const threadTable: StateTable<ThreadState> = conversationTable
   .with(refusedChanges)
-  .with(finishing)
+  .with(finishPart)
   .with(scheduling)
   .with(delegating)
 

@@ -6,7 +6,7 @@ import { formatColumns, formatDocument, toOneLine, runCommand, say, createVerb }
 
 /** `vtcode approvals`: answers for runs where nobody sits, `agent.harness.async_approval`. */
 export default async function approvals(kernel: Kernel, argv: string[], io: Io): Promise<number> {
-  const { approvalOf, approvalsIn, writeApproval } = await import('../agent/cli/index.js')
+  const { readApproval, listApprovals, writeApproval } = await import('../agent/cli/index.js')
   let code = 0
   const withWorkspace = async (what: (workspace: Workspace) => Promise<void>) => {
     const workspace = openWorkspace(kernel.workspace, kernel.inspection)
@@ -24,7 +24,7 @@ export default async function approvals(kernel: Kernel, argv: string[], io: Io):
       }
       // A command of an agent is no person.
       if (io.env['VTCODE'] === '1') return refuse('An agent cannot answer for a person.')
-      const waiting = await approvalOf(workspace, token)
+      const waiting = await readApproval(workspace, token)
       if (!waiting)
         return refuse(`Nothing is pending under '${toOneLine(token)}'; \`vtcode approvals list\` shows what is.`)
       if (Date.parse(waiting.expires_at) < Date.now()) return refuse('The time of this question is over.')
@@ -38,7 +38,7 @@ export default async function approvals(kernel: Kernel, argv: string[], io: Io):
     .option('--json')
     .action(({ json }: { json?: true }) =>
       withWorkspace(async (workspace) => {
-        const all = await approvalsIn(workspace)
+        const all = await listApprovals(workspace)
         if (json) io.stdout.write(formatDocument(all))
         else io.stdout.write(all.length === 0 ? 'Nothing is pending.\n' : all.map(formatApproval).join(''))
       }),

@@ -71,8 +71,8 @@ async function resumeRun(kernel: Kernel, from: string, task: string, flags: Resu
 
 /** A kernel where a session is at home; where none is known, this one says so. */
 async function openKernel(kernel: Kernel, session: string, io: Io): Promise<Kernel> {
-  const { homeOfSession } = await import('../agent/cli/index.js')
-  const workspace = await homeOfSession(kernel.workspace, session, kernel.inspection.home)
+  const { findSessionWorkspace } = await import('../agent/cli/index.js')
+  const workspace = await findSessionWorkspace(kernel.workspace, session, kernel.inspection.home)
   if (workspace === undefined || workspace === kernel.workspace) return kernel
   say(io, 'info', `The session belongs to ${printable(workspace)}; the work is done there.`)
   return kernel.inspection.openSibling(workspace)
@@ -81,10 +81,10 @@ async function openKernel(kernel: Kernel, session: string, io: Io): Promise<Kern
 /** A kernel in the mode of the session, where that is stricter than the default. */
 async function asStrict(kernel: Kernel, session: string): Promise<Kernel> {
   if (kernel.inspection.origins().find(({ path }) => path === 'policy.mode')?.file !== 'default_mode') return kernel
-  const { lastSession, listSessions } = await import('../agent/cli/index.js')
+  const { findLastSession, listSessions } = await import('../agent/cli/index.js')
   const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
-    const id = session === 'last' ? await lastSession(workspace) : session
+    const id = session === 'last' ? await findLastSession(workspace) : session
     const mode = (await listSessions(workspace)).find(({ session_id }) => session_id === id)?.mode
     return mode === 'plan' || mode === 'ask' ? await kernel.inspection.openSibling(kernel.workspace, { mode }) : kernel
   } catch {

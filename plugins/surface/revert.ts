@@ -41,11 +41,11 @@ async function back(
   { turn, session, scope, paths, dryRun, force, json }: Flags,
   io: Io,
 ): Promise<number> {
-  const { findSession, lastSession, revert } = await import('../agent/cli/index.js')
+  const { requireOwnSession, findLastSession, revert } = await import('../agent/cli/index.js')
   const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
-    const id = session ?? (await lastSession(workspace))
-    await findSession(workspace, id)
+    const id = session ?? (await findLastSession(workspace))
+    await requireOwnSession(workspace, id)
     const wanted = {
       turn,
       scope,

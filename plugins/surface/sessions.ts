@@ -122,7 +122,7 @@ const listAll = (here: SessionCommand, { all, ...form }: OutputForm & { all?: tr
   withWorkspace(here, async (workspace) => {
     const { kernel, sessions, io } = here
     const found = all
-      ? await sessions.allSessions(workspace.root, kernel.inspection.home)
+      ? await sessions.listAllSessions(workspace.root, kernel.inspection.home)
       : await sessions.listSessions(workspace)
     const turns = ({ turn_count: count }: SessionManifest) => `${count} ${count === 1 ? 'turn' : 'turns'}`
     const row = (one: SessionManifest) =>
@@ -164,11 +164,11 @@ const adoptSession = (here: SessionCommand, id: string): Promise<void> =>
   withWorkspace(here, async (workspace) => {
     const { sessions, io } = here
     const one = (await sessions.listSessions(workspace)).find(({ session_id }) => session_id === id)
-    if (!one) return sessions.findSession(workspace, id)
+    if (!one) return sessions.requireOwnSession(workspace, id)
     const store = await sessions.openStore(workspace, id, { must_exist: true })
     await sessions.adoptSession(store, id).finally(() => store.close())
     await sessions.noteSession(id, workspace)
-    await sessions.findSession(workspace, id)
+    await sessions.requireOwnSession(workspace, id)
     io.stdout.write(
       `${toOneLine(`${id} is one of your sessions now; it begins with: ${one.title ?? one.first_prompt}`)}\n`,
     )
@@ -185,7 +185,7 @@ const printCertificate = (here: SessionCommand, id: string): Promise<void> =>
 const showSession = (here: SessionCommand, id: string, form: OutputForm): Promise<void> =>
   withWorkspace(here, async (workspace) => {
     const one = (await here.sessions.listSessions(workspace)).find(({ session_id }) => session_id === id)
-    if (!one) await here.sessions.findSession(workspace, id)
+    if (!one) await here.sessions.requireOwnSession(workspace, id)
     const { io } = here
     if (shouldPrintJson(io, form)) io.stdout.write(formatDocument(one ?? {}))
     else if (one)

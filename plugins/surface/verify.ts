@@ -47,7 +47,7 @@ async function check(kernel: Kernel, file: string, io: Io): Promise<number> {
       )
     const rows = await Promise.all(
       certificate.commands.map(async ({ command, exit_code }) =>
-        [command, `exit ${exit_code ?? '-'}`, (await kernel.explain(agent.runner, { command })).verdict].map(toOneLine),
+        [command, `exit ${exit_code ?? '-'}`, (await kernel.explain(agent.RUNNER_SLOT, { command })).verdict].map(toOneLine),
       ),
     )
     if (rows.length > 0) io.stdout.write(formatColumns(rows))
@@ -68,7 +68,7 @@ const isOurs = async (workspace: Workspace, id: string): Promise<boolean> =>
 
 async function compare(kernel: Kernel, agent: Agent, { certificate, workspace }: Certified, io: Io): Promise<number> {
   const { commands, files } = certificate
-  const ran: Parameters<Agent['differencesOf']>[1]['ran'][number][] = []
+  const ran: Parameters<Agent['listDifferences']>[1]['ran'][number][] = []
   const left: string[] = []
   const { timeout_secs } = agent.agentSettings(kernel).harness.verification
   const what = commands.length === 1 ? 'this command' : `these ${commands.length} commands`
@@ -78,16 +78,16 @@ async function compare(kernel: Kernel, agent: Agent, { certificate, workspace }:
     const began = Date.now()
     const result = wanted
       ? await kernel.call(
-          agent.runner,
+          agent.RUNNER_SLOT,
           { command, timeout_secs },
           { signal: io.signal, surface: 'verify', approve: createApprover(io) },
         )
       : undefined
     if (!result || (!result.ok && result.error.code.startsWith('VT_POLICY_'))) left.push(command)
-    else ran.push(await agent.proofOf(command, result, Date.now() - began, workspace))
+    else ran.push(await agent.createProof(command, result, Date.now() - began, workspace))
   }
-  const different = agent.differencesOf(certificate, {
-    files: await agent.hashesOf(
+  const different = agent.listDifferences(certificate, {
+    files: await agent.hashFiles(
       workspace,
       files.map(({ path }) => path),
     ),

@@ -1,6 +1,6 @@
 import type { Workspace } from '../../../core/workspace/index.js'
-import { certificateOf, differencesOf, hashesOf } from '../finish/index.js'
-import { recordsOf } from '../session/index.js'
+import { createCertificate, listDifferences, hashFiles } from '../task/index.js'
+import { readRecords } from '../history/index.js'
 import { threadTable } from '../thread_state.js'
 
 /** The certificate of a session, as the text that is kept, and what of the files in it is different by now. Throws VT_SESSION_NOT_FOUND, VT_SESSION_FOREIGN, VT_CERTIFICATE_NONE. */
@@ -8,17 +8,17 @@ export async function certificateOfSession(
   workspace: Workspace,
   id: string,
 ): Promise<{ text: string; different: string[] }> {
-  const records = await recordsOf(workspace, id)
+  const records = await readRecords(workspace, id)
   const at = records.findLast(({ kind }) => kind === 'verified')?.ts
   const state = threadTable.replay(records)
-  const text = certificateOf(state, id, at ?? '')
+  const text = createCertificate(state, id, at ?? '')
   const { files = [] } = state.verified ?? {}
   return {
     text,
-    different: differencesOf(
+    different: listDifferences(
       { files, commands: [] },
       {
-        files: await hashesOf(
+        files: await hashFiles(
           workspace,
           files.map(({ path }) => path),
         ),

@@ -25,7 +25,14 @@ export { Voice } from './voice.js'
 export { withFlags, work, type Flags } from './work.js'
 export { chooseComponents, componentChoices, runContextOf, runContexts, type RunContext } from '../components/index.js'
 export { briefly, eventLine, notAppliedLines, partLine, progress, reasonOf, summary } from '../events/index.js'
-export { differencesOf, hashesOf, proofOf, readCertificate, runner, type Certificate } from '../finish/index.js'
+export {
+  listDifferences,
+  hashFiles,
+  createProof,
+  readCertificate,
+  RUNNER_SLOT,
+  type Certificate,
+} from '../task/index.js'
 export {
   agentItems,
   findAgents,
@@ -41,21 +48,23 @@ export { findModel, modelChoices, uncountedModels, providerVariables, providerSh
 export { atifOf, openResponsesOf, otelOf, outlineOf, tracePage, reduceLog, type Run } from '../records/index.js'
 export {
   adoptSession,
-  allSessions,
-  approvalOf,
-  approvalsIn,
-  findSession,
-  homeOfSession,
-  lastSession,
-  listSessions,
+  listAllSessions,
+  requireOwnSession,
+  findSessionWorkspace,
+  findLastSession,
   noteSession,
-  openStore,
   removeSession,
   repair,
   revert,
   tidy,
-  turnsOf,
-  wordsOf,
+  listPastTurns,
+  readDialogue,
+} from '../history/index.js'
+export {
+  readApproval,
+  listApprovals,
+  listSessions,
+  openStore,
   writeApproval,
   type PendingApproval,
   type SessionManifest,

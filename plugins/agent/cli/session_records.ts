@@ -17,7 +17,8 @@ import {
   type LoggedEvent,
   type RecordFiles,
 } from '../records/index.js'
-import { eventBytes, fileOfSession, lastSession, listSessions, validId } from '../session/index.js'
+import { readEventBytes, readSessionFile, listSessions, isValidSessionId } from '../session/index.js'
+import { findLastSession } from '../history/index.js'
 
 /** A log to be read: its events by stream, what lies beside it, and what turned out to be wrong with it. */
 export interface SessionRecords {
@@ -39,8 +40,8 @@ export async function recordsOfSession(workspace: Workspace, id: string): Promis
         : undefined
     }
     return {
-      events: readEvents(eventBytes(workspace, session), faults),
-      files: { read: (path) => fileOfSession(workspace, session, path), child },
+      events: readEvents(readEventBytes(workspace, session), faults),
+      files: { read: (path) => readSessionFile(workspace, session, path), child },
       faults,
     }
   }
@@ -49,11 +50,11 @@ export async function recordsOfSession(workspace: Workspace, id: string): Promis
 
 /** The session that is meant: the one that is named, else the user's last one. Throws VT_SESSION_NOT_FOUND. */
 export const sessionMeant = async (workspace: Workspace, id: string | undefined): Promise<string> =>
-  id ?? (await lastSession(workspace))
+  id ?? (await findLastSession(workspace))
 
 /** Throws VT_SESSION_NOT_FOUND where the workspace has no folder of this session: of an agent or of a face without one. */
 export async function sessionExists(workspace: Workspace, id: string): Promise<void> {
-  if (validId(id) && (await workspace.stat(`${callsFolder}/${id}`))?.kind === 'directory') return
+  if (isValidSessionId(id) && (await workspace.stat(`${callsFolder}/${id}`))?.kind === 'directory') return
   throw new AgentError('VT_SESSION_NOT_FOUND', `Session not found: '${id}' in this workspace.`)
 }
 

@@ -12,7 +12,7 @@ import {
   type Component,
 } from '../base/index.js'
 import { persist, progress } from '../events/index.js'
-import { memoryStore, openStore } from '../session/index.js'
+import { createMemoryStore, openStore } from '../session/index.js'
 
 /** What components are made from. */
 export interface ComponentContext {
@@ -61,7 +61,7 @@ export const builtinComponents: { readonly [C in Component]: Makers<C> } = {
   },
   session: {
     disk: () => ({ kept: true, open: openStore }),
-    memory: () => ({ kept: false, open: async () => memoryStore() }),
+    memory: () => ({ kept: false, open: async () => createMemoryStore() }),
   },
   output_map: {
     concise: () => ({ toModel: textOfResult }),

@@ -4,7 +4,7 @@ import { callsFolder } from '../../lib/state/index.js'
 import { meaningsIn, type AgentSettings, type CallPart, type ResultPart } from '../base/index.js'
 import { briefly } from '../events/index.js'
 import { sizeOf, tokensOf } from '../model/index.js'
-import { callsIn, type Conversation, type ConversationState } from '../session/index.js'
+import { listCalls, type Conversation, type ConversationState } from '../session/index.js'
 
 type ClearingSettings = AgentSettings['harness']['tool_result_clearing']
 
@@ -18,7 +18,7 @@ async function clearable(
   { enabled, trigger_tokens, keep_tool_uses, clear_at_least_tokens }: ClearingSettings,
 ): Promise<[ResultPart, CallPart][]> {
   if (!enabled || sizeOf(state.messages) < trigger_tokens) return []
-  const calls = new Map(callsIn(state.messages).map((call) => [call.call_id, call]))
+  const calls = new Map(listCalls(state.messages).map((call) => [call.call_id, call]))
   const meanings = await meaningsIn(kernel, [...calls.values()])
   const stays = (call_id: string) =>
     meanings.get(call_id)?.slot?.stays_in_context ?? meanings.get(call_id)?.slot === undefined

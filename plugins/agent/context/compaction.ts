@@ -3,19 +3,19 @@ import { AgentError, meaningsIn, type CompactTrigger, type Msg, type Summary } f
 import type { PaidConversation } from '../ledger/index.js'
 import { connect, sizeOf, type ModelConnection, type ModelRequest } from '../model/index.js'
 import {
-  asSummary,
-  callsIn,
-  envelopeOf,
-  imagesIn,
+  toSummary,
+  listCalls,
+  createMemoryEnvelope,
+  listImages,
   mergeSummaries,
   messageText,
-  plainSummary,
+  createPlainSummary,
   saveMemory,
-  shownMemory,
-  shownSummary,
+  renderMemory,
+  renderSummary,
   summaryPrompt,
   summarySchema,
-  transcript,
+  renderTranscript,
 } from '../session/index.js'
 import { askFor } from './ask_for.js'
 import { keepResult, keepText } from './clearing.js'
@@ -67,7 +67,7 @@ export async function compact(
   // Each of it is sent anew, and again with every request: in a small window the summary carries more of the weight.
   const tail = Math.min(most.tail, context.budget.hard / 6, tokens_before / 2)
   const history_path = await archiveHistory(thread)
-  const { texts, reads } = dedupe(state.messages, await meaningsIn(thread.kernel, callsIn(state.messages)))
+  const { texts, reads } = dedupe(state.messages, await meaningsIn(thread.kernel, listCalls(state.messages)))
   if (Object.keys(texts).length > 0) await thread.commit({ kind: 'cleared', texts })
   await shrink(thread, tail)
   const keep_from = startOfTail(state.messages, tail)
@@ -84,8 +84,14 @@ export async function compact(
     (text) => keepText(thread, `input-${state.turn}`, text),
   )
   const after = { ...state, summary: mergeSummaries(state.summary, summary), history_path }
-  const memory = envelopeOf(after, session_id, thread.queue.pending, thread.providers.clock.now(), thread.remembered())
-  const remembered = [shownMemory(memory), shownSummary(after.summary)]
+  const memory = createMemoryEnvelope(
+    after,
+    session_id,
+    thread.queue.pending,
+    thread.providers.clock.now(),
+    thread.remembered(),
+  )
+  const remembered = [renderMemory(memory), renderSummary(after.summary)]
   await thread.commit({
     kind: 'compaction',
     keep_from,
@@ -203,11 +209,11 @@ async function summarise(
   { context, focus, refused }: { context: Compactable; focus: string | undefined; refused: boolean },
   signal: AbortSignal,
 ): Promise<Summary> {
-  const plain = () => plainSummary(old, thread.state.summary)
+  const plain = () => createPlainSummary(old, thread.state.summary)
   try {
     const connection = await summariser(thread)
     const window = connection.model.facts.context_window ?? context.budget.window
-    const images = new Map(imagesIn(old).map(({ sha256 }) => [sha256, { why: 'not sent again' }]))
+    const images = new Map(listImages(old).map(({ sha256 }) => [sha256, { why: 'not sent again' }]))
     const after = { ...(await context.request()), messages: old, images }
     const asked = { connection, system: summaryPrompt, schema: summarySchema, max_output_tokens: most.summary }
     const goesOn =
@@ -216,10 +222,10 @@ async function summarise(
       after.weight.system + after.weight.tools + sizeOf(old) + 2 * most.summary < window
     const record = goesOn
       ? 'The record is all that stands above.'
-      : block('record', transcript(old, Math.max(0, window - most.summary) * 2))
+      : block('record', renderTranscript(old, Math.max(0, window - most.summary) * 2))
     const task = `${focus ? `Keep above all what concerns: ${focus}\n\n` : ''}${record}`
     const answer = await askFor(thread, { ...asked, task, ...(goesOn && { after }) }, signal)
-    return answer ? asSummary(answer) : plain()
+    return answer ? toSummary(answer) : plain()
   } catch (error) {
     if (signal.aborted || (error instanceof AgentError && error.code === 'VT_SESSION_WRITE')) throw error
     return plain()

@@ -1,6 +1,6 @@
 import type { Msg, ResetTrigger } from '../base/index.js'
 import type { PaidConversation } from '../ledger/index.js'
-import { envelopeOf, saveMemory, shownMemory } from '../session/index.js'
+import { createMemoryEnvelope, saveMemory, renderMemory } from '../session/index.js'
 import { archiveHistory, type Compactable } from './compaction.js'
 
 /**
@@ -20,14 +20,14 @@ export async function resetContext(
   const history_path = await archiveHistory(thread)
   const prompt = state.messages.find(({ role, origin = 'prompt' }) => role === 'user' && origin === 'prompt')
   // What was said is left behind; what is known of the work is not.
-  const memory = envelopeOf(
+  const memory = createMemoryEnvelope(
     { ...state, messages: [], history_path },
     session_id,
     thread.queue.pending,
     thread.providers.clock.now(),
     thread.remembered(),
   )
-  const told = [shownMemory(memory), ...texts]
+  const told = [renderMemory(memory), ...texts]
   const messages = told.map((text): Msg => ({ role: 'user', parts: [{ type: 'text', text }], origin: 'harness' }))
   await thread.commit({
     kind: 'compaction',

@@ -211,7 +211,7 @@ export class Delegation {
     while (!untold() && this.busy && !signal.aborted && inputs.pending.length === 0) {
       await raceAbort(
         signal,
-        Promise.race([inputs.added(), ...[...this.live.values()].map(({ ended }) => ended)]),
+        Promise.race([inputs.waitForInput(), ...[...this.live.values()].map(({ ended }) => ended)]),
       ).catch(() => {})
     }
     return untold()

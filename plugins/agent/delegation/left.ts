@@ -2,14 +2,14 @@ import type { Workspace } from '../../../core/workspace/index.js'
 import type { ChildReport, ChildStatus, JournalRecord } from '../base/index.js'
 import { addUsd, noUsage } from '../model/index.js'
 import {
-  approvalsIn,
+  listApprovals,
   callEnd,
   conversationTable,
   lastText,
-  recordsOf,
   removeApproval,
-  unanswered,
+  listUnansweredCalls,
 } from '../session/index.js'
+import { readRecords } from '../history/index.js'
 import { asReport, reportIn, shownReport } from './report.js'
 import { reportTool } from './rights.js'
 import { hasEnded } from './state.js'
@@ -35,7 +35,7 @@ export async function settleParts(thread: DelegatingConversation, records: reado
       ...(report && { report }),
     })
   }
-  const open = unanswered(state).map(({ call_id }) => call_id)
+  const open = listUnansweredCalls(state).map(({ call_id }) => call_id)
   for (const { child, report, call_id } of state.children) {
     if (call_id === undefined || !open.includes(call_id) || state.ended.has(call_id)) continue
     await thread.commit(callEnd(call_id, { text: shownReport(child, report), is_error: false }, []))
@@ -53,7 +53,7 @@ interface LeftByPart extends Pick<ChildStatus, 'cost_usd' | 'changed_files' | 's
 
 /** Reads the journal of a part; of one that has none yet nothing is left. `since`: when its conversation last paid for its parts, ISO 8601. */
 async function leftByPart(workspace: Workspace, { session_id }: ChildStatus, since: string): Promise<LeftByPart> {
-  const records = await recordsOf(workspace, session_id).catch((): readonly JournalRecord[] => [])
+  const records = await readRecords(workspace, session_id).catch((): readonly JournalRecord[] => [])
   const { cost, touched, messages } = conversationTable.replay(records)
   const text = lastText(messages)
   const report = reportedIn(records) ?? (text === '' ? undefined : reportIn(text))
@@ -72,7 +72,7 @@ async function leftByPart(workspace: Workspace, { session_id }: ChildStatus, sin
 
 /** Takes away what a part asked while it worked: nobody waits for the answer. */
 async function withdrawQuestions(workspace: Workspace, { session_id }: ChildStatus): Promise<void> {
-  for (const one of await approvalsIn(workspace))
+  for (const one of await listApprovals(workspace))
     if (one.session_id === session_id) await removeApproval(workspace, one.token)
 }
 

@@ -2,13 +2,11 @@ import { sha256 } from '../../../core/system/index.js'
 import { redactText } from '../../../core/text/index.js'
 import type { ArtifactName, FactOf } from '../base/index.js'
 import type { Conversation } from '../session/index.js'
-import type { FinishState } from './state.js'
-import { artifactFiles, taskFolder } from './task_folder.js'
-import { TaskView } from './task_view.js'
+import { type FinishState, artifactFiles, taskFolder, TaskView } from '../task/index.js'
 
 type Viewed = keyof typeof artifactFiles
 
-/** Keeps a text of a session beside its conversation, and journals its digest. */
+/** Stores a text next to the conversation and writes its digest to the journal. */
 export async function keepArtifact(
   thread: Pick<Conversation, 'store' | 'commit'>,
   artifact: Omit<FactOf<'artifact'>, 'kind' | 'sha256'>,
@@ -16,17 +14,17 @@ export async function keepArtifact(
 ): Promise<void> {
   await thread.commit({ kind: 'artifact', ...artifact, sha256: await keepPrompt(thread, text) })
 }
-/** Keeps a text; returns its digest, by which it is found. */
+/** Stores a text and returns its digest, the key to read it again. */
 export async function keepPrompt({ store }: Pick<Conversation, 'store'>, text: string): Promise<string> {
   const digest = sha256(text)
   await store.write(`prompts/${digest}`, text)
   return digest
 }
 
-/** The texts of a task beside its conversation: journalled by their digests, kept with the session, and shown as files. */
+/** The texts of a task: kept with the session, recorded by digest in the journal, and shown as files. */
 export class Artifacts {
   private readonly views: ReadonlyMap<Viewed, TaskView>
-  /** Digests of what the files have. */
+  /** Digests of the texts in the files. */
   private readonly shown = new Map<Viewed, string>()
   private readonly remarked = new Set<string>()
 
@@ -47,11 +45,11 @@ export class Artifacts {
     return artifact && this.thread.store.read(`prompts/${artifact.sha256}`)
   }
 
-  /** A person changed the spec or the contract since the last turn: theirs counts. */
+  /** Takes over the edits of a person to spec or contract since the last turn. */
   async readBack(round: number): Promise<void> {
     const { artifacts } = this.thread.state
     for (const name of ['spec', 'contract'] as const) {
-      const edit = artifacts[name] && (await this.views.get(name)!.edit())
+      const edit = artifacts[name] && (await this.views.get(name)!.readEdit())
       if (!edit) continue
       if ('problem' in edit) await this.remark(edit.problem)
       else await this.keep(name, edit.text, round)
@@ -59,7 +57,7 @@ export class Artifacts {
     await this.show()
   }
 
-  /** People find in the files what is in force; a file that is as it was stays. */
+  /** Writes the current texts to the files; an unchanged file is not written. */
   async show(): Promise<void> {
     for (const [name, view] of this.views) {
       const digest = this.thread.state.artifacts[name]?.sha256
@@ -71,7 +69,7 @@ export class Artifacts {
     }
   }
 
-  /** Keeps for people what was answered in a round. */
+  /** Keeps the replies of a round for people to read. */
   async keepRound(round: number, name: string, value: unknown): Promise<void> {
     const { workspace, session_id } = this.thread
     const path = `${taskFolder}/rounds/${session_id}/${round}/${name}`

@@ -1,10 +1,8 @@
 import type { ProofRun } from '../base/index.js'
 import type { RefusedChanges } from '../loop/index.js'
-import { endingOf } from './ending.js'
-import { holding, type FinishState } from './state.js'
-import { isOpen, itemLines } from './tracker.js'
+import { describeEnding, findValidProof, type FinishState, isOpen, formatItems } from '../task/index.js'
 
-/** What follows an answer without calls. */
+/** The next step after an answer without calls. */
 export type Decision =
   | { then: 'tell'; text: string; why: string }
   | { then: 'go on'; text: string; why: string }
@@ -12,37 +10,37 @@ export type Decision =
   | { then: 'evaluate' }
   | { then: 'end'; outcome: 'success' | 'stopped_no_action' | 'handed_off' | 'verification_failed' }
 
-/** What the state of the conversation does not say. */
+/** Facts that the state of the conversation does not have. */
 export interface Circumstances {
-  /** The model was told in this turn what was not applied. */
+  /** The model has read the refused changes of this turn. */
   told: boolean
-  /** Somebody wants the run to go on until its tasks are done. */
+  /** The run continues until its tasks are done. */
   on: boolean
-  /** Somebody said something that waits. */
+  /** An input of a person is pending. */
   waiting: boolean
   /** The work of a planned task is evaluated. */
   evaluated: boolean
-  /** The commands have run; holds the end of the output of a failed one. */
+  /** The commands have run; has the end of the output of a failed one. */
   ran?: { failed?: ProofRun & { says: string } }
 }
 const most = { idle: 3, same: 4, failures: 8 }
-/** Of open steps, in characters: about 300 tokens. */
+/** Characters of open steps in a prompt: about 300 tokens. */
 const mostShown = 1200
 const end = { then: 'end', outcome: 'success' } as const
 
 /**
- * What follows the answer of a model that asks for nothing more, from the state of the conversation alone; the rows of the table in
- * docs/agent-loop.md, tried in order. What the model says of its work is not read.
+ * Decides what follows an answer without calls, from the state alone. The branches are the rows of the table in
+ * docs/agent-loop.md, in order. The model's own claims about its work do not count.
  */
 export function decide(
   state: FinishState & Pick<RefusedChanges, 'untold_refusals'>,
   { told, on, waiting, evaluated, ran }: Circumstances,
 ): Decision {
   if (!told && state.untold_refusals.length > 0)
-    return { then: 'tell', why: 'not_applied', text: notApplied(state.untold_refusals) }
+    return { then: 'tell', why: 'not_applied', text: formatRefusals(state.untold_refusals) }
   if (!on || waiting) return end
   const { tracker, failures, idle, phase } = state
-  const proved = endOf(evaluated && phase?.phase === 'build')
+  const proved = decideEnd(evaluated && phase?.phase === 'build')
   const unfinished = tracker?.items.filter(({ status }) => status !== 'completed') ?? []
   const open = unfinished.filter(isOpen)
   if (open.length > 0) {
@@ -51,11 +49,11 @@ export function decide(
     return {
       then: 'go on',
       why: 'open_items',
-      text: `Open:\n${fitting(itemLines(tracker!, isOpen)).join('\n')}\nGo on with the next. When one cannot be done, mark it blocked and say why.`,
+      text: `Open:\n${fitLines(formatItems(tracker!, isOpen)).join('\n')}\nGo on with the next. When one cannot be done, mark it blocked and say why.`,
     }
   }
   if (unfinished.length > 0) return { then: 'end', outcome: 'handed_off' }
-  if (holding(state)?.result === 'passed') return proved
+  if (findValidProof(state)?.result === 'passed') return proved
   if (!ran) return { then: 'verify' }
   if (!ran.failed) return proved
   if (failures.same >= most.same || failures.all >= most.failures)
@@ -64,20 +62,20 @@ export function decide(
   return {
     then: 'go on',
     why: 'verification_failed',
-    text: `\`${command}\` ${endingOf(how)}. It has to pass.\n${says}`,
+    text: `\`${command}\` ${describeEnding(how)}. It has to pass.\n${says}`,
   }
 }
 
-const endOf = (isBuild: boolean): Decision => (isBuild ? { then: 'evaluate' } : end)
+const decideEnd = (isBuild: boolean): Decision => (isBuild ? { then: 'evaluate' } : end)
 
 /** Returns as many lines as a prompt has room for, at least one; the tracker shows the rest. */
-function fitting(lines: readonly string[]): string[] {
+function fitLines(lines: readonly string[]): string[] {
   let left = mostShown
   const rest = lines.findIndex((line, at) => (left -= line.length + 1) < 0 && at > 0)
   return rest < 0 ? [...lines] : [...lines.slice(0, rest), `and ${lines.length - rest} more`]
 }
 
-function notApplied(refusals: RefusedChanges['untold_refusals']): string {
+function formatRefusals(refusals: RefusedChanges['untold_refusals']): string {
   const lines = refusals.map(
     ({ tool, target, code }) => `Not applied: ${[tool, target && `'${target}'`].filter(Boolean).join(' ')} (${code}).`,
   )

@@ -4,34 +4,38 @@ import { AgentError } from '../base/index.js'
 import { askFor, tokenBudget } from '../context/index.js'
 import type { PaidConversation } from '../ledger/index.js'
 import type { ModelConnection } from '../model/index.js'
-import { endingOf } from './ending.js'
+import {
+  artifactFiles,
+  describeEnding,
+  type FinishState,
+  formatItems,
+  taskFolder,
+  type Verified,
+} from '../task/index.js'
 import { criteria, evaluationPrompt, evaluationSchema, type EvaluationReply, type Finding } from './replies.js'
-import type { FinishState } from './state.js'
-import { itemLines } from './tracker.js'
-import type { Verified } from './verification.js'
 
-/** What one model said of the work; nothing where it gave no answer that is one. */
+/** The reply of one model; `undefined` if its answer did not fit the schema. */
 export interface Opinion {
   model: string
   reply: EvaluationReply | undefined
-  /** Why there is none. */
+  /** Why there is no reply. */
   problem?: string
 }
-/** What all of them said, taken together. */
+/** The joined replies of all models. */
 export interface Evaluation {
   accepted: boolean
-  /** Somebody said what has to be different. */
+  /** At least one model named something to change. */
   revisable: boolean
   summary: string
   updates: string[]
   falsifiers: string[]
-  /** All of it, for people and for whoever goes on. */
+  /** The whole evaluation, for people and for the next step. */
   text: string
 }
 const most = { output: 8192, proofs: 16 * 1024, falsifiers: 30 }
 const leastScore = 4
 
-/** Whether an answer accepts the work: its verdict alone does not. */
+/** Returns whether a reply accepts the work: the verdict alone is not enough. */
 export const accepts = ({
   verdict,
   findings,
@@ -46,22 +50,22 @@ export const accepts = ({
   criteria.every((name) => scorecard[name] >= leastScore)
 
 /** Returns the text for an evaluator: task, changes, output of commands; no text of the agent. */
-export function evaluatedText(
+export function formatMaterial(
   { tracker, verified }: FinishState,
   { spec, contract }: { spec: string; contract: string },
   last: Verified | undefined,
   diff: string,
 ): string {
   const ran =
-    last?.ran.map((one) => `\`${one.command}\` ${endingOf(one)}\n${one.says}`) ??
-    verified?.commands.map((one) => `\`${one.command}\` ${endingOf(one)}`) ??
+    last?.ran.map((one) => `\`${one.command}\` ${describeEnding(one)}\n${one.says}`) ??
+    verified?.commands.map((one) => `\`${one.command}\` ${describeEnding(one)}`) ??
     []
   const remarks =
     last?.refused.map(({ command }) => `\`${shortLine(command, 200)}\` may not run unasked, so it did not.`) ?? []
   const parts: [string, string][] = [
     ['spec', spec],
     ['contract', contract],
-    ['tracker', tracker ? [tracker.title, ...itemLines(tracker)].join('\n') : '(none)'],
+    ['tracker', tracker ? [tracker.title, ...formatItems(tracker)].join('\n') : '(none)'],
     ['verification', ran.join('\n\n').slice(0, most.proofs) || '(No command ran.)'],
     ['remarks', remarks.join('\n') || '(none)'],
     ['changes', diff],
@@ -70,7 +74,7 @@ export function evaluatedText(
 }
 
 /** Asks all models at once. Throws VT_LOOP_BUDGET, VT_SESSION_WRITE, and the reason of `signal`. */
-export function opinions(
+export function askEvaluators(
   thread: PaidConversation,
   connections: readonly ModelConnection[],
   task: string,
@@ -104,7 +108,7 @@ export function opinions(
   }
   return Promise.all(connections.map(ask))
 }
-/** Codes that no plan and no evaluation stands above. */
+/** Codes that always end the run, whatever plan or evaluation is missing. */
 export const endsRun: ReadonlySet<string> = new Set([
   'VT_LOOP_BUDGET',
   'VT_LLM_UNPRICED',
@@ -113,7 +117,7 @@ export const endsRun: ReadonlySet<string> = new Set([
 ])
 
 /** Joins verdicts: all have to accept, the lowest scores count. */
-export function joinedOpinions(all: readonly Opinion[]): Evaluation {
+export function joinOpinions(all: readonly Opinion[]): Evaluation {
   const replies = all.flatMap(({ reply }) => (reply ? [reply] : []))
   const missing = all
     .filter(({ reply }) => !reply)
@@ -140,7 +144,7 @@ export function joinedOpinions(all: readonly Opinion[]): Evaluation {
     '',
     summary,
     '',
-    ...section('Findings', findings.map(shownFinding)),
+    ...section('Findings', findings.map(formatFinding)),
     ...section('Unmet points of the contract', unmet),
     ...section('To do', updates),
     ...section('Scores', scores),
@@ -158,8 +162,17 @@ export function joinedOpinions(all: readonly Opinion[]): Evaluation {
 }
 const ranks = { high: 0, medium: 1, low: 2 }
 
-function shownFinding({ severity, title, detail, path, line_number }: Finding): string {
+function formatFinding({ severity, title, detail, path, line_number }: Finding): string {
   const place =
     path === undefined ? '' : ` (${shortLine(path, 200)}${line_number === undefined ? '' : `:${line_number}`})`
   return `${severity}: ${shortLine(title, 300)}${place}${detail === undefined ? '' : `. ${shortLine(detail, 400)}`}`
+}
+
+/** Characters of an evaluation that the agent reads at once. */
+const MAX_EXCERPT = 1400
+
+/** Returns the beginning of an evaluation for the agent, cut at a line. */
+export function formatEvaluation(text: string): string {
+  const cut = text.length > MAX_EXCERPT ? `${text.slice(0, text.lastIndexOf('\n', MAX_EXCERPT))}\n…` : text.trimEnd()
+  return `The work was evaluated.\n${cut}\nThe whole evaluation is in ${taskFolder}/${artifactFiles.evaluation}. Fix what it found; the new steps are in the tracker.`
 }

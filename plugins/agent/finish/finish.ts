@@ -12,45 +12,50 @@ import {
 import type { Completion, RefusedChanges } from '../loop/index.js'
 import { decide } from './decide.js'
 import { handOff, showHandoff } from './handoff.js'
-import { holding } from './state.js'
-import { Plans, type PlanEnd } from './plan.js'
-import { PlannedTask, type PlannedConversation } from './planned_task.js'
-import { freshStart } from './fresh_start.js'
 import {
+  findValidProof,
   addItem,
   createTracker,
-  itemLines,
-  trackerSummary,
+  formatItems,
+  summarizeTracker,
   updateTracker,
   type GivenItem,
   type GivenTracker,
   type ItemUpdate,
-} from './tracker.js'
-import { TrackerFile } from './tracker_file.js'
-import { changedFiles, checkCommands, commandsOf, hashesOf, runProofs, type Verified } from './verification.js'
+  TrackerFile,
+  listChangedFiles,
+  checkCommands,
+  listCommands,
+  hashFiles,
+  runProofs,
+  type Verified,
+} from '../task/index.js'
+import { Plans, type PlanEnd } from './plan.js'
+import { PlannedTask, type PlannedConversation } from './planned_task.js'
+import { freshStart } from './fresh_start.js'
 
-/** A conversation with what it has to finish. */
+/** A conversation with the state of its task. */
 export interface FinishConversation extends PlannedConversation {
   readonly state: PlannedConversation['state'] & RefusedChanges
 }
-/** What the person who started a run asks of its end. */
+/** Options of the person who starts a run. */
 export interface FinishOptions {
-  /** Commands that prove the work; whoever named them agrees to exactly these. */
+  /** Commands that prove the work; naming a command agrees to exactly this command. */
   verify?: readonly string[]
-  /** What agents do beside the conversation. */
+  /** Delegated and scheduled work. */
   beside?: BesideWork
 }
-/** Work beside a conversation, and the report of one that is such work. */
+/** Work next to a conversation, and the report of a delegated one. */
 export interface BesideWork {
-  /** Tells the model what it has not read. */
+  /** Reports unread results to the model. */
   remind(): Promise<void>
-  /** The report that ends the turn, once. */
+  /** Returns the report that ends the turn, once. */
   taken(): PlanEnd | undefined
 }
 
 const longestGoal = 4000
 
-/** Ends that leave something to do. */
+/** Outcomes that leave work undone. */
 const unfinished: ReadonlySet<OutcomeCode> = new Set([
   'tool_loop_limit_reached',
   'loop_detected',
@@ -58,17 +63,17 @@ const unfinished: ReadonlySet<OutcomeCode> = new Set([
   'turn_limit_reached',
   'budget_limit_reached',
 ])
-// Surfaces at which a task is given and left alone.
+// Surfaces without a person during the run.
 const headless = new Set(['exec', 'resume'])
 
 /** Ends a task: its tracker, its proof, and what follows an answer. */
 export class Finish implements Completion {
-  /** Plans that wait for a decision, and what was decided. */
+  /** Proposed plans and the decisions about them. */
   readonly plans: Plans
   private readonly file: TrackerFile
   private readonly planned: PlannedTask
   private last: Verified | undefined
-  /** Commands that could not run, told once. */
+  /** Refused commands and unwritable paths, reported once each. */
   private readonly remarked = new Set<string>()
   private opened = false
 
@@ -83,7 +88,7 @@ export class Finish implements Completion {
     this.planned = new PlannedTask(thread)
   }
 
-  /** The run goes on until its tasks are done and proved. */
+  /** The run continues until its tasks are done and proved. */
   get on(): boolean {
     const { settings, state, surface, mode } = this.thread
     const { continuation_policy: policy } = settings.harness
@@ -96,7 +101,7 @@ export class Finish implements Completion {
       this.agreed.length > 0
     )
   }
-  /** Its tasks are planned, built and evaluated. */
+  /** Tasks of this run are planned, built and evaluated. */
   private get evaluated(): boolean {
     const { settings, surface, mode } = this.thread
     return (
@@ -107,23 +112,23 @@ export class Finish implements Completion {
     return this.options.verify ?? []
   }
 
-  /** Before a turn: takes over what people wrote into the tracker. */
-  async turnBegins(): Promise<void> {
+  /** Takes over the edits of people to the tracker before a turn. */
+  async beginTurn(): Promise<void> {
     if (!this.opened && this.resumed) this.resumes = true
     this.opened = true
     this.turnIsNew = true
     await this.planned.readBack()
     if (!this.thread.state.tracker) return
-    const edit = await this.file.edit()
+    const edit = await this.file.readEdit()
     if (edit && 'tracker' in edit) await this.thread.commit({ kind: 'tracker', by: 'person', tracker: edit.tracker })
     else if (edit) await this.thread.remark('VT_TASK_FILE', edit.problem)
   }
   private resumes = false
-  /** The model was not asked in this turn. */
+  /** The model has not been asked in this turn. */
   private turnIsNew = false
 
-  /** After a turn: writes the tracker for people. */
-  async turnEnded(): Promise<void> {
+  /** Writes the tracker for people after a turn. */
+  async endTurn(): Promise<void> {
     const { tracker } = this.thread.state
     if (!tracker) return
     const inTheWay = await this.file.write(tracker).catch((error: unknown) => (error as Error).message)
@@ -137,7 +142,7 @@ export class Finish implements Completion {
     if (this.evaluated) await this.planned.plan(signal)
   }
   standing(): Promise<string> {
-    return this.planned.standing()
+    return this.planned.describeTask()
   }
 
   async remind(): Promise<void> {
@@ -150,13 +155,13 @@ export class Finish implements Completion {
       await showHandoff(this.thread)
     }
     await this.options.beside?.remind()
-    if (!state.untold) return
-    // The person has just said it.
-    const said = state.goal && state.messages.length <= 1
+    if (!state.reminder_due) return
+    // The first prompt already has the goal.
+    const isInPrompt = state.goal && state.messages.length <= 1
     const text = [
-      ...(state.goal && !said ? [`Goal: ${state.goal.text}`] : []),
-      ...(state.tracker ? trackerSummary(state.tracker) : []),
-      ...(await this.plans.named()),
+      ...(state.goal && !isInPrompt ? [`Goal: ${state.goal.text}`] : []),
+      ...(state.tracker ? summarizeTracker(state.tracker) : []),
+      ...(await this.plans.describeAcceptedPlan()),
     ].join('\n')
     if (text !== '') await this.thread.inject(text, 'harness', 'tracker')
   }
@@ -180,7 +185,7 @@ export class Finish implements Completion {
   }
   private async decide(told: boolean, signal: AbortSignal) {
     const { state } = this.thread
-    // A message may come while commands run or the work is evaluated.
+    // A message may arrive while commands run or the work is evaluated.
     const around = () => ({ told, on: this.on, waiting: this.waiting, evaluated: this.evaluated })
     const first = decide(state, around())
     const verified = first.then === 'verify' ? await this.prove(signal) : undefined
@@ -201,9 +206,9 @@ export class Finish implements Completion {
       : undefined
   }
 
-  /** The end of the turn, where a call of it decided that. */
+  /** Returns the end of the turn if a call decided it. */
   taken(): PlanEnd | undefined {
-    return this.options.beside?.taken() ?? this.plans.taken()
+    return this.options.beside?.taken() ?? this.plans.takeEnd()
   }
 
   private async prove(signal: AbortSignal): Promise<Verified | undefined> {
@@ -211,10 +216,10 @@ export class Finish implements Completion {
     const { required, commands: configured } = thread.settings.harness.verification
     if (required === 'never') return undefined
     const { state, workspace } = thread
-    const commands = await commandsOf(state, [...agreed, ...configured], workspace)
+    const commands = await listCommands(state, [...agreed, ...configured], workspace)
     if (commands.length === 0) return undefined
-    // What the commands change they did not run against.
-    const files = await hashesOf(workspace, state.touched)
+    // Hashed first: the commands did not run against their own changes.
+    const files = await hashFiles(workspace, state.touched)
     this.last = await runProofs(thread, commands, agreed, signal)
     const { result, ran, refused } = this.last
     await thread.commit({
@@ -224,7 +229,7 @@ export class Finish implements Completion {
       changes: state.changes,
       files,
     })
-    const other = changedFiles(files, await hashesOf(workspace, state.touched))
+    const other = listChangedFiles(files, await hashFiles(workspace, state.touched))
     if (other.length > 0)
       await thread.remark(
         'VT_TASK_CHANGED',
@@ -241,13 +246,13 @@ export class Finish implements Completion {
     return this.last
   }
 
-  /** The proof at the end of the run, `null` where nothing was to be proved. */
+  /** The proof at the end of the run; `null` if nothing had to be proved. */
   get proof(): { verified: boolean | null; verification?: Verification } {
     const { on, thread } = this
     const { verified, files_changed } = thread.state
     const { required } = thread.settings.harness.verification
     if (!on && !verified) return { verified: null }
-    const holds = holding(thread.state)
+    const holds = findValidProof(thread.state)
     if (holds)
       return { verified: holds.result === 'passed', verification: { result: holds.result, commands: holds.commands } }
     return on && files_changed && required !== 'never'
@@ -264,7 +269,7 @@ export class Finish implements Completion {
       : code
   }
 
-  /** Throws VT_CONFIG_INVALID for a goal or a command that is empty or too long. */
+  /** Sets the goal. Throws VT_CONFIG_INVALID for a goal or command that is empty or too long. */
   async setGoal(text: string, commands: readonly string[]): Promise<void> {
     checkCommands(commands)
     const { length } = text.trim()
@@ -291,7 +296,7 @@ export class Finish implements Completion {
     if (this.thread.state.goal) await this.thread.commit({ kind: 'goal_end', how: 'cleared' })
   }
 
-  // The actions of the tracker; each answers with the whole list, a line an item.
+  // Actions of the tracker: each returns the whole list, one line per item.
   create(given: GivenTracker): Promise<Result> {
     return this.track(() => createTracker(given))
   }
@@ -303,7 +308,7 @@ export class Finish implements Completion {
   }
   list(): Result {
     const { tracker } = this.thread.state
-    return tracker ? shown(tracker) : none
+    return tracker ? showTracker(tracker) : none
   }
 
   private async track(change: (tracker: Tracker) => Tracker): Promise<Result> {
@@ -313,7 +318,7 @@ export class Finish implements Completion {
       if (next.title === '') return none
       if (JSON.stringify(next) !== JSON.stringify(tracker))
         await this.thread.commit({ kind: 'tracker', by: 'model', tracker: next })
-      return shown(next)
+      return showTracker(next)
     } catch (error) {
       const refusal = failure(error)
       if (!refusal) throw error
@@ -326,9 +331,9 @@ const none = fail('VT_TASK_INDEX', 'There is no tracker yet.', {
   hint: 'Begin one with {slot:task_tracker/create}: give a title and items.',
 })
 
-function shown(tracker: Tracker): Result {
+function showTracker(tracker: Tracker): Result {
   const several = tracker.items.filter(({ status }) => status === 'in_progress').length > 1
-  const lines = [...itemLines(tracker), ...(several ? ['More than one item is in progress.'] : [])]
+  const lines = [...formatItems(tracker), ...(several ? ['More than one item is in progress.'] : [])]
   return ok(
     {
       title: tracker.title,

@@ -1,12 +1,12 @@
 import type { ResetTrigger } from '../base/index.js'
 import type { Conversation } from '../session/index.js'
-import type { FinishState } from './state.js'
+import type { FinishState } from '../task/index.js'
 
 type Starting = Conversation & { state: FinishState }
 
 /** Restarts a long conversation from its summary when a turn begins. */
 export async function freshStart(thread: Starting): Promise<void> {
-  const trigger = due(thread)
+  const trigger = findTrigger(thread)
   if (!trigger) return
   const { plan } = thread.state.artifacts
   const text = plan && (await thread.store.read(`prompts/${plan.sha256}`))
@@ -22,7 +22,7 @@ export async function freshStart(thread: Starting): Promise<void> {
   ])
 }
 
-function due(thread: Starting): ResetTrigger | undefined {
+function findTrigger(thread: Starting): ResetTrigger | undefined {
   const { state } = thread
   const { context_reset_mode: mode, context_reset_stall_threshold: most } = thread.settings.harness
   if (state.fresh === 'plan_approval') return 'plan_approval'

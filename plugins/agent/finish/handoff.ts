@@ -2,21 +2,18 @@ import { redactText, shortLine } from '../../../core/text/index.js'
 import { outcomeTable, type OutcomeCode } from '../base/index.js'
 import type { Conversation } from '../session/index.js'
 import { keepArtifact } from './artifacts.js'
-import { endingOf } from './ending.js'
-import type { FinishState } from './state.js'
-import { archive, taskFile, taskFolder } from './task_folder.js'
-import { itemLines } from './tracker.js'
+import { describeEnding, type FinishState, archiveFile, findTaskFile, taskFolder, formatItems } from '../task/index.js'
 
 const file = 'current_blocked.md'
 
-/** `says`: the end of what the last command printed; `why`: where the outcome does not say it. */
+/** `says`: the end of the last command's output; `why`: a reason that the outcome does not state. */
 interface Stuckness {
   says: string
   why?: string
 }
 
-/** What somebody needs who goes on with a run that could not finish, as a text. */
-function handoffText(
+/** Formats what a person needs to continue an unfinished run. */
+function formatHandoff(
   { kernel, session_id, state, providers }: Conversation & { state: Conversation['state'] & FinishState },
   outcome: OutcomeCode,
   { says, why }: Stuckness,
@@ -24,7 +21,7 @@ function handoffText(
   const { tracker, verified, failures } = state
   const section = (title: string, lines: readonly string[]): string =>
     `## ${title}\n\n${lines.length > 0 ? lines.join('\n') : '(none)'}\n`
-  const ran = verified?.commands.map((one) => `- \`${one.command}\` ${endingOf(one)}`) ?? []
+  const ran = verified?.commands.map((one) => `- \`${one.command}\` ${describeEnding(one)}`) ?? []
   const front = {
     session_id,
     outcome,
@@ -38,9 +35,9 @@ function handoffText(
       .join('\n')}\n---\n`,
     section('Blocker Summary', [
       why ?? outcomeTable[outcome].says,
-      ...(tracker ? itemLines(tracker, ({ status }) => status === 'blocked') : []),
+      ...(tracker ? formatItems(tracker, ({ status }) => status === 'blocked') : []),
     ]),
-    section('Current Tracker Snapshot', tracker ? [tracker.title, ...itemLines(tracker)] : []),
+    section('Current Tracker Snapshot', tracker ? [tracker.title, ...formatItems(tracker)] : []),
     section(
       'Relevant Paths',
       state.touched.slice(-50).map((path) => `- ${path}`),
@@ -57,26 +54,26 @@ export async function handOff(
   stuck: Stuckness,
 ): Promise<string | undefined> {
   const { workspace, session_id, providers, state } = thread
-  const text = redactText(handoffText(thread, outcome, stuck))
+  const text = redactText(formatHandoff(thread, outcome, stuck))
   await keepArtifact(thread, { name: 'blocked', round: state.phase?.round ?? 0 }, text)
   const stamp = new Date(providers.clock.now()).toISOString().replace(/[-:]|\.\d+/g, '')
   const kept = `${taskFolder}/blockers/${session_id}-${stamp}.md`
   try {
-    const path = await taskFile(workspace, session_id, file, { claim: true })
+    const path = await findTaskFile(workspace, session_id, file, { claim: true })
     if (path === undefined || workspace.resolve(kept, { follow: false }) !== kept) return undefined
     await workspace.write(path, Buffer.from(text), 'anything')
     await workspace.write(kept, Buffer.from(text), 'anything')
     await thread.harness('blocked_handoff_written', { message: path, data: { path } })
     return path
   } catch {
-    // A disk that takes no more is no reason to say less: the journal has the text.
+    // A full disk is no error here: the journal has the text.
     return undefined
   }
 }
 
 const longest = 4096
 
-/** Shows the handoff of an earlier run to the model, once, and puts its file aside. */
+/** Shows the handoff of an earlier run to the model, once, and archives its file. */
 export async function showHandoff(thread: Conversation & { state: FinishState }): Promise<void> {
   const { state, store, workspace, session_id } = thread
   if (state.blocked === undefined) return
@@ -86,6 +83,6 @@ export async function showHandoff(thread: Conversation & { state: FinishState })
     'harness',
     'blocked',
   )
-  const path = await taskFile(workspace, session_id, file, { claim: false })
-  if (path !== undefined && (await workspace.stat(path))) await archive(workspace, path, session_id)
+  const path = await findTaskFile(workspace, session_id, file, { claim: false })
+  if (path !== undefined && (await workspace.stat(path))) await archiveFile(workspace, path, session_id)
 }

@@ -4,11 +4,10 @@ import { redactText } from '../../../core/text/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import type { Conversation } from '../session/index.js'
 import { keepPrompt } from './artifacts.js'
-import type { FinishState } from './state.js'
-import { createTracker } from './tracker.js'
+import { type FinishState, createTracker } from '../task/index.js'
 
 const folder = '.vtcode/plans'
-/** More than any plan takes. */
+/** The limit of a plan in bytes, far above any real one. */
 const largest = 1024 * 1024
 
 interface Proposal {
@@ -20,7 +19,7 @@ interface Proposal {
   open_questions?: string[]
 }
 
-/** An answer to a plan: its name, its meaning, and the mode in which the work begins. */
+/** The possible decisions about a plan: label, description, and the mode in which the work begins. */
 const decisions = {
   execute: { says: 'do it; every change is asked about', mode: 'ask' },
   auto_accept: { says: 'do it; changes in the folder are free', mode: 'auto' },
@@ -30,27 +29,27 @@ const decisions = {
 } satisfies Record<string, { says: string; mode: Mode | undefined }>
 type Decision = keyof typeof decisions
 
-/** How a turn ends in which a plan was decided: with the last text, and with what the harness goes on with. */
+/** The end of a turn that decided a plan: its last text, and the text that the harness continues with. */
 export interface PlanEnd {
   text: string
   next?: string
 }
 
-/** Plans that the model puts before a person, and what these decide. */
+/** Plans that the model proposes to a person, and the decisions about them. */
 export class Plans {
   private end: PlanEnd | undefined
 
   constructor(private readonly thread: Conversation & { state: FinishState }) {}
 
-  /** How the turn under way ends, where a plan was decided in it; said once. */
-  taken(): PlanEnd | undefined {
+  /** Returns the end of the current turn if a plan was decided in it, once. */
+  takeEnd(): PlanEnd | undefined {
     const { end } = this
     this.end = undefined
     return end
   }
 
-  /** The accepted plan, in a line for the model. */
-  async named(): Promise<string[]> {
+  /** Describes the accepted plan in a line for the model. */
+  async describeAcceptedPlan(): Promise<string[]> {
     const { plan } = this.thread.state.artifacts
     if (plan?.path === undefined) return []
     const now = await this.thread.workspace
@@ -61,33 +60,33 @@ export class Plans {
     ]
   }
 
-  /** Writes a plan down and asks for a decision, which ends the turn. */
+  /** Writes a plan to a file and asks for a decision, which ends the turn. */
   async propose(given: Partial<Proposal>, ask: Asker | undefined, signal: AbortSignal): Promise<Result> {
     const { thread } = this
     if (thread.mode !== 'plan') return fail('VT_PLAN_MODE', 'Plans are proposed in mode plan.')
-    const lacking = missing(given)
+    const lacking = listMissing(given)
     if (lacking.length > 0) return fail('VT_PLAN_INCOMPLETE', `The plan is not complete: ${lacking.join('; ')}.`)
     const plan = given as Proposal
     try {
-      // What no tracker can hold is no list of steps.
-      createTracker(trackerOf(plan))
+      // The steps have to fit into a tracker.
+      createTracker(toTracker(plan))
     } catch (error) {
       const refusal = failure(error)
       if (!refusal) throw error
       return fail('VT_PLAN_INCOMPLETE', refusal.error.message.replaceAll('items[', 'steps['))
     }
-    const text = redactText(planText(plan))
-    const path = await write(thread.workspace, plan.title, text)
+    const text = redactText(formatPlan(plan))
+    const path = await writePlan(thread.workspace, plan.title, text)
     const digest = await keepPrompt(thread, text)
     await thread.events.say({ id: thread.newId('it'), type: 'plan', text, status: 'completed' })
     await thread.events.emit({ type: 'plan.approval.requested', plan_file: path })
-    const { decision, words } = ask ? await decide(path, ask, signal).catch(() => nobody) : nobody
+    const { decision, words } = ask ? await askDecision(path, ask, signal).catch(() => NO_DECISION) : NO_DECISION
     if (signal.aborted) return fail('VT_CALL_ABORTED', `The plan stands in ${path}; nothing was decided.`)
     if (decision !== 'none') await thread.events.emit({ type: 'plan.approval.resolved', decision, automatic: false })
-    return this.take(plan, { path, sha256: digest }, decision, words)
+    return this.applyDecision(plan, { path, sha256: digest }, decision, words)
   }
 
-  private async take(
+  private async applyDecision(
     plan: Proposal,
     { path, sha256 }: { path: string; sha256: string },
     decision: Decision | 'none',
@@ -104,7 +103,7 @@ export class Plans {
         path,
         ...(decision === 'fresh_context' && { fresh: true as const }),
       })
-      await thread.commit({ kind: 'tracker', by: 'planner', tracker: createTracker(trackerOf(plan)) })
+      await thread.commit({ kind: 'tracker', by: 'planner', tracker: createTracker(toTracker(plan)) })
       await thread.commit({ kind: 'mode', mode: thread.kernel.inspection.resolveMode(mode), by: 'plan' })
       this.end = {
         text: `The plan is accepted; it stands in ${path}.`,
@@ -114,12 +113,12 @@ export class Plans {
       await thread.queue.add(words, { first: true })
       this.end = { text: `The plan is to be revised; it stands in ${path}.` }
     } else if (decision === 'cancel') this.end = { text: `The plan is dropped; it stands in ${path}.` }
-    else this.end = { text: `${planText(plan)}\nThe plan stands in ${path}. Nobody was asked; nothing is done yet.` }
-    return ok({ path, decision }, { text: `${said[decision]} It stands in ${path}.` })
+    else this.end = { text: `${formatPlan(plan)}\nThe plan stands in ${path}. Nobody was asked; nothing is done yet.` }
+    return ok({ path, decision }, { text: `${ANSWERS[decision]} It stands in ${path}.` })
   }
 }
 
-const said: Record<Decision | 'none', string> = {
+const ANSWERS: Record<Decision | 'none', string> = {
   execute: 'The user accepted the plan.',
   auto_accept: 'The user accepted the plan.',
   fresh_context: 'The user accepted the plan.',
@@ -128,10 +127,10 @@ const said: Record<Decision | 'none', string> = {
   none: 'Nobody is there to decide on the plan.',
 }
 
-const nobody = { decision: 'none', words: '' } as const
+const NO_DECISION = { decision: 'none', words: '' } as const
 
-/** What a plan lacks, by name. */
-function missing({
+/** Lists the missing parts of a plan by name. */
+function listMissing({
   title = '',
   summary = '',
   steps = [],
@@ -151,13 +150,13 @@ function missing({
   ]
 }
 
-const trackerOf = ({ title, steps }: Proposal) => ({
+const toTracker = ({ title, steps }: Proposal) => ({
   title,
   items: steps.map(({ action, ...rest }) => ({ description: action, ...rest })),
 })
 
-/** The plan as Markdown. */
-function planText({ title, summary, steps, tests, assumptions }: Proposal): string {
+/** Formats the plan as Markdown. */
+function formatPlan({ title, summary, steps, tests, assumptions }: Proposal): string {
   const step = ({ action, files = [], verify = [] }: Proposal['steps'][number], at: number): string[] => [
     `${at + 1}. ${action.trim()}`,
     ...(files.length > 0 ? [`   files: ${files.join(', ')}`] : []),
@@ -176,8 +175,10 @@ function planText({ title, summary, steps, tests, assumptions }: Proposal): stri
   return `${[...parts, ...assumed].join('\n\n')}\n`
 }
 
-/** Writes a plan under a name that no file has; returns its path. Throws VtError VT_PATH_OUTSIDE where a link leads away. */
-async function write(workspace: Workspace, title: string, text: string): Promise<string> {
+/**
+ * Writes a plan under a free name and returns its path. Throws VtError VT_PATH_OUTSIDE for a link that leads outside.
+ */
+async function writePlan(workspace: Workspace, title: string, text: string): Promise<string> {
   const slug =
     title
       .normalize('NFKD')
@@ -196,8 +197,8 @@ async function write(workspace: Workspace, title: string, text: string): Promise
   }
 }
 
-/** What a person says of a plan; words of their own are what should be different. */
-async function decide(
+/** Asks a person about a plan; an answer in own words describes what should be different. */
+async function askDecision(
   path: string,
   ask: Asker,
   signal: AbortSignal,
@@ -210,12 +211,12 @@ async function decide(
   const { selected = [], other = '' } = answers?.['plan'] ?? {}
   const chosen = selected.find((label): label is Decision => Object.hasOwn(decisions, label))
   if (chosen !== undefined && chosen !== 'revise') return { decision: chosen, words: '' }
-  const words = other.trim() || (chosen === 'revise' ? await whatElse(ask, signal) : '')
-  // Who closes the question has accepted nothing.
+  const words = other.trim() || (chosen === 'revise' ? await askChanges(ask, signal) : '')
+  // Closing the question accepts nothing.
   return words === '' ? { decision: 'cancel', words } : { decision: 'revise', words }
 }
 
-async function whatElse(ask: Asker, signal: AbortSignal): Promise<string> {
+async function askChanges(ask: Asker, signal: AbortSignal): Promise<string> {
   const answers = await ask([{ id: 'different', header: 'Plan', question: 'What should be different?' }], signal)
   return answers?.['different']?.other?.trim() ?? ''
 }

@@ -1,40 +1,44 @@
 import { definedOnly, type JsonObject } from '../../../core/shapes/index.js'
 import { block, redactText, visibleLine } from '../../../core/text/index.js'
-import { AgentError, textOfResult, type Tracker } from '../base/index.js'
+import { AgentError, textOfResult } from '../base/index.js'
 import { askFor, environmentText, instructionText, tokenBudget } from '../context/index.js'
 import type { PaidConversation } from '../ledger/index.js'
 import { connect, tokensOf, type ModelConnection } from '../model/index.js'
 import { messageText } from '../session/index.js'
 import { ownCall } from '../loop/index.js'
 import { Artifacts } from './artifacts.js'
-import { endsRun, evaluatedText, joinedOpinions, opinions, type Evaluation } from './evaluation.js'
+import {
+  askEvaluators,
+  endsRun,
+  formatEvaluation,
+  formatMaterial,
+  joinOpinions,
+  type Evaluation,
+} from './evaluation.js'
 import { handOff } from './handoff.js'
 import { planPrompt, planSchema, replanPrompt, replanSchema, type PlanReply, type ReplanReply } from './replies.js'
-import { asItem, revised } from './revision.js'
-import type { FinishState } from './state.js'
-import { artifactFiles, taskFolder } from './task_folder.js'
-import { createTracker, itemLines } from './tracker.js'
-import type { Verified } from './verification.js'
-import { workDiff } from './work_diff.js'
+import { reviseTracker, toTracker } from './revision.js'
+import { type FinishState, artifactFiles, taskFolder, formatItems, type Verified } from '../task/index.js'
+import { diffWork } from './work_diff.js'
 
 /** A conversation whose task may be planned. */
 export interface PlannedConversation extends PaidConversation {
   readonly state: PaidConversation['state'] & FinishState
 }
-/** What follows an evaluation. */
+/** The next step after an evaluation. */
 export type Evaluated =
   | { then: 'go on'; text: string; why: string }
   | { then: 'end'; outcome: 'success' }
   | { then: 'end'; outcome: 'failed'; failure: AgentError; handoff?: string }
 
-const most = { output: 16_384, told: 1400, outlines: 16 * 1024 }
-/** Of the window of the model that builds: spec and contract stand in each of its requests. */
+const most = { output: 16_384, outlines: 16 * 1024 }
+/** Share of the building model's window: spec and contract are in each of its requests. */
 const mostOfWindow = 0.25
 const outliner = 'unified_search/outline'
 
 /**
- * A task that one request plans, the agent builds and another request evaluates: what they say is journalled as artifacts and phases, so that
- * whoever goes on asks for nothing twice.
+ * A task that one request plans, the agent builds and another request evaluates. Replies are recorded as artifacts and
+ * phases, so that a resumed run never asks twice.
  */
 export class PlannedTask {
   private readonly artifacts: Artifacts
@@ -43,8 +47,8 @@ export class PlannedTask {
     this.artifacts = new Artifacts(thread)
   }
 
-  /** What the system prompt says of the task while it is built. */
-  async standing(): Promise<string> {
+  /** Returns the part of the system prompt about the task while it is built. */
+  async describeTask(): Promise<string> {
     if (this.thread.state.phase?.phase !== 'build') return ''
     const [spec, contract] = [await this.artifacts.text('spec'), await this.artifacts.text('contract')]
     return [
@@ -59,13 +63,13 @@ export class PlannedTask {
     const { thread } = this
     const { state } = thread
     if (state.phase && state.phase.phase !== 'plan') return
-    const planner = await this.planner()
-    // A model that does not exist is no reason to work for hours first.
-    await this.evaluators()
+    const planner = await this.connectPlanner()
+    // An unknown evaluator model fails here, before hours of work.
+    await this.connectEvaluators()
     const round = state.phase?.round ?? Math.max(-1, ...Object.values(state.artifacts).map((one) => one.round)) + 1
     await thread.commit({ kind: 'phase', phase: 'plan', round })
     await thread.harness('planning_started', { message: planner.model.id })
-    const paid = this.paid()
+    const paid = this.trackCost()
     const { plan, problem } = await this.askPlan(planner, signal)
     if (!plan) {
       await thread.commit({ kind: 'phase', phase: 'done', round, ...paid() })
@@ -78,7 +82,7 @@ export class PlannedTask {
       ['feature_list', plan.feature_list_markdown],
     ] as const)
       await this.artifacts.keep(name, text, round)
-    await thread.commit({ kind: 'tracker', by: 'planner', tracker: trackerOf(plan) })
+    await thread.commit({ kind: 'tracker', by: 'planner', tracker: toTracker(plan) })
     await thread.commit({ kind: 'phase', phase: 'build', round, ...paid() })
     await this.artifacts.keepRound(round, 'plan.json', plan)
     await this.artifacts.show()
@@ -91,11 +95,11 @@ export class PlannedTask {
   ): Promise<{ plan?: PlanReply; problem?: string }> {
     const { thread } = this
     try {
-      const task = await this.planningText(signal)
+      const task = await this.collectPlanningText(signal)
       const plan = (await askFor(
         thread,
         {
-          ...this.asking(connection),
+          ...this.createRequest(connection),
           system: planPrompt,
           task,
           schema: planSchema,
@@ -111,7 +115,7 @@ export class PlannedTask {
   }
 
   private checkPlan(plan: PlanReply): void {
-    trackerOf(plan)
+    toTracker(plan)
     const { window } = tokenBudget(this.thread.connection.model, this.thread.settings)
     const tokens = tokensOf(plan.spec_markdown + plan.contract_markdown)
     if (tokens > window * mostOfWindow)
@@ -120,8 +124,8 @@ export class PlannedTask {
       )
   }
 
-  /** What a planner reads. */
-  private async planningText(signal: AbortSignal): Promise<string> {
+  /** Collects what a planner reads. */
+  private async collectPlanningText(signal: AbortSignal): Promise<string> {
     const { kernel, workspace, settings, providers, state } = this.thread
     const written = await instructionText(kernel, workspace, settings)
     const { result } = await ownCall(this.thread, outliner, { path: '.', view: 'digest', max_results: 40 }, signal)
@@ -135,29 +139,29 @@ export class PlannedTask {
     return parts.filter((part) => part !== '').join('\n\n')
   }
 
-  /** A person changed the spec or the contract since the last turn: theirs counts. */
+  /** Takes over the edits of a person to spec or contract since the last turn. */
   async readBack(): Promise<void> {
     const { phase } = this.thread.state
     if (phase?.phase === 'build') await this.artifacts.readBack(phase.round)
   }
 
-  /** Has the finished work evaluated. */
+  /** Evaluates the finished work. */
   async evaluate(last: Verified | undefined, signal: AbortSignal): Promise<Evaluated> {
     const { thread } = this
     const { state } = thread
     const { round } = state.phase!
-    const evaluators = await this.evaluators()
+    const evaluators = await this.connectEvaluators()
     const { window } = tokenBudget(evaluators[0]!.model, thread.settings)
-    const { diff, counts } = await workDiff(thread, window)
+    const { diff, counts } = await diffWork(thread, window)
     const agreed = {
       spec: (await this.artifacts.text('spec')) ?? '',
       contract: (await this.artifacts.text('contract')) ?? '',
     }
     const models = evaluators.map(({ model }) => model.id)
     await thread.harness('evaluation_started', { message: models.join(', '), attempt: round, data: { models } })
-    const paid = this.paid()
-    const all = await opinions(thread, evaluators, evaluatedText(state, agreed, last, diff), signal)
-    const evaluation = joinedOpinions(all)
+    const paid = this.trackCost()
+    const all = await askEvaluators(thread, evaluators, formatMaterial(state, agreed, last, diff), signal)
+    const evaluation = joinOpinions(all)
     await this.artifacts.keep('evaluation', evaluation.text, round)
     await this.artifacts.keepRound(round, 'evaluation.json', all)
     await this.artifacts.keepRound(round, 'changes.txt', counts.join('\n'))
@@ -169,7 +173,7 @@ export class PlannedTask {
       return { then: 'end', outcome: 'success' }
     }
     const { max_revision_rounds: rounds } = thread.settings.harness
-    // Where nobody said what is wrong, there is nothing to revise.
+    // Without a reply that names a fault, there is nothing to revise.
     if (revisable && state.revisions < rounds) return this.revise(evaluation, agreed, paid, signal)
     const tried =
       state.revisions > 0 ? ` after ${state.revisions} ${state.revisions === 1 ? 'revision' : 'revisions'}` : ''
@@ -195,11 +199,11 @@ export class PlannedTask {
       attempt: round,
     })
     const replan = await this.replan(evaluation, agreed, signal)
-    const tracker = revised(thread.state.tracker, round, evaluation, replan)
+    const tracker = reviseTracker(thread.state.tracker, round, evaluation, replan)
     if (replan) {
       const addendum = replan.contract_addendum.trim()
       const title = `## Addendum ${round}`
-      // It is there already where the process was killed right behind it.
+      // A process killed right after this write left the addendum in the contract.
       if (addendum !== '' && !agreed.contract.includes(title))
         await this.artifacts.keep('contract', `${agreed.contract.trimEnd()}\n\n${title}\n\n${addendum}`, round)
       if (replan.revised_feature_list.trim() !== '')
@@ -209,7 +213,7 @@ export class PlannedTask {
     await thread.commit({ kind: 'tracker', by: 'harness', tracker })
     await thread.commit({ kind: 'phase', phase: 'build', round, ...paid() })
     await this.artifacts.show()
-    return { then: 'go on', why: 'evaluation_failed', text: toldOf(evaluation.text) }
+    return { then: 'go on', why: 'evaluation_failed', text: formatEvaluation(evaluation.text) }
   }
 
   private async replan(
@@ -221,21 +225,21 @@ export class PlannedTask {
     const parts: [string, string][] = [
       ['spec', spec],
       ['contract', contract],
-      ['tracker', tracker ? itemLines(tracker).join('\n') : '(none)'],
+      ['tracker', tracker ? formatItems(tracker).join('\n') : '(none)'],
       ['evaluation', text],
     ]
     const task = redactText(parts.map(([name, part]) => block(name, part)).join('\n\n'))
     try {
-      const connection = await this.planner()
+      const connection = await this.connectPlanner()
       const checked = (value: unknown): void => this.checkAddendum(value as ReplanReply, contract)
       return (await askFor(
         this.thread,
-        { ...this.asking(connection), system: replanPrompt, task, schema: replanSchema, checked },
+        { ...this.createRequest(connection), system: replanPrompt, task, schema: replanSchema, checked },
         signal,
       )) as (ReplanReply & JsonObject) | undefined
     } catch (error) {
       if (signal.aborted || !(error instanceof AgentError) || endsRun.has(error.code)) throw error
-      // What the evaluation found is enough to go on.
+      // The findings are enough to continue.
       return undefined
     }
   }
@@ -247,52 +251,43 @@ export class PlannedTask {
 
   /** Reports an evaluation that the agent has not read before a kill. */
   async remind(): Promise<void> {
-    const { unheard, phase } = this.thread.state
-    if (unheard === undefined || phase?.phase !== 'build') return
+    const { unread_evaluation, phase } = this.thread.state
+    if (unread_evaluation === undefined || phase?.phase !== 'build') return
     await this.thread.inject(
-      toldOf((await this.thread.store.read(`prompts/${unheard}`)) ?? ''),
+      formatEvaluation((await this.thread.store.read(`prompts/${unread_evaluation}`)) ?? ''),
       'harness',
       'evaluation',
     )
   }
 
-  private asking(connection: ModelConnection) {
+  private createRequest(connection: ModelConnection) {
     return {
       connection,
       max_output_tokens: Math.min(most.output, tokenBudget(connection.model, this.thread.settings).output),
       purpose: 'plan' as const,
     }
   }
-  private async connected(model: string | undefined): Promise<ModelConnection> {
+  private async connectTo(model: string | undefined): Promise<ModelConnection> {
     const { kernel, providers, connection } = this.thread
     return model === undefined || model === connection.model.id ? connection : connect(kernel, model, providers)
   }
-  private planner = (): Promise<ModelConnection> => this.connected(this.thread.settings.agent.planner_model)
-  private async evaluators(): Promise<ModelConnection[]> {
+  private connectPlanner = (): Promise<ModelConnection> => this.connectTo(this.thread.settings.agent.planner_model)
+  private async connectEvaluators(): Promise<ModelConnection[]> {
     const { agent, harness } = this.thread.settings
     const { enabled, models } = harness.skeptic_panel
-    if (!enabled || models.length === 0) return [await this.connected(agent.evaluator_model)]
-    const panel = await Promise.all(models.map((model) => this.connected(model)))
-    // One of several that does not answer is not waited for again and again.
+    if (!enabled || models.length === 0) return [await this.connectTo(agent.evaluator_model)]
+    const panel = await Promise.all(models.map((model) => this.connectTo(model)))
+    // No retries: one silent model of several must not delay the others.
     return panel.map((one) => ({
       ...one,
       model: { ...one.model, entry: { ...one.model.entry, retries: { request: 1, stream: 0 } } },
     }))
   }
 
-  /** What the requests since then cost, for the journal. */
-  private paid(): () => { cost_usd: number | null } {
+  /** Returns a function that computes the cost of all requests since now, for the journal. */
+  private trackCost(): () => { cost_usd: number | null } {
     const { costs } = this.thread
     const before = costs.run.cost
     return () => ({ cost_usd: before === null || costs.run.cost === null ? null : costs.run.cost - before })
   }
-}
-
-const trackerOf = ({ task_title, items }: PlanReply): Tracker =>
-  createTracker({ title: task_title, items: items.map(asItem) })
-
-/** An evaluation as the agent is told of it: its beginning, whole lines. */
-function toldOf(text: string): string {
-  const cut = text.length > most.told ? `${text.slice(0, text.lastIndexOf('\n', most.told))}\n…` : text.trimEnd()
-  return `The work was evaluated.\n${cut}\nThe whole evaluation is in ${taskFolder}/${artifactFiles.evaluation}. Fix what it found; the new steps are in the tracker.`
 }

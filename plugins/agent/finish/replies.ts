@@ -1,9 +1,10 @@
 import type { JsonObject, Schema } from '../../../core/shapes/index.js'
-import type { GivenItem } from './tracker.js'
+import type { GivenItem } from '../task/index.js'
 
-// What a planner and an evaluator are asked for. Their answers are words of a model: they are checked, bounded, and permit nothing.
+// Schemas and prompts of planner and evaluator. Their replies are untrusted: they are checked, bounded, and grant no
+// rights.
 
-/** A plan of a task: what is to be there, what it is held to, the steps. */
+/** A plan of a task: spec, contract and steps. */
 export interface PlanReply {
   spec_markdown: string
   contract_markdown: string
@@ -50,7 +51,7 @@ const object = (properties: JsonObject, optional: readonly string[] = []): JsonO
   required: Object.keys(properties).filter((name) => !optional.includes(name)),
   properties,
 })
-/** Of a text, in characters. */
+/** The limit of a text, in characters. */
 const long = 32 * 1024
 const commands: JsonObject = {
   description: 'Commands that exit with 0 when the step is done.',

@@ -3,20 +3,20 @@ import { shortLine } from '../../../core/text/index.js'
 import type { Tracker } from '../base/index.js'
 import type { Evaluation } from './evaluation.js'
 import type { PlanReply, ReplanReply } from './replies.js'
-import { addItem, type GivenItem } from './tracker.js'
+import { addItem, createTracker, type GivenItem } from '../task/index.js'
 
-/** Of one step. */
+/** The limit for one step. */
 const mostCommands = 10
 
-/** A step as it is tracked: nothing but what a tracker knows, and nothing done yet. */
-export const asItem = ({ description, files, outcome, verify }: PlanReply['items'][number]): GivenItem => ({
+/** Converts a step of a plan to a pending item of the tracker. */
+export const toItem = ({ description, files, outcome, verify }: PlanReply['items'][number]): GivenItem => ({
   description,
   ...(files && { files }),
   ...definedOnly({ outcome, verify }),
 })
 
 /** Adds the commands, points and steps of a revision that the tracker lacks. */
-export function revised(
+export function reviseTracker(
   tracker: Tracker | undefined,
   round: number,
   { summary, updates, falsifiers }: Evaluation,
@@ -29,16 +29,20 @@ export function revised(
     { description: shortLine(`Revision ${round}: ${summary}`, 280), ...(checks[0] && { verify: checks[0] }) },
     ...checks.slice(1).map((verify, at) => ({ description: `Checks of revision ${round}, part ${at + 2}`, verify })),
     ...updates,
-    ...(replan?.new_tracker_items.map(asItem) ?? []),
+    ...(replan?.new_tracker_items.map(toItem) ?? []),
   ]
   let all = tracker ?? { title: 'Revision', items: [] }
   for (const item of items) {
     try {
       all = addItem(all, item)
     } catch (error) {
-      // Twins, and what no longer fits.
+      // Duplicates, and items beyond the limit, are left out.
       if (!failure(error)) throw error
     }
   }
   return all
 }
+
+/** Converts the steps of a plan. Throws VT_INPUT_INVALID for twins and for a tracker that is too large. */
+export const toTracker = ({ task_title, items }: PlanReply): Tracker =>
+  createTracker({ title: task_title, items: items.map(toItem) })

@@ -1,14 +1,18 @@
 import { shortLine } from '../../../core/text/index.js'
 import { diffTexts, countChangedLines } from '../../lib/files/index.js'
-import { planRewind, type Conversation } from '../session/index.js'
+import { planRewind } from '../history/index.js'
+import { type Conversation } from '../session/index.js'
 
 const room = { lines: 4000, bytes: 60 * 1024 }
-/** Where less is left, the rest is counted. */
+/** With fewer bytes left, the remaining files are only counted. */
 const least = 512
 const mostCounted = 500
 
-/** What a session did to the files since it began: unified diffs while they fit, counts of all other files; `counts` has every file. */
-export async function workDiff(
+/**
+ * Diffs the files of a session against its start: unified diffs while they fit, line counts for the others. `counts`
+ * has every file.
+ */
+export async function diffWork(
   { kernel, workspace, session_id, mode, only }: Conversation,
   bytes = room.bytes,
 ): Promise<{ diff: string; counts: string[] }> {
@@ -27,11 +31,11 @@ export async function workDiff(
     counts.push(
       `${shortLine(path, 400)}: ${lines ? `+${lines.added} -${lines.removed} lines` : `${before.length} bytes before, ${after.length} now`}`,
     )
-    // What the model may not read, its evaluator does not get.
+    // The evaluator reads no file that the model may not read.
     const readable =
       lines &&
       left > least &&
-      (await kernel.explain(reader, { path }, { mode, ...(only && { only }) })).verdict === 'run'
+      (await kernel.explain(READER_SLOT, { path }, { mode, ...(only && { only }) })).verdict === 'run'
     const diff = readable ? diffTexts(path, before, after, { ...room, bytes: left }) : undefined
     if (diff === undefined) uncounted.push(counts.at(-1)!)
     else {
@@ -39,13 +43,13 @@ export async function workDiff(
       left -= Buffer.byteLength(diff)
     }
   }
-  const rest = uncounted.length > 0 ? [`Counted only:`, ...bounded(uncounted)] : []
-  return { diff: [...diffs, ...rest].join('\n') || '(No file is different.)', counts: bounded(counts) }
+  const rest = uncounted.length > 0 ? [`Counted only:`, ...limitLines(uncounted)] : []
+  return { diff: [...diffs, ...rest].join('\n') || '(No file is different.)', counts: limitLines(counts) }
 }
 
-/** What says whether a file may be read. */
-const reader = 'unified_file/read'
-const bounded = (lines: readonly string[]): string[] => [
+/** The slot whose policy decides whether a file may be read. */
+const READER_SLOT = 'unified_file/read'
+const limitLines = (lines: readonly string[]): string[] => [
   ...lines.slice(0, mostCounted),
   ...(lines.length > mostCounted ? [`and ${lines.length - mostCounted} more files`] : []),
 ]

@@ -21,15 +21,8 @@ import {
   type ThreadItem,
 } from '../base/index.js'
 import type { Growth } from '../events/index.js'
-import {
-  callEnd,
-  callsIn,
-  keepImages,
-  recoverCall,
-  resultPart,
-  type CallResult,
-  type Conversation,
-} from '../session/index.js'
+import { callEnd, listCalls, keepImages, resultPart, type Conversation } from '../session/index.js'
+import { recoverCall, type CallResult } from '../history/index.js'
 import { changesOf } from './changes.js'
 import { HumanInput } from './human_input.js'
 import { outcomeOf, reportCall } from './report.js'
@@ -281,7 +274,7 @@ async function withoutRepeat(
 ): Promise<ModelText> {
   const { text } = answer
   if (answer.is_error || text.length < 200) return answer
-  const calls = callsIn(state.messages)
+  const calls = listCalls(state.messages)
   const meanings = await meaningsIn(kernel, calls)
   const same = calls
     .filter((call) => callIdentity(call, meanings.get(call.call_id)!) === identity)

@@ -4,8 +4,8 @@ import type { Approval, Approved } from '../../../core/contract/index.js'
 import { runShort } from '../../lib/process/index.js'
 import { uuidOf, type AgentSettings, type CallPart } from '../base/index.js'
 import {
-  approvalOf,
-  approvalsIn,
+  readApproval,
+  listApprovals,
   removeApproval,
   writeApproval,
   type Conversation,
@@ -57,7 +57,7 @@ export class DeferredApprovals {
     const { workspace, providers } = this.thread
     const { clock } = providers
     for (;;) {
-      const now = await approvalOf(workspace, token)
+      const now = await readApproval(workspace, token)
       if (!now) return { decision: 'deny', unanswered: 'The question was taken away before anybody answered.' }
       if (now.answer) return now.answer
       if (clock.now() >= Date.parse(expires_at))
@@ -87,7 +87,7 @@ export class DeferredApprovals {
 
   private async open(call_id: string): Promise<PendingApproval | undefined> {
     const { workspace, session_id } = this.thread
-    return (await approvalsIn(workspace)).find((one) => one.session_id === session_id && one.call_id === call_id)
+    return (await listApprovals(workspace)).find((one) => one.session_id === session_id && one.call_id === call_id)
   }
 
   /** The question goes to its standard input. What becomes of the notice changes nothing. */

@@ -9,7 +9,7 @@ import {
   type RequestContext,
 } from '../model/index.js'
 import { windowKey } from '../providers/index.js'
-import { imagesIn, loadImages } from '../session/index.js'
+import { listImages, loadImages } from '../session/index.js'
 
 const replaceable = new Set(['VT_LLM_REQUEST', 'VT_LLM_RATE_LIMIT', 'VT_LLM_CUT', 'VT_LLM_TIMEOUT', 'VT_LLM_QUOTA'])
 
@@ -82,7 +82,8 @@ export class ModelRequests {
   private async withImages(request: ModelRequest): Promise<ModelRequest> {
     const { connection, store } = this.thread
     const { id, facts } = connection.model
-    if (facts.supports_vision !== true || this.blind.has(id) || imagesIn(request.messages).length === 0) return request
+    if (facts.supports_vision !== true || this.blind.has(id) || listImages(request.messages).length === 0)
+      return request
     return { ...request, images: await loadImages(store, request.messages) }
   }
 

@@ -10,7 +10,7 @@ import {
 } from '../base/index.js'
 import type { Cost, PaidConversation } from '../ledger/index.js'
 import { askModel, Speech, type ModelAnswer } from '../model/index.js'
-import { messageText, unanswered, type ConversationState } from '../session/index.js'
+import { messageText, listUnansweredCalls, type ConversationState } from '../session/index.js'
 import { readArguments } from './arguments.js'
 import { makeCalls } from './calls.js'
 import type { ModelRequests } from './model_requests.js'
@@ -142,7 +142,7 @@ class Turn {
     const { thread, limits, signal } = this
     await thread.completion.opens(signal)
     for (;;) {
-      const calls = unanswered(thread.state)
+      const calls = listUnansweredCalls(thread.state)
       if (calls.length > 0) {
         await makeCalls(thread, limits, calls, signal)
         limits.counts.tool_loops += 1
@@ -158,7 +158,7 @@ class Turn {
       if (limit !== undefined)
         return this.close('tool_loop_limit_reached', `The limit ${limit} of this turn is reached.`)
       await this.step()
-      if (unanswered(thread.state).length > 0) continue
+      if (listUnansweredCalls(thread.state).length > 0) continue
       const text = messageText(thread.state.messages.at(-1)!)
       const { finish } = this.pending!.accepted
       await this.stepDone()

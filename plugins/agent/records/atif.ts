@@ -1,6 +1,15 @@
 import { definedOnly, type JsonObject } from '../../../core/shapes/index.js'
-import { argumentsOf, RunReducer, type LoggedEvent } from './reduce.js'
-import type { BoundaryEntry, TracedCall, NoteEntry, RunPiece, SegmentEntry, StepRecord } from './types.js'
+import {
+  toArguments,
+  RunReducer,
+  type LoggedEvent,
+  type BoundaryEntry,
+  type TracedCall,
+  type NoteEntry,
+  type RunPiece,
+  type SegmentEntry,
+  type StepRecord,
+} from '../runs/index.js'
 
 /** What lies beside a log. */
 export interface RecordFiles {
@@ -226,7 +235,7 @@ class AtifSteps {
 const callOfAtif = (call: TracedCall): JsonObject => ({
   tool_call_id: call.call_id,
   function_name: call.tool,
-  arguments: argumentsOf(call),
+  arguments: toArguments(call),
   extra: {
     effects: [...call.effects],
     ...definedOnly({ executor: call.executor }),

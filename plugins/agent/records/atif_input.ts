@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../../core/shapes/index.js'
 import { AgentError } from '../base/index.js'
-import type { LoggedEvent } from './reduce.js'
+import type { LoggedEvent } from '../runs/index.js'
 
 /** A trajectory that somebody wrote, as far as it is one: every field may be missing. */
 interface Trajectory {

@@ -1,7 +1,6 @@
 import { moneyText, endText } from './outline.js'
 import { safe } from './page_parts.js'
-import { argumentsOf, isFailed } from './reduce.js'
-import type { TracedRun, TracedCall } from './types.js'
+import { toArguments, isFailed, type TracedRun, type TracedCall } from '../runs/index.js'
 
 const around = { before: 3, after: 6 }
 
@@ -9,7 +8,7 @@ const around = { before: 3, after: 6 }
 const callsOfRun = ({ turns }: TracedRun): TracedCall[] =>
   turns.flatMap(({ entries }) => entries.flatMap((entry) => (entry.kind === 'step' ? entry.calls : [])))
 const saidBy = (call: TracedCall | undefined): string =>
-  call === undefined ? '' : `${call.tool} ${JSON.stringify(argumentsOf(call))}`
+  call === undefined ? '' : `${call.tool} ${JSON.stringify(toArguments(call))}`
 
 /** The first call in which two runs differ, from 0; -1 where their calls are the same. */
 export function firstDifference(one: TracedRun, other: TracedRun): number {

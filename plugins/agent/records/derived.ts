@@ -1,6 +1,6 @@
 import type { AgentSettings, EventSink } from '../base/index.js'
 import { atifOf, type RecordFiles } from './atif.js'
-import { readEvents } from './log.js'
+import { readEvents } from '../runs/index.js'
 import { openResponsesOf } from './open_responses.js'
 
 /** A session that is under way: its log, what lies beside it, and a way to put files there. */

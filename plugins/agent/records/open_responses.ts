@@ -1,6 +1,14 @@
 import type { JsonObject } from '../../../core/shapes/index.js'
-import { argumentsOf, RunReducer, type LoggedEvent } from './reduce.js'
-import type { TracedCall, TracedEnd, RunPiece, StepRecord, StepText } from './types.js'
+import {
+  toArguments,
+  RunReducer,
+  type LoggedEvent,
+  type TracedCall,
+  type TracedEnd,
+  type RunPiece,
+  type StepRecord,
+  type StepText,
+} from '../runs/index.js'
 
 /**
  * A log as streamed responses of Open Responses 2026-04-24, an event a line: one response for each step, linked by `previous_response_id`.
@@ -115,7 +123,7 @@ class ResponseStream {
   private *toolCall(call: TracedCall, output: JsonObject[]): Generator<string> {
     const { item_id, call_id, tool } = call
     const output_index = output.length
-    const written = JSON.stringify(argumentsOf(call))
+    const written = JSON.stringify(toArguments(call))
     const item = (status: string, text: string): JsonObject => ({
       type: 'function_call',
       id: item_id,

@@ -1,7 +1,15 @@
 import type { JsonObject } from '../../../core/shapes/index.js'
 import { sha256 } from '../../../core/system/index.js'
-import { argumentsOf, isFailed, RunReducer, type LoggedEvent } from './reduce.js'
-import type { TracedCall, RunHead, RunPiece, StepRecord } from './types.js'
+import {
+  toArguments,
+  isFailed,
+  RunReducer,
+  type LoggedEvent,
+  type TracedCall,
+  type RunHead,
+  type RunPiece,
+  type StepRecord,
+} from '../runs/index.js'
 
 type AttributeValue = string | number | boolean | readonly string[]
 /** The names of the GenAI conventions 0.1.0, which are all in development: one place to change them. */
@@ -177,7 +185,7 @@ class Spans {
       ...(exit_code !== undefined && { 'vtcode.exit_code': exit_code }),
       ...(outcome && { 'vtcode.outcome': outcome }),
       ...(error_code !== undefined && { [names.error]: error_code }),
-      ...(this.content && { [names.given]: JSON.stringify(argumentsOf(call)), [names.result]: call.output ?? '' }),
+      ...(this.content && { [names.given]: JSON.stringify(toArguments(call)), [names.result]: call.output ?? '' }),
     }
     const id = `call ${call_id} ${call.item_id}`
     return this.span(id, `run ${this.run}`, {

@@ -1,7 +1,14 @@
 import { visible, visibleLine } from '../../../core/text/index.js'
 import { boundaryText } from './atif.js'
-import { argumentsOf, isFailed } from './reduce.js'
-import type { TracedRun, StepRecord, TracedCall, TurnEntry, TurnRecord } from './types.js'
+import {
+  toArguments,
+  isFailed,
+  type TracedRun,
+  type StepRecord,
+  type TracedCall,
+  type TurnEntry,
+  type TurnRecord,
+} from '../runs/index.js'
 
 /** Characters of a text in an outline that is not `full`. */
 const longestBrief = 160
@@ -88,7 +95,7 @@ function callLines(call: TracedCall, full: boolean): string[] {
     .join('  ')
   const head = line(
     2,
-    `${isFailed(call) ? '✗' : '✓'} ${tool} ${brief(call.command ?? JSON.stringify(argumentsOf(call)), full)}  ${end}`,
+    `${isFailed(call) ? '✗' : '✓'} ${tool} ${brief(call.command ?? JSON.stringify(toArguments(call)), full)}  ${end}`,
   )
   return full && output !== undefined ? [head, visible(output)] : [head]
 }

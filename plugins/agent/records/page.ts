@@ -5,7 +5,7 @@ import { overview } from './page_overview.js'
 import { changeText, PageIndex, pageTurn, safe, type PageLimits } from './page_parts.js'
 import { pageScript } from './page_script.js'
 import { pageStyle } from './page_style.js'
-import type { TracedRun, RunTotals } from './types.js'
+import type { TracedRun, RunTotals } from '../runs/index.js'
 
 export interface PageOptions extends PageLimits {
   /** A second run that is laid beside the first. */

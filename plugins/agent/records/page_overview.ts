@@ -1,7 +1,6 @@
 import { spanText } from './outline.js'
 import { safe } from './page_parts.js'
-import { isFailed } from './reduce.js'
-import type { StepRecord, TracedCall, TracedRun, TurnRecord } from './types.js'
+import { isFailed, type StepRecord, type TracedCall, type TracedRun, type TurnRecord } from '../runs/index.js'
 
 /** What fills a moment, the later one hiding the earlier. */
 const kinds = ['model', 'tool', 'wait', 'failed'] as const

@@ -2,8 +2,16 @@ import { visible } from '../../../core/text/index.js'
 import type { FileChange } from '../base/index.js'
 import { boundaryText } from './atif.js'
 import { moneyText, spanText } from './outline.js'
-import { argumentsOf, isDenied, isFailed } from './reduce.js'
-import type { TracedRun, StepRecord, TracedCall, TurnEntry, TurnRecord } from './types.js'
+import {
+  toArguments,
+  isDenied,
+  isFailed,
+  type TracedRun,
+  type StepRecord,
+  type TracedCall,
+  type TurnEntry,
+  type TurnRecord,
+} from '../runs/index.js'
 
 export interface PageLimits {
   /** Texts of calls whole; else each is cut at 64 KiB. */
@@ -148,7 +156,7 @@ function callHtml(call: TracedCall, { index, later, limits }: EntryPlace): strin
   const { tool, output, bytes, duration_ms, exit_code, error_code } = call
   const id = `call-${call.call_id.replace(/[^\w-]/g, '_')}`
   const failed = isFailed(call)
-  const input = argumentsOf(call)
+  const input = toArguments(call)
   const brief =
     call.command ??
     Object.values(input)

@@ -4,7 +4,7 @@ import type { Approved } from '../../../core/contract/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { ownFolder } from '../../lib/state/index.js'
 
-/** A question about a call that waits for somebody, `.vtcode/approvals/<token>.json`. */
+/** A pending approval of a call, `.vtcode/approvals/<token>.json`. */
 export interface PendingApproval {
   token: string
   session_id: string
@@ -12,13 +12,13 @@ export interface PendingApproval {
   tool: string
   input: unknown
   reason: string
-  /** The whole question, as everybody is asked it. */
+  /** The whole question, with the wording of all surfaces. */
   question?: string
-  /** What an approval for the session would cover. */
+  /** The extent of an approval for the session. */
   covers?: string
   created_at: string
   expires_at: string
-  /** The program that was started to notify somebody. */
+  /** The program that was started to notify a person. */
   notify?: readonly string[]
   /** The answer that `vtcode approvals` wrote. */
   answer?: Exclude<Approved, boolean | undefined>
@@ -26,18 +26,18 @@ export interface PendingApproval {
 const folder = '.vtcode/approvals'
 const validToken = /^[0-9a-f]{32}$/
 
-/** All open questions, the oldest first. */
-export async function approvalsIn(workspace: Workspace): Promise<PendingApproval[]> {
+/** Lists all pending approvals, the oldest first. */
+export async function listApprovals(workspace: Workspace): Promise<PendingApproval[]> {
   const names = await workspace.listNames(folder).catch(() => [])
-  const all = await Promise.all(names.map(({ name }) => approvalOf(workspace, name.replace(/\.json$/, ''))))
+  const all = await Promise.all(names.map(({ name }) => readApproval(workspace, name.replace(/\.json$/, ''))))
   return all.filter((one) => one !== undefined).sort((a, b) => (a.created_at < b.created_at ? -1 : 1))
 }
 
-/** The question of a token; `undefined` for what is none of our tokens. */
-export async function approvalOf(workspace: Workspace, token: string): Promise<PendingApproval | undefined> {
+/** Reads the approval of a token; `undefined` for a text that is no token of ours. */
+export async function readApproval(workspace: Workspace, token: string): Promise<PendingApproval | undefined> {
   if (!validToken.test(token)) return undefined
   const text = await workspace.readText(`${folder}/${token}.json`).catch(() => '')
-  // A command could write the answer to its own question.
+  // Without the seal, a command could write the answer to its own question.
   const approval = workspace.seal.read('approval', token, text) as PendingApproval | undefined
   return approval?.token === token ? approval : undefined
 }

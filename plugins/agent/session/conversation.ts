@@ -23,8 +23,8 @@ import type { Queue } from './queue.js'
 import type { ConversationState } from './state.js'
 
 /**
- * One conversation as the rooms of the agent see it. `thread.ts` alone builds it and knows the whole; the parts that stand in higher rooms
- * are declared below, by what others need of them.
+ * One conversation, with the members that the rooms of the agent need. Only `thread.ts` builds it. Parts that higher
+ * rooms implement are declared here as interfaces.
  */
 export interface Conversation {
   readonly kernel: Kernel
@@ -33,15 +33,15 @@ export interface Conversation {
   readonly settings: AgentSettings
   readonly session_id: string
   readonly thread_id: string
-  /** Face the calls come through, for the record. */
+  /** The surface of the calls, for the record. */
   readonly surface: string
   readonly newId: (prefix: 'ses' | 'th' | 'tn' | 'it' | 'seg' | 'h') => string
 
-  /** The mode of every call that is made from now on. */
+  /** The mode of all calls from now on. */
   readonly mode: Mode
-  /** What is left of the rights of every call, beside what the kernel leaves. */
+  /** The rights of all calls, in addition to the limits of the kernel. */
   readonly only: RightsLeft | undefined
-  /** The model that is asked; another one after a fallback. */
+  /** The model in use; another one after a fallback. */
   connection: ModelConnection
   readonly store: Store
   readonly events: Events
@@ -52,68 +52,73 @@ export interface Conversation {
   readonly lifecycle: ConversationHooks
   readonly approvals: ConversationApprovals
 
-  /** What the system prompt says behind the instructions: what the task under way is held to, if anything. */
+  /**
+   * Returns the part of the system prompt after the instructions: the spec and contract of the current task, if any.
+   */
   standing(): Promise<string>
-  /** The tools that are left to the model. */
+  /** Lists the tools that the model may use. */
   readonly tools: (how?: { lean?: boolean }) => ToolInfo[]
-  /** Makes a call with the rights of this conversation. Nothing in the agent calls a tool in any other way. */
+  /** Makes a call with the rights of this conversation. All tool calls of the agent go through this method. */
   perform(name: string, input: unknown, how: HowCalled): Promise<Result>
-  /** Writes a fact to the journal, then applies it to `state`; what has to be on disk before anything else happens is. Throws VT_SESSION_WRITE. */
+  /**
+   * Writes a fact to the journal, then applies it to `state`. Facts that must be durable first are flushed to disk.
+   * Throws VT_SESSION_WRITE.
+   */
   commit(fact: Fact): Promise<void>
-  /** Adds a message that no person wrote to the conversation, and to its events; `tells`: what it is about. */
+  /** Adds a message of the harness to the conversation and its events; `tells` names its subject. */
   inject(text: string, origin?: 'harness' | 'instructions', tells?: Told): Promise<void>
-  /** Tells a person something that ends nothing. */
+  /** Shows a notice to the person without ending anything. */
   remark(code: string, message: string): Promise<void>
-  /** What the facts of all rooms say of the task, for its memory. */
+  /** Collects the facts of all rooms about the task, for its memory. */
   remembered(): TaskMemory
   /** Records an event of the harness. */
   harness(event: HarnessEvent, fields?: Omit<ThreadItem & { type: 'harness' }, 'id' | 'type' | 'event'>): Promise<void>
 }
 
-/** `call_id`: where the model asked for it; `prepared`: where the call is resolved already. */
+/** `call_id`: the id of the model's request; `prepared`: the resolution of the call if it exists. */
 export interface HowCalled extends Pick<CallOptions, 'signal' | 'approve' | 'ask' | 'onProgress'> {
   call_id?: string
   prepared?: PreparedCall | undefined
 }
 
-/** The context window: what the model reads of the conversation. */
+/** The context window: the part of the conversation that the model reads. */
 export interface ConversationContext {
-  /** What the model is asked next, with every tool of the segment in force. */
+  /** Returns the next request to the model, with every tool of the current segment. */
   request(): Promise<ModelRequest>
-  /** Notes what the server counted for an answer that is about to join the conversation. */
+  /** Records the server's token counts for an answer that is about to join the conversation. */
   answered(accepted: ModelAnswer): void
-  /** What the turn that begins is made of. */
+  /** Returns the token counts by part for the turn that begins. */
   breakdown(): Promise<TokenBreakdown>
-  /** Shortens the conversation where it is about to be too long; before the `first` step of a turn a little earlier. */
+  /** Shortens the conversation if it is about to be too long; before the `first` step of a turn the limit is lower. */
   makeRoom(first: boolean, signal: AbortSignal): Promise<void>
-  /** Shortens the conversation after the server found it too long; `false` when that was tried in this turn already. */
+  /** Shortens the conversation after the server rejected its length; `false` if this turn already tried that. */
   recover(signal: AbortSignal): Promise<boolean>
-  /** Shortens the conversation where another model goes on with it. */
+  /** Shortens the conversation for another model that continues it. */
   switched(signal: AbortSignal): Promise<void>
-  /** Begins the conversation anew with what matters of it, and with `texts`; what the turn under way began with stays. */
+  /** Restarts the conversation with its memory, `texts` and the input of the current turn. */
   reset(trigger: ResetTrigger, texts: readonly string[]): Promise<void>
-  /** Adds the instructions of the folders that the calls of a step went to, once each. */
+  /** Adds the instructions of the folders that the calls of a step used, once each. */
   showNested(calls: readonly CallPart[]): Promise<void>
 }
 
-/** The lifecycle hooks of the user, as far as rooms below and beside the loop fire them. */
+/** The lifecycle hooks of the user, for rooms other than the loop. */
 export interface ConversationHooks {
-  /** `false` when a hook forbids to shorten the conversation. */
+  /** Returns `false` if a hook forbids shortening the conversation. */
   mayCompact(trigger: CompactTrigger, signal: AbortSignal): Promise<boolean>
   compacted(trigger: CompactTrigger, signal: AbortSignal): Promise<void>
-  /** Adds to the open turn what hooks had to say before it. */
+  /** Adds the notes of earlier hooks to the open turn. */
   sayNotes(): Promise<void>
-  /** What is left to do in the eyes of a hook, when the model is done. */
+  /** Returns what a hook wants done after the model has finished. */
   stop(last_assistant_message: string, signal: AbortSignal): Promise<string | undefined>
 }
 
-/** Whoever can allow a call. */
+/** Answers questions about calls. */
 export interface ConversationApprovals {
-  /** Somebody can be asked. */
+  /** A person or program can answer. */
   readonly possible: boolean
-  /** Was a call still waiting for an answer when the last process ended? */
+  /** Returns whether the call was pending when the last process ended. */
   waits(call_id: string): Promise<boolean>
   ask(call: CallPart, request: Approval, signal: AbortSignal): Promise<Approved>
-  /** Asks what a part of the work that an agent does needs to know. */
+  /** Asks on behalf of a delegated agent. */
   relay(approve: Approve, request: Approval): Promise<Approved>
 }

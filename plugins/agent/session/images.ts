@@ -3,23 +3,23 @@ import { sha256 } from '../../../core/system/index.js'
 import { lookAtImage } from '../../lib/reading/index.js'
 import type { ImageRef, Msg, Store } from '../base/index.js'
 
-/** What one request carries of images at most: their number, and their bytes as base64; the newest win. */
+/** The limits of images in one request: number and base64 bytes. The newest images win. */
 const most = { images: 20, bytes: 20 * 1024 * 1024 }
 /** Images of one result. */
 const mostOfResult = 20
 
-const fileOf = (digest: string): string => `images/${digest}.b64`
+const toImagePath = (digest: string): string => `images/${digest}.b64`
 
-/** Puts an image beside the journal, which names it by its digest; or says in words why it is none. */
+/** Stores an image next to the journal, which names it by its digest. Returns the reason if the bytes are no image. */
 export async function keepImage(store: Store, bytes: Buffer, name: string): Promise<ImageRef | string> {
   const facts = lookAtImage(bytes)
   if (typeof facts === 'string') return facts
   const digest = sha256(bytes)
-  await store.write(fileOf(digest), bytes.toString('base64'))
+  await store.write(toImagePath(digest), bytes.toString('base64'))
   return { name: name.slice(0, 200), ...facts, bytes: bytes.length, sha256: digest }
 }
 
-/** The images of a result, whoever made it, and a line for each that is none. */
+/** Stores the images of a result and returns a remark for each block that is no image. */
 export async function keepImages(
   store: Store,
   content: readonly ContentBlock[] | undefined,
@@ -37,30 +37,30 @@ export async function keepImages(
   return { images, remarks: faults.join('') }
 }
 
-/** Every image that these messages hold, in their order. */
-export const imagesIn = (messages: readonly Msg[]): ImageRef[] =>
+/** Lists every image of these messages in order. */
+export const listImages = (messages: readonly Msg[]): ImageRef[] =>
   messages.flatMap(({ parts }) =>
     parts.flatMap((part) =>
       part.type === 'image' ? [part.image] : part.type === 'tool_result' ? (part.images ?? []) : [],
     ),
   )
 
-/** By digest, the base64 of the images for one request, or why one is not in it. */
+/** Loads the base64 of the images for one request, by digest, or the reason why an image is left out. */
 export async function loadImages(
   store: Store,
   messages: readonly Msg[],
 ): Promise<ReadonlyMap<string, { data: string } | { why: string }>> {
   const found = new Map<string, { data: string } | { why: string }>()
   let left = most.bytes
-  for (const { sha256: digest, bytes } of imagesIn(messages).reverse()) {
+  for (const { sha256: digest, bytes } of listImages(messages).reverse()) {
     if (found.has(digest)) continue
     const size = Math.ceil(bytes / 3) * 4
     if (found.size >= most.images || size > left) {
       found.set(digest, { why: 'it made room for newer images' })
       continue
     }
-    // A file that cannot be read is as good as gone: no image is worth a conversation.
-    const data = await store.read(fileOf(digest)).catch(() => undefined)
+    // An unreadable file counts as missing: no image is worth a conversation.
+    const data = await store.read(toImagePath(digest)).catch(() => undefined)
     if (data === undefined) found.set(digest, { why: 'it is gone' })
     else if (sha256(Buffer.from(data, 'base64')) !== digest)
       found.set(digest, { why: 'its file beside the journal has changed' })
@@ -72,14 +72,14 @@ export async function loadImages(
   return found
 }
 
-/** Copies the images of a conversation to a session that goes on with it. */
+/** Copies the images of a conversation to a session that continues it. */
 export async function copyImages(
   read: (name: string) => Promise<string | undefined>,
   to: Store,
   messages: readonly Msg[],
 ): Promise<void> {
-  for (const digest of new Set(imagesIn(messages).map(({ sha256 }) => sha256))) {
-    const data = await read(fileOf(digest)).catch(() => undefined)
-    if (data !== undefined) await to.write(fileOf(digest), data)
+  for (const digest of new Set(listImages(messages).map(({ sha256 }) => sha256))) {
+    const data = await read(toImagePath(digest)).catch(() => undefined)
+    if (data !== undefined) await to.write(toImagePath(digest), data)
   }
 }

@@ -1,4 +1,4 @@
-export { approvalOf, approvalsIn, removeApproval, writeApproval, type PendingApproval } from './approval_files.js'
+export { readApproval, listApprovals, type PendingApproval, removeApproval, writeApproval } from './approval_files.js'
 export type {
   Conversation,
   ConversationApprovals,
@@ -6,41 +6,33 @@ export type {
   ConversationHooks,
   HowCalled,
 } from './conversation.js'
-export { fork, recordsOf } from './fork.js'
-export { imagesIn, keepImages, loadImages } from './images.js'
-export { isHeld } from './lock.js'
-export { lineOf, readJournal } from './journal.js'
-export { asManifest, listSessions, partManifest, type SessionManifest } from './manifest.js'
+export { copyImages, listImages, keepImages, loadImages } from './images.js'
+export { createDamageError, formatRecord, createMark, readJournal, readOwnJournal, resealRecords } from './journal.js'
+export { isSessionLocked } from './lock.js'
+export { parseManifest, type ForkMode, listSessions, createPartManifest, type SessionManifest } from './manifest.js'
 export { ManifestWriter } from './manifest_writer.js'
-export { envelopeOf, saveMemory, shownMemory } from './memory.js'
-export { Queue } from './queue.js'
-export { abandonTurn, recoverCall, type CallResult } from './recover_calls.js'
-export { adoptSession, closeUnfinished, repair, restore, type Restored } from './restore.js'
-export { removeSession, tidy } from './retention.js'
-export { eventBytes, fileOfSession, placeOfSession } from './session_log.js'
-export { messageOfTask, type AgentTask, type GivenImage } from './task.js'
-export { foldersThere, forgetSession } from './traces.js'
-export { finished, finishRevert, revert, turnsOf, wordsOf } from './revert.js'
-export { planRewind } from './rewind.js'
-export { allSessions, findSession, homeOfSession, lastSession, noteSession } from './session_index.js'
+export { createMemoryEnvelope, saveMemory, renderMemory } from './memory.js'
+export { adoptQueue, Queue } from './queue.js'
+export { readEventBytes, readSessionFile, createRecordPlace } from './session_log.js'
 export {
   callEnd,
-  callsIn,
+  listCalls,
+  type ConversationState,
   conversationTable,
   lastText,
   messageText,
   resultPart,
-  unanswered,
-  type ConversationState,
+  listUnansweredCalls,
 } from './state.js'
-export type { StatePart, StateTable } from './state_table.js'
-export { memoryStore, openStore, validId } from './store.js'
+export { takeRecordsBefore, type StatePart, type StateTable } from './state_table.js'
+export { createMemoryStore, openStore, createReadError, isValidSessionId } from './store.js'
 export {
-  asSummary,
+  toSummary,
   mergeSummaries,
-  plainSummary,
-  shownSummary,
+  createPlainSummary,
+  renderSummary,
   summaryPrompt,
   summarySchema,
-  transcript,
+  renderTranscript,
 } from './summary.js'
+export { type AgentTask, type GivenImage, createTaskMessage } from './task_message.js'

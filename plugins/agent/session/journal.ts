@@ -5,38 +5,41 @@ import { AgentError, type Fact, type JournalRecord, type Store } from '../base/i
 
 type Mark = Store['mark']
 
-/** The mark of this user for what a session holds, wherever it lies: a repository, or who commits to it, can write none. */
-export const markOf =
+/** Creates the mark of this user for the files of a session. A repository and its authors cannot write one. */
+export const createMark =
   ({ seal }: Workspace, session: string): Mark =>
   (text) =>
     seal.userMark('session', session, text)
 
-/** The line of a record, with its number, the user's mark and a checksum. Secrets of ours that got into it are not written. */
-export function lineOf(fact: Fact, n: number, turn: number, ts: string, mark: Mark): string {
+/** Formats a record as a line with its number, the user's mark and a checksum. Our own secrets are redacted. */
+export function formatRecord(fact: Fact, n: number, turn: number, ts: string, mark: Mark): string {
   const own = withoutValues(JSON.stringify({ n, ts, turn, ...fact }))
   const body = `${own.slice(0, -1)},"seal":"${mark(own)}"}`
-  return `${body.slice(0, -1)},"crc":"${sum(body.slice(0, -1))}"}\n`
+  return `${body.slice(0, -1)},"crc":"${computeChecksum(body.slice(0, -1))}"}\n`
 }
 
-/** The journal of a session that is gone on with. Throws VT_SESSION_CORRUPT, and VT_SESSION_FOREIGN for a line that this user's program did not write. */
+/**
+ * Reads the journal of a session that is about to continue. Throws VT_SESSION_CORRUPT, and VT_SESSION_FOREIGN for a
+ * line without a valid mark of this user.
+ */
 export function readOwnJournal(text: string, session: string, mark: Mark): Journal {
   const journal = readJournal(text)
-  if (journal.damaged !== undefined) throw damagedLine(journal.damaged, session)
+  if (journal.damaged !== undefined) throw createDamageError(journal.damaged, session)
   const lines = text.split('\n')
   const foreign = journal.records.findIndex((_, index) => {
     const line = lines[index]!
     const from = line.length - endOf.crc - longestSeal
-    const [end, said] = /,"seal":"([0-9a-f]*)"$/.exec(line.slice(from < 0 ? 0 : from, -endOf.crc)) ?? []
-    return end === undefined || said !== mark(`${line.slice(0, -endOf.crc - end.length)}}`)
+    const [end, seal] = /,"seal":"([0-9a-f]*)"$/.exec(line.slice(from < 0 ? 0 : from, -endOf.crc)) ?? []
+    return end === undefined || seal !== mark(`${line.slice(0, -endOf.crc - end.length)}}`)
   })
-  if (foreign >= 0) throw foreignPart(session, `line ${foreign + 1} of its journal`)
+  if (foreign >= 0) throw createForeignError(session, `line ${foreign + 1} of its journal`)
   return journal
 }
 
-export const damagedLine = (line: number, session: string): AgentError =>
+export const createDamageError = (line: number, session: string): AgentError =>
   new AgentError('VT_SESSION_CORRUPT', `Line ${line} of the journal of session ${session} is damaged.`)
 
-const foreignPart = (session: string, what: string): AgentError => {
+const createForeignError = (session: string, what: string): AgentError => {
   const hint = `Look at it with \`vtcode sessions show ${session}\`; if you trust who wrote it, \`vtcode sessions adopt ${session}\`, then go on.`
   return new AgentError(
     'VT_SESSION_FOREIGN',
@@ -45,28 +48,28 @@ const foreignPart = (session: string, what: string): AgentError => {
   )
 }
 
-/** The same records under the mark of this user. */
-export const resealed = (records: readonly JournalRecord[], mark: Mark): string =>
-  records.map(({ n, ts, turn, crc: _, seal: __, ...fact }) => lineOf(fact, n, turn, ts, mark)).join('')
+/** Formats the same records with the mark of this user. */
+export const resealRecords = (records: readonly JournalRecord[], mark: Mark): string =>
+  records.map(({ n, ts, turn, crc: _, seal: __, ...fact }) => formatRecord(fact, n, turn, ts, mark)).join('')
 
 export interface Journal {
   records: JournalRecord[]
-  /** Bytes of the whole lines that were read. */
+  /** Bytes of the complete lines that were read. */
   bytes: number
-  /** The last line is incomplete; it counts as never written. */
+  /** The last line is incomplete and counts as never written. */
   torn: boolean
-  /** Number of a line that is damaged with good ones behind it, from 1. */
+  /** The number, 1-based, of a damaged line that good lines follow. */
   damaged?: number
 }
 
-/** Reads a journal up to its first bad line. */
+/** Reads a journal up to its first damaged line. */
 export function readJournal(text: string): Journal {
   const lines = text.split('\n')
   const rest = lines.pop()!
   const records: JournalRecord[] = []
   let bytes = 0
   for (const [index, line] of lines.entries()) {
-    const record = parsed(line, index + 1)
+    const record = parseRecord(line, index + 1)
     if (!record)
       return index === lines.length - 1 && rest === ''
         ? { records, bytes, torn: true }
@@ -77,9 +80,9 @@ export function readJournal(text: string): Journal {
   return { records, bytes, torn: rest !== '' }
 }
 
-function parsed(line: string, n: number): JournalRecord | undefined {
-  const [, said] = /^,"crc":"([0-9a-f]{8})"\}$/.exec(line.slice(-endOf.crc)) ?? []
-  if (said === undefined || sum(line.slice(0, -endOf.crc)) !== said) return undefined
+function parseRecord(line: string, n: number): JournalRecord | undefined {
+  const [, checksum] = /^,"crc":"([0-9a-f]{8})"\}$/.exec(line.slice(-endOf.crc)) ?? []
+  if (checksum === undefined || computeChecksum(line.slice(0, -endOf.crc)) !== checksum) return undefined
   try {
     const record = JSON.parse(line) as JournalRecord
     return record.n === n ? record : undefined
@@ -88,9 +91,9 @@ function parsed(line: string, n: number): JournalRecord | undefined {
   }
 }
 
-/** How a line ends: looked at from behind, because the text before it may be long. */
+/** Lengths of the end of a line: reading from the end is fast for long lines. */
 const endOf = { crc: ',"crc":"00000000"}'.length }
 const longestSeal = 256
 
-/** The checksum of an object in JSON, of which `text` is all but the last brace. */
-const sum = (text: string): string => crc32('}', crc32(text)).toString(16).padStart(8, '0')
+/** Computes the checksum of a JSON object from its text without the last brace. */
+const computeChecksum = (text: string): string => crc32('}', crc32(text)).toString(16).padStart(8, '0')

@@ -4,14 +4,17 @@ import type { Handle, Workspace } from '../../../core/workspace/index.js'
 import { holderLives, isHolder, readOwn, thisHolder, type Holder } from '../../lib/state/index.js'
 import { AgentError } from '../base/index.js'
 
-/** Holds a session against every other writer. Throws VT_SESSION_LOCKED naming the process; the lock of a dead process is taken over. */
-export async function holdSession(workspace: Workspace, path: string, folder: Handle): Promise<() => Promise<void>> {
+/**
+ * Locks a session against other writers and returns the function that unlocks it. Throws VT_SESSION_LOCKED with the
+ * process; the lock of a dead process is taken over.
+ */
+export async function lockSession(workspace: Workspace, path: string, folder: Handle): Promise<() => Promise<void>> {
   const file = `${folder.ref}/lock`
   {
-    // Looking and taking are one step against others who look.
+    // Reading and taking the lock are one step for all processes.
     await using _ = await workspace.lock([`${path}/lock`])
-    const holder = holderIn(await readOwn(file).catch(() => undefined))
-    if (holder && holderLives(holder)) throw inUse(holder, `${path}/lock`)
+    const holder = parseHolder(await readOwn(file).catch(() => undefined))
+    if (holder && holderLives(holder)) throw createLockedError(holder, `${path}/lock`)
     await unlink(file).catch(() => {})
     const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
     const handle = await open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
@@ -21,13 +24,13 @@ export async function holdSession(workspace: Workspace, path: string, folder: Ha
   return () => unlink(file).catch(() => {})
 }
 
-/** Is a session in use? */
-export async function isHeld(workspace: Workspace, path: string): Promise<boolean> {
-  const holder = holderIn(await workspace.readText(`${path}/lock`).catch(() => undefined))
+/** Returns whether a live process holds the session. */
+export async function isSessionLocked(workspace: Workspace, path: string): Promise<boolean> {
+  const holder = parseHolder(await workspace.readText(`${path}/lock`).catch(() => undefined))
   return holder !== undefined && holderLives(holder)
 }
 
-function holderIn(text: string | undefined): Holder | undefined {
+function parseHolder(text: string | undefined): Holder | undefined {
   try {
     const holder: unknown = JSON.parse(text ?? '')
     return isHolder(holder) ? holder : undefined
@@ -36,8 +39,11 @@ function holderIn(text: string | undefined): Holder | undefined {
   }
 }
 
-/** Whether a process on another machine or in a stopped container still lives cannot be seen from here. */
-function inUse({ pid, host }: Holder, file: string): AgentError {
+/**
+ * Creates the error for a held session. A process on another machine or in a stopped container may be dead: this
+ * machine cannot know.
+ */
+function createLockedError({ pid, host }: Holder, file: string): AgentError {
   if (host === thisHolder().host) return new AgentError('VT_SESSION_LOCKED', `The session is in use by process ${pid}.`)
   return new AgentError('VT_SESSION_LOCKED', `The session is in use by process ${pid} on ${JSON.stringify(host)}.`, {
     hint: `If nothing runs there any more, delete ${file}.`,

@@ -4,10 +4,10 @@ import type { Workspace } from '../../../core/workspace/index.js'
 import { callsFolder } from '../../lib/state/index.js'
 import type { OutcomeCode } from '../base/index.js'
 import type { Conversation } from './conversation.js'
-import { isHeld } from './lock.js'
+import { isSessionLocked } from './lock.js'
 
 export type ForkMode = 'full_copy' | 'summarized'
-/** What `sessions list` shows; `manifest.json` of each session. */
+/** The `manifest.json` of a session, which `sessions list` shows. */
 export interface SessionManifest {
   v: 1
   session_id: string
@@ -17,27 +17,27 @@ export interface SessionManifest {
   mode: string
   created_at: string
   updated_at: string
-  /** `completed` where its last run went well; all but an active one can be gone on with. */
+  /** `completed` if the last run succeeded. Every session but an active one can continue. */
   status: 'active' | 'idle' | 'completed' | 'interrupted'
-  /** How its last run ended; absent while there was none. */
+  /** The outcome of the last run; absent before the first one. */
   outcome?: OutcomeCode
   turn_count: number
   step_count: number
   event_count: number
   title?: string
-  /** Where it was forked from. */
+  /** The parent of a fork or of a delegated agent. */
   parent_session_id?: string
   parent_thread_id?: string
   fork_mode?: ForkMode
   no_export?: true
   first_prompt: string
-  /** Of all its runs; `null` where a price was not known. */
+  /** The cost of all runs in USD; `null` if a price was unknown. */
   total_cost_usd: number | null
   vtcode_version: string
 }
 
-/** The manifest of a session as it is now; `before` is the last one. */
-export function manifestOf(
+/** Creates the manifest of the present state; `before` is the last one. */
+export function createManifest(
   { providers, session_id, thread_id, kernel, connection, state, events }: Conversation,
   { status, outcome }: { status: SessionManifest['status']; outcome: OutcomeCode | undefined },
   before: SessionManifest | undefined,
@@ -57,15 +57,15 @@ export function manifestOf(
     turn_count: state.turn,
     step_count: state.steps,
     event_count: events.count,
-    ...kept(before),
+    ...keepFixedFields(before),
     first_prompt: withoutValues(state.first_prompt.slice(0, 160)),
     total_cost_usd: state.cost,
     vtcode_version: version,
   }
 }
 
-/** The manifest of a session that does a part of the work of another one, before it begins. */
-export function partManifest(
+/** Creates the first manifest of a session that does a delegated part of the work. */
+export function createPartManifest(
   { providers, session_id, thread_id, kernel, connection }: Conversation,
   part: { session_id: string; thread_id: string },
 ): SessionManifest {
@@ -91,8 +91,8 @@ export function partManifest(
   }
 }
 
-/** What no run changes. */
-function kept({
+/** Keeps the fields that no run changes. */
+function keepFixedFields({
   title,
   parent_session_id,
   parent_thread_id,
@@ -103,23 +103,23 @@ function kept({
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
 }
 
-/** The sessions of a workspace, the one used last first. */
+/** Lists the sessions of a workspace, the most recently used first. */
 export async function listSessions(workspace: Workspace): Promise<SessionManifest[]> {
   const found: SessionManifest[] = []
   for (const { name, kind } of await workspace.listNames(callsFolder).catch(() => [])) {
     if (kind !== 'directory') continue
     const text = await workspace.readText(`${callsFolder}/${name}/manifest.json`).catch(() => undefined)
-    const manifest = text === undefined ? undefined : asManifest(text)
+    const manifest = text === undefined ? undefined : parseManifest(text)
     if (manifest?.session_id !== name) continue
-    // Nobody was left to write that it is over.
-    const interrupted = manifest.status === 'active' && !(await isHeld(workspace, `${callsFolder}/${name}`))
+    // The process died before it could write the end.
+    const interrupted = manifest.status === 'active' && !(await isSessionLocked(workspace, `${callsFolder}/${name}`))
     found.push(interrupted ? { ...manifest, status: 'interrupted' } : manifest)
   }
   return found.sort((a, b) => (a.updated_at < b.updated_at ? 1 : -1))
 }
 
-/** A manifest, if the text is one: it may have come with the repository. */
-export function asManifest(text: string): SessionManifest | undefined {
+/** Parses a manifest; `undefined` for any other text, since a repository may contain anything. */
+export function parseManifest(text: string): SessionManifest | undefined {
   try {
     const one = JSON.parse(text) as SessionManifest | null
     return one !== null &&

@@ -1,17 +1,17 @@
 import type { OutcomeCode } from '../base/index.js'
 import type { Conversation } from './conversation.js'
-import { manifestOf, type SessionManifest } from './manifest.js'
+import { createManifest, type SessionManifest } from './manifest.js'
 import { saveMemory } from './memory.js'
 
 /**
- * Manifest and memory of a session, for others to read. What they say is in the journal too, so they are written behind the run, as they
- * are last, and whoever closes the session waits for them.
+ * Writes the manifest and memory of a session for other programs. The journal has the same facts, so the writes run in
+ * the background: the latest state wins, and closing the session waits for it.
  */
 export class ManifestWriter {
   private status: SessionManifest['status'] = 'idle'
-  /** How the last run ended. */
+  /** The outcome of the last run. */
   private outcome: OutcomeCode | undefined
-  /** A write is queued that has not begun: it will include later changes. */
+  /** A queued write has not begun: it will include later changes. */
   private stale = false
   private saving: Promise<void> = Promise.resolve()
 
@@ -20,30 +20,30 @@ export class ManifestWriter {
     private manifest: SessionManifest | undefined,
   ) {}
 
-  /** The thread that it was forked from. */
+  /** The thread of the parent session. */
   get parent_thread_id(): string | undefined {
     return this.manifest?.parent_thread_id
   }
 
-  /** The session is listed from the first time on. Returns when that is so. */
+  /** Lists the session, and returns once its first manifest is on disk. */
   async open(): Promise<void> {
     const listed = this.manifest !== undefined
-    this.keep('active')
+    this.save('active')
     if (!listed) await this.saving
   }
 
-  /** A run is over. */
-  ended(outcome: OutcomeCode): void {
+  /** Records the outcome of a run. */
+  recordOutcome(outcome: OutcomeCode): void {
     this.outcome = outcome
-    this.keep('idle')
+    this.save('idle')
   }
 
-  /** Nobody holds the session any more. */
-  over(): void {
-    if (this.outcome === 'success') this.keep('completed')
+  /** Marks the session as completed after its last run succeeded; called when it is unlocked. */
+  complete(): void {
+    if (this.outcome === 'success') this.save('completed')
   }
 
-  keep(status: SessionManifest['status']): void {
+  save(status: SessionManifest['status']): void {
     this.status = status
     if (this.stale) return
     this.stale = true
@@ -54,15 +54,15 @@ export class ManifestWriter {
   private async write(): Promise<void> {
     const { thread, status } = this
     this.stale = false
-    this.manifest = manifestOf(thread, { status, outcome: this.outcome ?? this.manifest?.outcome }, this.manifest)
+    this.manifest = createManifest(thread, { status, outcome: this.outcome ?? this.manifest?.outcome }, this.manifest)
     await Promise.all([
       thread.store.write('manifest.json', JSON.stringify(this.manifest)),
       status !== 'active' && saveMemory(thread),
     ])
   }
 
-  /** Returns when all of it is written. Throws VT_SESSION_WRITE where that could not be. */
-  settled(): Promise<void> {
+  /** Resolves when all is written. Throws VT_SESSION_WRITE if a write failed. */
+  waitForWrites(): Promise<void> {
     return this.saving
   }
 }

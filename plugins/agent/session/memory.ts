@@ -25,12 +25,12 @@ export interface SessionMemoryEnvelope {
   generated_at: string
 }
 
-// Of each list the newest, of what has to be done the first.
+// Lists keep their newest items; the list of pending checks keeps its first.
 const most = 5
 const mostFiles = 200
 
-/** The memory of a session as its journal and its queue have it. */
-export function envelopeOf(
+/** Creates the memory of a session from its journal state and its queue. */
+export function createMemoryEnvelope(
   state: ConversationState,
   session_id: string,
   pending: readonly { id: string; text: string }[],
@@ -67,11 +67,11 @@ export function envelopeOf(
   }
 }
 
-/** Saves the memory of a session; `archive` is its name among histories. */
+/** Saves the memory of a session; `archive` is its file name in the history folder. */
 export async function saveMemory(thread: Conversation, archive?: string): Promise<void> {
   const { state, session_id, queue, providers, store, settings } = thread
   const text = withoutValues(
-    JSON.stringify(envelopeOf(state, session_id, queue.pending, providers.clock.now(), thread.remembered())),
+    JSON.stringify(createMemoryEnvelope(state, session_id, queue.pending, providers.clock.now(), thread.remembered())),
   )
   await store.write('memory.json', text)
   if (archive !== undefined && settings.context.dynamic.persist_history) await store.archive(archive, text)
@@ -79,8 +79,8 @@ export async function saveMemory(thread: Conversation, archive?: string): Promis
 
 const longest = 2000
 
-/** The memory as a model reads it: one message, right after the prompt. */
-export function shownMemory(memory: SessionMemoryEnvelope): string {
+/** Renders the memory for a model: one message right after the prompt. */
+export function renderMemory(memory: SessionMemoryEnvelope): string {
   const section = (title: string, body: string | null | readonly string[]) => {
     if (body === null || body.length === 0) return []
     return [

@@ -25,13 +25,13 @@ export class Queue {
     private readonly random: Random,
   ) {}
 
-  /** Loads the inputs that an earlier process left; `known` are those its journal has. */
+  /** Loads the inputs of an earlier process; `known` are the ids that its journal has. */
   async load(known: readonly string[]): Promise<void> {
     const text = await this.store.read('queue.json')
     if (text === undefined) return
-    const { pending, applied, seal } = contentOf(text)
-    // What the user did not say is no prompt of theirs.
-    const own = seal === this.store.mark(bodyOf({ v: 1, pending, applied }))
+    const { pending, applied, seal } = parseContent(text)
+    // Only text of this user may become a prompt.
+    const own = seal === this.store.mark(formatBody({ v: 1, pending, applied }))
     if (!own)
       throw new AgentError('VT_SESSION_FOREIGN', 'queue.json of the session has no valid seal of yours.', {
         hint: 'Look what waits in it, then delete the file.',
@@ -43,12 +43,12 @@ export class Queue {
     }
   }
 
-  /** The waiting inputs, the oldest first. */
+  /** The pending inputs, the oldest first. */
   get pending(): readonly Pending[] {
     return this.content.pending
   }
 
-  /** Throws VT_LOOP_QUEUE_FULL. An input with a known id is not added again. */
+  /** Adds an input once per id and returns the id. Throws VT_LOOP_QUEUE_FULL. */
   async add(
     text: string,
     {
@@ -68,11 +68,11 @@ export class Queue {
   }
 
   /** Resolves when the next input is accepted. */
-  added(): Promise<void> {
+  waitForInput(): Promise<void> {
     return new Promise((resolve) => this.waiting.push(resolve))
   }
 
-  /** The oldest; it waits until `applied` says that the journal has it. */
+  /** Returns the oldest input, which stays pending until `markApplied` confirms that the journal has it. */
   async next(): Promise<Msg | undefined> {
     const [first] = this.content.pending
     return (
@@ -80,7 +80,7 @@ export class Queue {
     )
   }
 
-  applied(id: string): Promise<void> {
+  markApplied(id: string): Promise<void> {
     const { pending, applied } = this.content
     return this.save({
       pending: pending.filter((one) => one.id !== id),
@@ -88,7 +88,7 @@ export class Queue {
     })
   }
 
-  /** Empties the queue; returns the texts. */
+  /** Empties the queue and returns the texts. */
   async takeBack(): Promise<string[]> {
     const { pending, applied } = this.content
     if (pending.length > 0)
@@ -98,24 +98,24 @@ export class Queue {
 
   private save(content: Omit<Content, 'v'>): Promise<void> {
     this.content = { v: 1, ...content }
-    const saved = this.tail.then(() => this.store.write('queue.json', sealedText(this.content, this.store)))
+    const saved = this.tail.then(() => this.store.write('queue.json', sealContent(this.content, this.store)))
     this.tail = saved.catch(() => {})
     return saved
   }
 }
 
-const bodyOf = ({ pending, applied }: Content): string => JSON.stringify({ v: 1, pending, applied })
-const sealedText = (content: Content, store: Store): string =>
-  JSON.stringify({ ...content, seal: store.mark(bodyOf(content)) })
+const formatBody = ({ pending, applied }: Content): string => JSON.stringify({ v: 1, pending, applied })
+const sealContent = (content: Content, store: Store): string =>
+  JSON.stringify({ ...content, seal: store.mark(formatBody(content)) })
 
-/** Puts the inputs that somebody else left under the mark of this user. */
+/** Seals the inputs of another user with the mark of this user. */
 export async function adoptQueue(store: Store): Promise<void> {
   const text = await store.read('queue.json')
-  if (text !== undefined) await store.write('queue.json', sealedText(contentOf(text), store))
+  if (text !== undefined) await store.write('queue.json', sealContent(parseContent(text), store))
 }
 
-/** Throws VT_SESSION_CORRUPT: an accepted input is never dropped silently. */
-function contentOf(text: string): Content & { seal?: string } {
+/** Parses the queue. Throws VT_SESSION_CORRUPT: an accepted input is never dropped silently. */
+function parseContent(text: string): Content & { seal?: string } {
   try {
     const content = JSON.parse(text) as Content & { seal?: string }
     if (
@@ -124,7 +124,7 @@ function contentOf(text: string): Content & { seal?: string } {
     )
       return content
   } catch {
-    // The same as a content of another shape.
+    // Invalid JSON and an invalid shape have the same error.
   }
   throw new AgentError('VT_SESSION_CORRUPT', 'queue.json of the session is damaged.', {
     hint: 'Look what waits in it, then delete the file.',

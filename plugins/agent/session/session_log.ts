@@ -2,26 +2,27 @@ import { readdir } from 'node:fs/promises'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { callsFolder, openOwn, readOwn } from '../../lib/state/index.js'
 import { AgentError, type Store } from '../base/index.js'
-import { validId } from './store.js'
+import { isValidSessionId } from './store.js'
 
 const pieceBytes = 256 * 1024
 
-/** Which files of events a session has, the oldest first; what has grown large was put aside under a number. */
-async function logFiles(ref: string): Promise<string[]> {
+/** Lists the event files of a session, the oldest first. Large logs were moved to a numbered file. */
+async function listLogFiles(ref: string): Promise<string[]> {
   const numbered = (await readdir(ref)).flatMap((name) => /^events\.(\d+)\.jsonl$/.exec(name)?.[1] ?? []).map(Number)
   return [...numbered.sort((a, b) => a - b).map((number) => `events.${number}.jsonl`), 'events.jsonl']
 }
 
-/** Whether a session has left events. */
+/** Returns whether a session has an event log. */
 const hasEvents = async (workspace: Workspace, id: string): Promise<boolean> =>
-  validId(id) && (await workspace.stat(`${callsFolder}/${id}/events.jsonl`).catch(() => undefined)) !== undefined
+  isValidSessionId(id) &&
+  (await workspace.stat(`${callsFolder}/${id}/events.jsonl`).catch(() => undefined)) !== undefined
 
-/** All events of a session as bytes, in pieces, in order. Throws VT_SESSION_NOT_FOUND. */
-export async function* eventBytes(workspace: Workspace, id: string): AsyncGenerator<Buffer> {
+/** Yields all events of a session as bytes, in order. Throws VT_SESSION_NOT_FOUND. */
+export async function* readEventBytes(workspace: Workspace, id: string): AsyncGenerator<Buffer> {
   if (!(await hasEvents(workspace, id)))
     throw new AgentError('VT_SESSION_NOT_FOUND', `Session not found: '${id}' has left no events in this workspace.`)
   await using folder = await workspace.openDirectory(`${callsFolder}/${id}`)
-  for (const name of await logFiles(folder.ref)) {
+  for (const name of await listLogFiles(folder.ref)) {
     const file = await openOwn(`${folder.ref}/${name}`)
     try {
       const buffer = Buffer.alloc(pieceBytes)
@@ -36,9 +37,9 @@ export async function* eventBytes(workspace: Workspace, id: string): AsyncGenera
   }
 }
 
-/** A file of a session's folder; `undefined` where it is gone, is no file of ours, or the path leads elsewhere. */
-export async function fileOfSession(workspace: Workspace, id: string, path: string): Promise<string | undefined> {
-  if (!validId(id) || !/^(?:prompts\/)?[\w.-]+$/.test(path) || path.includes('..')) return undefined
+/** Reads a file of a session's folder; `undefined` if it is missing, not ours, or outside the folder. */
+export async function readSessionFile(workspace: Workspace, id: string, path: string): Promise<string | undefined> {
+  if (!isValidSessionId(id) || !/^(?:prompts\/)?[\w.-]+$/.test(path) || path.includes('..')) return undefined
   try {
     const [name, folder] = path.split('/').reverse()
     await using handle = await workspace.openDirectory(
@@ -50,9 +51,9 @@ export async function fileOfSession(workspace: Workspace, id: string, path: stri
   }
 }
 
-/** A session that is under way, for whoever makes something of its log. */
-export const placeOfSession = (workspace: Workspace, store: Pick<Store, 'write'>, id: string) => ({
-  bytes: () => eventBytes(workspace, id),
-  files: { read: (path: string) => fileOfSession(workspace, id, path) },
+/** Creates access to the records of an open session, for exports made from its log. */
+export const createRecordPlace = (workspace: Workspace, store: Pick<Store, 'write'>, id: string) => ({
+  bytes: () => readEventBytes(workspace, id),
+  files: { read: (path: string) => readSessionFile(workspace, id, path) },
   write: (name: string, text: string): Promise<void> => store.write(name, text),
 })

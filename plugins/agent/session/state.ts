@@ -4,7 +4,7 @@ import { addUsd } from '../model/index.js'
 import { StateTable, type StatePart } from './state_table.js'
 import { mergeSummaries, noSummary } from './summary.js'
 
-/** What the facts of a conversation make: what is said, what is under way, what is remembered. */
+/** The state that the facts of a conversation build: messages, the current turn, and the memory. */
 export interface ConversationState {
   /** The messages that the model reads. */
   messages: Msg[]
@@ -12,35 +12,35 @@ export interface ConversationState {
   /** Present while a turn is open. */
   open: { turn_id: string; input: Msg } | undefined
   steps: number
-  /** Calls of the step under way that began, and their results. */
+  /** Started calls of the current step, and their results. */
   started: Map<string, FactOf<'call_start'>>
   ended: Map<string, FactOf<'call_end'>>
   segment: FactOf<'segment'> | undefined
-  /** The models that answered, by their ids. */
+  /** The ids of the models that answered. */
   asked: string[]
-  /** How many of the messages were there before the turn. */
+  /** The number of messages before the turn. */
   earlier: number
-  /** Inputs that were taken from the queue. */
+  /** Ids of the inputs taken from the queue. */
   applied: string[]
   compactions: number
-  /** The merged summary of all compactions; `goal` and the like are those of the last one. */
+  /** The merged summary of all compactions; `goal` and similar fields are those of the last one. */
   summary: Summary
-  /** Where the conversation lies as it was before the last compaction. */
+  /** The archive of the conversation before the last compaction. */
   history_path: string | undefined
   /** Files that calls changed, the latest last. */
   touched: string[]
-  /** Paths that calls named, the latest last. */
+  /** Paths in the input of calls, the latest last. */
   named: string[]
   first_prompt: string
   /** The mode that a person chose for the calls of this session. */
   mode: Mode | undefined
-  /** Of all answers, in USD; `null` when one of them had no price. */
+  /** The cost of all answers in USD; `null` if one of them had no price. */
   cost: number | null
 }
 type Part<Own extends keyof ConversationState> = StatePart<object, Pick<ConversationState, Own>>
 const most = { touched: 200, named: 500 }
 
-const said: Part<
+const messagesPart: Part<
   'messages' | 'turn' | 'open' | 'steps' | 'started' | 'ended' | 'earlier' | 'applied' | 'first_prompt'
 > = {
   begin: () => ({
@@ -83,7 +83,7 @@ const said: Part<
       state.earlier = Math.max(0, state.earlier - keep_from) + inserted.length
     },
     cleared(state, fact) {
-      state.messages = state.messages.map((message) => cleared(message, fact))
+      state.messages = state.messages.map((message) => clearParts(message, fact))
     },
     revert(state, { scope }, turn) {
       state.turn = turn
@@ -93,7 +93,7 @@ const said: Part<
   reverted: ['messages'],
 }
 
-const remembered: Part<'compactions' | 'summary' | 'history_path' | 'segment' | 'asked'> = {
+const summaryPart: Part<'compactions' | 'summary' | 'history_path' | 'segment' | 'asked'> = {
   begin: () => ({ compactions: 0, summary: noSummary, history_path: undefined, segment: undefined, asked: [] }),
   on: {
     segment(state, fact) {
@@ -111,28 +111,28 @@ const remembered: Part<'compactions' | 'summary' | 'history_path' | 'segment' | 
   reverted: ['summary', 'history_path'],
 }
 
-const files: Part<'touched' | 'named'> = {
+const filesPart: Part<'touched' | 'named'> = {
   begin: () => ({ touched: [], named: [] }),
   on: {
     call_start(state, { input }) {
-      state.named = latest(
+      state.named = appendLatest(
         state.named,
         [(input as { path?: unknown } | null)?.path].filter((path) => typeof path === 'string'),
         most.named,
       )
     },
     call_end(state, { changed = [] }) {
-      state.touched = latest(state.touched, changed, most.touched)
+      state.touched = appendLatest(state.touched, changed, most.touched)
     },
   },
 }
 
-const paid = (state: Pick<ConversationState, 'cost'>, { cost_usd }: { cost_usd?: number | null }): void => {
+const addCost = (state: Pick<ConversationState, 'cost'>, { cost_usd }: { cost_usd?: number | null }): void => {
   if (cost_usd !== undefined) state.cost = addUsd(state.cost, cost_usd)
 }
-const cost: Part<'cost'> = { begin: () => ({ cost: 0 }), on: { message: paid, phase: paid } }
+const costPart: Part<'cost'> = { begin: () => ({ cost: 0 }), on: { message: addCost, phase: addCost } }
 
-const chosenMode: Part<'mode'> = {
+const modePart: Part<'mode'> = {
   begin: () => ({ mode: undefined }),
   on: {
     mode(state, { mode }) {
@@ -143,22 +143,22 @@ const chosenMode: Part<'mode'> = {
   carried: ({ mode }): Fact[] => (mode === undefined ? [] : [{ kind: 'mode', mode, by: 'person' }]),
 }
 
-/** The state that a conversation alone makes; rooms above add what their facts make. */
-export const conversationTable: StateTable<ConversationState> = StateTable.of(said)
-  .with(remembered)
-  .with(files)
-  .with(cost)
-  .with(chosenMode)
+/** The state of a conversation alone; higher rooms add the parts that their facts build. */
+export const conversationTable: StateTable<ConversationState> = StateTable.of(messagesPart)
+  .with(summaryPart)
+  .with(filesPart)
+  .with(costPart)
+  .with(modePart)
 
-/** Each once, the new ones last. */
-const latest = (old: string[], paths: readonly string[], count: number): string[] =>
+/** Appends paths, each once, the new ones last. */
+const appendLatest = (old: string[], paths: readonly string[], count: number): string[] =>
   paths.length > 0 ? [...old.filter((path) => !paths.includes(path)), ...paths].slice(-count) : old
 
-function cleared(message: Msg, { texts, inputs }: FactOf<'cleared'>): Msg {
+function clearParts(message: Msg, { texts, inputs }: FactOf<'cleared'>): Msg {
   const parts = message.parts.map((part) => {
     if (!('call_id' in part) || !Object.hasOwn(texts, part.call_id)) return part
     return part.type === 'tool_result'
-      ? retold(part, texts[part.call_id]!)
+      ? replaceText(part, texts[part.call_id]!)
       : inputs
         ? { ...part, input: { cleared: true } }
         : part
@@ -166,17 +166,17 @@ function cleared(message: Msg, { texts, inputs }: FactOf<'cleared'>): Msg {
   return parts.some((part, index) => part !== message.parts[index]) ? { ...message, parts } : message
 }
 
-/** A result with another text: what takes its place leaves its images out, what only adds to it does not. */
-function retold({ images, ...part }: ResultPart, text: string): ResultPart {
+/** Replaces the text of a result. Images stay only if the new text extends the old one. */
+function replaceText({ images, ...part }: ResultPart, text: string): ResultPart {
   return { ...part, text, ...(images && text.startsWith(part.text) && { images }) }
 }
 
-/** Every call of these messages, in their order. */
-export const callsIn = (messages: readonly Msg[]): CallPart[] =>
+/** Lists every call of these messages in order. */
+export const listCalls = (messages: readonly Msg[]): CallPart[] =>
   messages.flatMap(({ parts }) => parts.filter((part) => part.type === 'tool_call'))
 
-/** The calls of the last step that no result answers yet. */
-export function unanswered({ messages }: ConversationState): CallPart[] {
+/** Lists the calls of the last step that no result answers yet. */
+export function listUnansweredCalls({ messages }: ConversationState): CallPart[] {
   const last = messages.at(-1)
   return last?.role === 'assistant' ? last.parts.filter((part) => part.type === 'tool_call') : []
 }
@@ -184,14 +184,14 @@ export function unanswered({ messages }: ConversationState): CallPart[] {
 export const messageText = ({ parts }: Msg): string =>
   parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
 
-/** What the model said last; empty where it said nothing. */
+/** Returns the last text of the model; empty if there is none. */
 export const lastText = (messages: readonly Msg[]): string =>
   messages
     .map((message) => (message.role === 'assistant' ? messageText(message) : ''))
     .findLast((text) => text.trim() !== '') ?? ''
 
 type Answered = Pick<ResultPart, 'text' | 'is_error' | 'spool_path' | 'images'>
-/** The result of a call, for the journal. */
+/** Creates the fact of a finished call for the journal. */
 export const callEnd = (
   call_id: string,
   answer: Answered,
@@ -205,7 +205,7 @@ export const callEnd = (
   ...change,
 })
 
-/** A result as the model gets it. */
+/** Creates the result part that the model reads. */
 export const resultPart = (
   { call_id, tool_call_id, name }: CallPart,
   { text, is_error, spool_path, images, changed }: Answered & Pick<ResultPart, 'changed'>,

@@ -1,21 +1,21 @@
 import type { Fact, FactOf, JournalRecord, TaskMemory } from '../base/index.js'
 
-/** What facts do to a state, by their kind. */
+/** Reducers by the kind of fact. */
 type Reducers<S> = { readonly [K in Fact['kind']]?: (state: S, fact: FactOf<K>, turn: number) => void }
 
-/** A part of the state of a session: the room whose facts make it brings it. `Known` is the state that it builds on. */
+/** A part of the session state, defined by the room that owns its facts. `Known` is the state that it extends. */
 export interface StatePart<Known extends object, Own extends object> {
   begin(): Own
   readonly on: Reducers<Known & Own>
-  /** What a revert of the conversation brings back. Nothing in it is changed in place, so that keeping it costs nothing. */
+  /** Keys that a revert of the conversation restores. Their values are immutable, so keeping them is free. */
   readonly reverted?: readonly (keyof Own)[]
-  /** The facts that a fork begins with where it leaves the conversation behind. */
+  /** Returns the facts that a summarized fork begins with. */
   readonly carried?: (state: Known & Own) => Fact[]
-  /** What the session remembers of its task. */
+  /** Returns what the session remembers of its task. */
   readonly remembered?: (state: Known & Own) => TaskMemory
 }
 
-/** The table fact → reducers of all parts. Live and resumed runs build a state the same way: by `apply`, fact after fact. */
+/** All parts with their reducers. Live and resumed runs build a state in one way: `apply`, fact after fact. */
 export class StateTable<S extends object> {
   private constructor(private readonly parts: readonly StatePart<any, any>[]) {}
 
@@ -26,7 +26,7 @@ export class StateTable<S extends object> {
     return new StateTable([...this.parts, part])
   }
 
-  /** The state of a session without a fact. */
+  /** Returns the state of a session without facts. */
   begin(): S {
     return Object.assign({}, ...this.parts.map((part) => part.begin()))
   }
@@ -34,13 +34,16 @@ export class StateTable<S extends object> {
     for (const { on } of this.parts) (on[fact.kind] as Reducer<S> | undefined)?.(state, fact, turn)
   }
 
-  /** The state after a whole journal. A reverted conversation is what it was before that turn; the numbers of turns, steps and calls go on. */
+  /**
+   * Returns the state after a whole journal. A revert restores the conversation; the numbers of turns, steps and calls
+   * continue.
+   */
   replay(records: readonly JournalRecord[]): S {
     const state = this.begin()
     const turns: { turn: number; kept: Partial<S> }[] = []
     for (const record of records) {
       const { turn } = record
-      if (beginsTurn(record)) turns.push({ turn, kept: this.kept(state) })
+      if (beginsTurn(record)) turns.push({ turn, kept: this.keepReverted(state) })
       if (record.kind === 'revert' && record.scope !== 'code')
         Object.assign(state, turns.find((one) => one.turn >= record.to_turn)!.kept)
       this.apply(state, record, turn)
@@ -48,12 +51,12 @@ export class StateTable<S extends object> {
     return state
   }
 
-  carried(state: S): Fact[] {
+  listCarriedFacts(state: S): Fact[] {
     return this.parts.flatMap(({ carried }) => carried?.(state) ?? [])
   }
 
-  /** Lists of several parts are joined. */
-  remembered(state: S): TaskMemory {
+  /** Joins the lists of several parts. */
+  collectMemory(state: S): TaskMemory {
     const memory: Record<string, unknown> = {}
     for (const [key, value] of this.parts.flatMap(({ remembered }) => Object.entries(remembered?.(state) ?? {}))) {
       const before = memory[key]
@@ -63,7 +66,7 @@ export class StateTable<S extends object> {
     return memory
   }
 
-  private kept(state: S): Partial<S> {
+  private keepReverted(state: S): Partial<S> {
     return Object.fromEntries(
       this.parts.flatMap(({ reverted = [] }) => reverted.map((key) => [key, state[key as keyof S]])),
     ) as Partial<S>
@@ -73,8 +76,8 @@ type Reducer<S> = (state: S, fact: Fact, turn: number) => void
 
 const beginsTurn = ({ kind }: JournalRecord): boolean => kind === 'turn_start' || kind === 'revert'
 
-/** The records before a turn. */
-export function before(records: readonly JournalRecord[], turn: number): readonly JournalRecord[] {
+/** Returns the records before a turn. */
+export function takeRecordsBefore(records: readonly JournalRecord[], turn: number): readonly JournalRecord[] {
   const first = records.findIndex((record) => beginsTurn(record) && record.turn >= turn)
   return first < 0 ? records : records.slice(0, first)
 }

@@ -6,31 +6,34 @@ import type { Handle, Workspace } from '../../../core/workspace/index.js'
 import { historyFolder } from '../../lib/files/index.js'
 import { openOwn, ownFolder, readOwn, callsFolder } from '../../lib/state/index.js'
 import { AgentError, messageOf, type Log, type Store } from '../base/index.js'
-import { markOf } from './journal.js'
-import { holdSession } from './lock.js'
+import { createMark } from './journal.js'
+import { lockSession } from './lock.js'
 
 const largestLog = 64 * 1024 * 1024
 
-/** Ids are names of folders. */
-export const validId = (id: string): boolean => /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(id)
+/** Returns whether an id can be the name of a folder. */
+export const isValidSessionId = (id: string): boolean => /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(id)
 
 const { O_RDWR, O_CREAT, O_APPEND } = constants
 
-/** A session on disk, held against other writers until it is closed. Throws VT_SESSION_LOCKED, VT_SESSION_NOT_FOUND, VT_SESSION_WRITE. */
+/**
+ * Opens a session on disk and locks it until it is closed. Throws VT_SESSION_LOCKED, VT_SESSION_NOT_FOUND,
+ * VT_SESSION_WRITE.
+ */
 export async function openStore(workspace: Workspace, id: string, how: { must_exist: boolean }): Promise<Store> {
   const path = `${callsFolder}/${id}`
-  if (how.must_exist && !(validId(id) && (await workspace.stat(`${path}/messages.jsonl`))))
+  if (how.must_exist && !(isValidSessionId(id) && (await workspace.stat(`${path}/messages.jsonl`))))
     throw new AgentError('VT_SESSION_NOT_FOUND', `Session not found: '${id}' in this workspace.`)
-  const folder = await ownFolder(workspace, path).catch((error: unknown) => Promise.reject(ofDisk(path, error)))
+  const folder = await ownFolder(workspace, path).catch((error: unknown) => Promise.reject(toSessionError(path, error)))
   try {
-    return new Disk(workspace, path, folder, await holdSession(workspace, path, folder))
+    return new DiskStore(workspace, path, folder, await lockSession(workspace, path, folder))
   } catch (error) {
     await folder.close()
-    throw ofDisk(path, error)
+    throw toSessionError(path, error)
   }
 }
 
-class Disk implements Store {
+class DiskStore implements Store {
   readonly mark: Store['mark']
   private readonly logs = new Map<Log, Promise<FileHandle>>()
   private readonly unsynced = new Set<Log>()
@@ -43,31 +46,32 @@ class Disk implements Store {
     private readonly folder: Handle,
     private readonly release: () => Promise<void>,
   ) {
-    this.mark = markOf(workspace, basename(path))
+    this.mark = createMark(workspace, basename(path))
   }
 
   async append(log: Log, line: string): Promise<void> {
     try {
       const file = await this.log(log)
-      // A line goes into the system's memory at once; a trip through the thread pool for each would cost a turn more than all else.
+      // A synchronous write only copies to the page cache; a trip through the thread pool per line would dominate the
+      // cost of a turn.
       const bytes = Buffer.from(line)
       for (let at = 0; at < bytes.length;) at += writeSync(file.fd, bytes, at)
       this.unsynced.add(log)
     } catch (error) {
-      throw unwritable(log, error)
+      throw createWriteError(log, error)
     }
   }
 
   sync(only?: Log): Promise<void> {
     const logs = [...this.unsynced].filter((log) => only === undefined || log === only)
     for (const log of logs) this.unsynced.delete(log)
-    // One that is under way counts too, and one that failed fails every later one.
+    // A running sync counts too, and a failed one fails every later one.
     const all = [
       this.synced,
       ...logs.map((log) =>
         this.log(log)
           .then((file) => file.datasync())
-          .catch((error: unknown) => Promise.reject(unwritable(log, error))),
+          .catch((error: unknown) => Promise.reject(createWriteError(log, error))),
       ),
     ]
     this.synced = Promise.all(all).then(() => {})
@@ -97,28 +101,28 @@ class Disk implements Store {
   }
 
   async write(name: string, text: string): Promise<void> {
-    if (name.includes('/')) await this.within(`${this.path}/${dirname(name)}`, basename(name), text)
-    else await this.inTurn(name, () => replace(`${this.folder.ref}/${name}`, name, text, { durable: true }))
+    if (name.includes('/')) await this.writeInFolder(`${this.path}/${dirname(name)}`, basename(name), text)
+    else await this.queueWrite(name, () => replaceFile(`${this.folder.ref}/${name}`, name, text, { durable: true }))
   }
 
-  /** Writes to one file run one after the other: the last one stays. */
-  private inTurn(name: string, write: () => Promise<void>): Promise<void> {
+  /** Queues writes to one file, so that the last one stays. */
+  private queueWrite(name: string, write: () => Promise<void>): Promise<void> {
     const written = (this.writing.get(name) ?? Promise.resolve()).then(write, write)
     this.writing.set(name, written)
     return written
   }
 
   async archive(name: string, text: string): Promise<string> {
-    await this.within(historyFolder, name, text)
+    await this.writeInFolder(historyFolder, name, text)
     return `${historyFolder}/${name}`
   }
 
-  private async within(path: string, name: string, text: string): Promise<void> {
+  private async writeInFolder(path: string, name: string, text: string): Promise<void> {
     const folder = await ownFolder(this.workspace, path).catch((error: unknown) =>
-      Promise.reject(unwritable(`${path}/${name}`, error)),
+      Promise.reject(createWriteError(`${path}/${name}`, error)),
     )
     try {
-      await replace(`${folder.ref}/${name}`, name, text, { durable: false })
+      await replaceFile(`${folder.ref}/${name}`, name, text, { durable: false })
     } finally {
       await folder.close()
     }
@@ -126,7 +130,7 @@ class Disk implements Store {
 
   read(name: string): Promise<string | undefined> {
     return readOwn(`${this.folder.ref}/${name}`).catch((error: unknown) =>
-      Promise.reject(unreadable(`${this.path}/${name}`, error)),
+      Promise.reject(createReadError(`${this.path}/${name}`, error)),
     )
   }
 
@@ -142,27 +146,27 @@ class Disk implements Store {
   }
 }
 
-/** The old file or the new one, never a part. */
-async function replace(path: string, name: string, text: string, { durable }: { durable: boolean }): Promise<void> {
-  await writeState(path, text, { durable }).catch((error: unknown) => Promise.reject(unwritable(name, error)))
+/** Replaces a file atomically: a reader sees the old text or the new one. */
+async function replaceFile(path: string, name: string, text: string, { durable }: { durable: boolean }): Promise<void> {
+  await writeState(path, text, { durable }).catch((error: unknown) => Promise.reject(createWriteError(name, error)))
 }
 
-// The system names the place by a number of ours.
-const unwritable = (name: string, error: unknown): AgentError =>
+// Node names the path by our file descriptor, which means nothing to a person.
+const createWriteError = (name: string, error: unknown): AgentError =>
   new AgentError('VT_SESSION_WRITE', `${name} cannot be written: ${messageOf(error).replace(/, \w+ '.*$/, '')}.`)
 
-/** An unreadable file is never taken for a missing one: the next write would replace it. */
-export const unreadable = (path: string, error: unknown): AgentError =>
+/** Creates the error of an unreadable file. It never counts as missing: the next write would replace it. */
+export const createReadError = (path: string, error: unknown): AgentError =>
   new AgentError('VT_SESSION_CORRUPT', `${path} cannot be read: ${messageOf(error)}.`, {
     hint: 'Look at it by hand; nothing was changed.',
   })
 
-/** Errors of the file system become VT_SESSION_WRITE; our own errors stay as they are. */
-const ofDisk = (name: string, error: unknown): unknown =>
-  typeof (error as NodeJS.ErrnoException).syscall === 'string' ? unwritable(name, error) : error
+/** Converts errors of the file system to VT_SESSION_WRITE; other errors stay unchanged. */
+const toSessionError = (name: string, error: unknown): unknown =>
+  typeof (error as NodeJS.ErrnoException).syscall === 'string' ? createWriteError(name, error) : error
 
-/** A session that ends with the program. */
-export function memoryStore(): Store {
+/** Creates the store of a session that ends with the program. */
+export function createMemoryStore(): Store {
   const files = new Map<string, string>()
   return {
     append: async (log, line) => void files.set(log, (files.get(log) ?? '') + line),

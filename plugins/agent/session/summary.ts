@@ -15,7 +15,7 @@ export const noSummary: Summary = {
   critical_context: '',
 }
 const lists = ['constraints', 'done', 'in_progress', 'blocked', 'decisions', 'next_steps', 'open_questions'] as const
-/** How many constraints, facts and questions are remembered over compactions. */
+/** The number of constraints, facts and questions that survive compactions. */
 const mostRemembered = 5
 
 export const summaryPrompt = `You shorten the record of a coding agent's work, so that the agent can go on from your summary alone.
@@ -36,8 +36,8 @@ export const summarySchema = {
 const longest = 2000
 const mostItems = 40
 
-/** The summary in an answer that fits the schema: what is not there is empty, what is too much is cut. */
-export function asSummary(answer: JsonObject): Summary {
+/** Converts an answer that fits the schema: missing parts are empty, long ones are cut. */
+export function toSummary(answer: JsonObject): Summary {
   const all: Summary = { ...noSummary, ...answer }
   return {
     ...(Object.fromEntries(
@@ -51,16 +51,19 @@ export function asSummary(answer: JsonObject): Summary {
   }
 }
 
-/** Merges a later summary into an earlier one: the later one replaces the state of the work; constraints, questions and facts add up, the newest last. */
+/**
+ * Merges a later summary into an earlier one. The later one replaces the state of the work; constraints, questions and
+ * facts add up, the newest last.
+ */
 export const mergeSummaries = (old: Summary, new_: Summary): Summary => ({
   ...new_,
-  constraints: remembered([...old.constraints, ...new_.constraints], (text) => text),
-  open_questions: remembered([...old.open_questions, ...new_.open_questions], (text) => text),
-  facts: remembered([...old.facts, ...new_.facts], ({ fact }) => fact),
+  constraints: keepNewest([...old.constraints, ...new_.constraints], (text) => text),
+  open_questions: keepNewest([...old.open_questions, ...new_.open_questions], (text) => text),
+  facts: keepNewest([...old.facts, ...new_.facts], ({ fact }) => fact),
 })
 
-/** Each once, whatever its case: the newest wins and comes last. */
-function remembered<T>(items: readonly T[], textOf: (item: T) => string): T[] {
+/** Keeps each item once, ignoring case; the newest comes last. */
+function keepNewest<T>(items: readonly T[], textOf: (item: T) => string): T[] {
   const kept = new Map<string, T>()
   for (const item of items) {
     const key = textOf(item).trim().toLowerCase()
@@ -70,12 +73,12 @@ function remembered<T>(items: readonly T[], textOf: (item: T) => string): T[] {
   return [...kept.values()].slice(-mostRemembered)
 }
 
-/** A summary without a model: the user's prompts and the agent's last texts. */
-export function plainSummary(messages: readonly Msg[], earlier: Summary): Summary {
+/** Creates a summary without a model, from the user's prompts and the agent's last texts. */
+export function createPlainSummary(messages: readonly Msg[], earlier: Summary): Summary {
   const textsBy = (role: Msg['role']) =>
     messages
       .filter((message) => message.role === role && message.origin !== 'harness' && message.origin !== 'instructions')
-      .map(spoken)
+      .map(joinText)
       .filter(Boolean)
   const prompts = textsBy('user')
   return {
@@ -85,14 +88,14 @@ export function plainSummary(messages: readonly Msg[], earlier: Summary): Summar
     critical_context: textsBy('assistant').slice(-2).join('\n').slice(-longest),
   }
 }
-const spoken = ({ parts }: Msg): string =>
+const joinText = ({ parts }: Msg): string =>
   parts
     .flatMap((part) => (part.type === 'text' ? [part.text] : []))
     .join('')
     .trim()
 
-/** The summary as the agent reads it. */
-export function shownSummary(summary: Summary): string {
+/** Renders the summary for the agent. */
+export function renderSummary(summary: Summary): string {
   const section = (title: string, items: readonly string[]) =>
     items.length > 0 ? [`${title}:`, ...items.map((item) => `- ${item}`)] : []
   const lines = [
@@ -113,12 +116,12 @@ export function shownSummary(summary: Summary): string {
   return block('conversation_summary', lines.join('\n'))
 }
 
-/** The conversation as a text to summarise, its end at least: as much of it as `room` characters hold. */
-export function transcript(messages: readonly Msg[], room: number): string {
+/** Renders the end of the conversation for summarizing, in at most `room` characters. */
+export function renderTranscript(messages: readonly Msg[], room: number): string {
   const blocks: string[] = []
   let left = room
   for (const message of [...messages].reverse()) {
-    const block = `## ${message.role}${message.origin ? ` (${message.origin})` : ''}\n${message.parts.map(written).join('\n')}`
+    const block = `## ${message.role}${message.origin ? ` (${message.origin})` : ''}\n${message.parts.map(renderPart).join('\n')}`
     if (block.length > left) {
       blocks.push('(What came before is left out.)')
       break
@@ -129,15 +132,16 @@ export function transcript(messages: readonly Msg[], room: number): string {
   return blocks.reverse().join('\n\n')
 }
 
-function written(part: MessagePart): string {
-  if (part.type === 'tool_call') return `call ${part.call_id} ${part.name} ${cut(JSON.stringify(part.input), 4000)}`
+function renderPart(part: MessagePart): string {
+  if (part.type === 'tool_call')
+    return `call ${part.call_id} ${part.name} ${cutMiddle(JSON.stringify(part.input), 4000)}`
   if (part.type === 'tool_result')
-    return `result of ${part.call_id}${part.is_error ? ' (failed)' : ''}:\n${cut(part.text, 32_000)}`
+    return `result of ${part.call_id}${part.is_error ? ' (failed)' : ''}:\n${cutMiddle(part.text, 32_000)}`
   if (part.type === 'image') return `(image ${part.image.name})`
-  return part.type === 'text' ? cut(part.text, 32_000) : ''
+  return part.type === 'text' ? cutMiddle(part.text, 32_000) : ''
 }
-/** Its beginning and its end. */
-const cut = (text: string, most: number): string =>
+/** Cuts the middle out of a long text. */
+const cutMiddle = (text: string, most: number): string =>
   text.length <= most
     ? text
     : `${text.slice(0, most * 0.75)}\n… ${text.length - most} characters left out …\n${text.slice(-most / 4)}`

@@ -5,7 +5,7 @@ import {
   sessionMeant,
   sessionOptions,
   withAgent,
-  wordsOf,
+  readDialogue,
   type SessionFlags,
 } from '../../agent/cli/index.js'
 import type { Agent, AgentOptions, GivenImage } from '../../agent/index.js'
@@ -99,7 +99,7 @@ const MAX_PAST_MESSAGES = 20
 async function showPastMessages({ kernel, handle }: ChatSession, id: string): Promise<void> {
   const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
-    const words = await wordsOf(workspace, id === 'last' ? await sessionMeant(workspace, undefined) : id)
+    const words = await readDialogue(workspace, id === 'last' ? await sessionMeant(workspace, undefined) : id)
     if (words.length > MAX_PAST_MESSAGES)
       handle.send({
         type: 'commit',

@@ -1,11 +1,11 @@
 import { openWorkspace } from '../../../core/index.js'
 import {
   aboutModel,
-  findSession,
+  requireOwnSession,
   listSessions,
   modelChoices,
   revert,
-  turnsOf,
+  listPastTurns,
   type RevertScope,
 } from '../../agent/cli/index.js'
 import { createAgent, type AgentOptions } from '../../agent/index.js'
@@ -47,7 +47,7 @@ export function startNewSession(chat: ChatSession): void {
 export async function resumeSession(chat: ChatSession, rest: string): Promise<void> {
   const { io, agent, questions } = chat
   const found = await withWorkspace(chat, async (workspace) => {
-    if (rest !== '') await findSession(workspace, rest)
+    if (rest !== '') await requireOwnSession(workspace, rest)
     return rest === '' ? listSessions(workspace) : []
   })
   const rows = found.filter(({ session_id, turn_count }) => session_id !== agent.session_id && turn_count > 0)
@@ -68,7 +68,7 @@ export async function resumeSession(chat: ChatSession, rest: string): Promise<vo
 
 /** Lets the person pick a turn; the last one is first. */
 async function pickTurn(chat: ChatSession, title: string): Promise<{ turn: number; text: string } | undefined> {
-  const turns = chat.hasTurns ? await withWorkspace(chat, (workspace) => turnsOf(workspace, chat.agent.session_id)) : []
+  const turns = chat.hasTurns ? await withWorkspace(chat, (workspace) => listPastTurns(workspace, chat.agent.session_id)) : []
   if (turns.length === 0) return void say(chat.io, 'info', 'This session has no turn yet.')
   const rows = turns.toReversed().map(({ turn, text, ts }) => ({
     value: String(turn),

@@ -1,7 +1,7 @@
 import { PassThrough, Writable } from 'node:stream'
 import { version } from '../../../core/system/index.js'
 import { openWorkspace, type Io, type Kernel } from '../../../core/index.js'
-import { childrenText, printFailure, wordsOf } from '../../agent/cli/index.js'
+import { childrenText, printFailure, readDialogue } from '../../agent/cli/index.js'
 import { formatColumns, toOneLine, say } from '../../lib/terminal/index.js'
 import type { Block, SlashCommand } from '../../tui/index.js'
 import { callAsUser } from './call_as_user.js'
@@ -102,7 +102,7 @@ export async function showAgents(chat: ChatSession, id: string): Promise<void> {
     )
   const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
-    const words = await wordsOf(workspace, one.session_id)
+    const words = await readDialogue(workspace, one.session_id)
     chat.handle.send({
       type: 'overlay',
       overlay: {

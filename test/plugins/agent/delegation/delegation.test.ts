@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openWorkspace } from '../../../../build/core/workspace/index.js'
-import { approvalsIn, writeApproval } from '../../../../build/plugins/agent/cli/index.js'
+import { listApprovals, writeApproval } from '../../../../build/plugins/agent/cli/index.js'
 import { delegation, report, says, spawn, tool } from '../../../support/delegation.js'
 import { items } from '../../../support/inside.js'
 import { checkLog, checkMessages } from '../../../support/invariants.js'
@@ -147,8 +147,8 @@ describe('delegation', () => {
     )
     const workspace = openWorkspace(s.root, s.kernel.inspection as never)
     const running = s.agent.run('Work.')
-    await expect.poll(() => approvalsIn(workspace)).toHaveLength(1)
-    const [question] = await approvalsIn(workspace)
+    await expect.poll(() => listApprovals(workspace)).toHaveLength(1)
+    const [question] = await listApprovals(workspace)
     expect(question).toMatchObject({
       session_id: s.children()[0].session_id,
       tool: 'unified_exec',

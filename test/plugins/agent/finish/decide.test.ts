@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { decide, type Circumstances, type FinishState } from '../../../../build/plugins/agent/finish/index.js'
+import { decide, type Circumstances } from '../../../../build/plugins/agent/finish/index.js'
+import { type FinishState } from '../../../../build/plugins/agent/task/index.js'
 
 type State = Parameters<typeof decide>[0]
 const nothing: State = {
@@ -10,15 +11,15 @@ const nothing: State = {
   files_changed: false,
   failures: { all: 0, same: 0, last: '' },
   idle: { turns: 0, now: false },
-  owed: undefined,
+  continuation: undefined,
   stalled: 0,
   fresh: undefined,
-  untold: false,
+  reminder_due: false,
   blocked: undefined,
   artifacts: {},
   phase: undefined,
   revisions: 0,
-  unheard: undefined,
+  unread_evaluation: undefined,
   untold_refusals: [],
 }
 const ran = { command: 'npm test', exit_code: 1, timed_out: false, duration_ms: 5, digest: 'd' }

@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest'
 import {
-  callsIn,
+  listCalls,
   conversationTable,
-  lineOf,
-  memoryStore,
+  formatRecord,
+  createMemoryStore,
   messageText,
   Queue,
   readJournal,
-  unanswered,
+  listUnansweredCalls,
 } from '../../../../build/plugins/agent/session/index.js'
 import { seeded } from '../../../../build/plugins/agent/base/index.js'
 import { fc, runs } from '../../../support/property.js'
 
-type Fact = Parameters<typeof lineOf>[0]
+type Fact = Parameters<typeof formatRecord>[0]
 const word = fc.string({ unit: fc.constantFrom('a', 'é', '"', '\\', '\n', '\u2028', '😀', ',"crc":"'), maxLength: 6 })
 const said = (role: 'user' | 'assistant' | 'tool', text: string) => ({ role, parts: [{ type: 'text' as const, text }] })
 const summary = conversationTable.begin().summary
@@ -52,7 +52,9 @@ const journal = fc
     return records
   })
 const textOf = (records: { fact: Fact; turn: number }[]) =>
-  records.map(({ fact, turn }, index) => lineOf(fact, index + 1, turn, '2026-01-01T00:00:00.000Z', () => 'a0')).join('')
+  records
+    .map(({ fact, turn }, index) => formatRecord(fact, index + 1, turn, '2026-01-01T00:00:00.000Z', () => 'a0'))
+    .join('')
 
 describe('journal', () => {
   it('reads back what was written, and the whole entries before any cut', () => {
@@ -141,13 +143,18 @@ it('treats calls of the last step as unanswered until all of their results exist
   conversationTable.apply(state, { kind: 'call_start', call_id: 'a', name: 't', input: { path: 'a' }, effects: [] }, 1)
   conversationTable.apply(state, { kind: 'call_end', call_id: 'a', text: '', is_error: false, changed: ['x', 'y'] }, 1)
   expect([
-    unanswered(state).map(({ call_id }) => call_id),
+    listUnansweredCalls(state).map(({ call_id }) => call_id),
     [...state.ended.keys()],
     state.touched,
     state.named,
   ]).toEqual([['a', 'b'], ['a'], ['x', 'y'], ['a']])
   conversationTable.apply(state, { kind: 'message', message: { role: 'tool', parts: [] } }, 1)
-  expect([unanswered(state), state.ended.size, callsIn(state.messages).length, state.steps]).toEqual([[], 0, 2, 1])
+  expect([listUnansweredCalls(state), state.ended.size, listCalls(state.messages).length, state.steps]).toEqual([
+    [],
+    0,
+    2,
+    1,
+  ])
 })
 
 it('builds a plugin part from its facts, reverts it and copies it into a fork', () => {
@@ -171,7 +178,7 @@ it('builds a plugin part from its facts, reverts it and copies it into a fork', 
     { fact: { kind: 'note', text: 'b' }, turn: 2 },
   ]
   const state = notes.replay(readJournal(textOf(records)).records)
-  expect([state.notes, state.count, notes.carried(state)]).toEqual([
+  expect([state.notes, state.count, notes.listCarriedFacts(state)]).toEqual([
     ['1 a', '2 b'],
     2,
     [
@@ -199,7 +206,7 @@ describe('input queue', () => {
     )
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
-        const store = memoryStore()
+        const store = createMemoryStore()
         const open = async () => {
           const queue = new Queue(store, clock, seeded(1))
           await queue.load([])
@@ -218,7 +225,7 @@ describe('input queue', () => {
             const message = await queue.next()
             expect(message?.intent_id).toBe(waiting![0])
             if (!message) continue
-            await queue.applied(message.intent_id!)
+            await queue.markApplied(message.intent_id!)
             taken = [...taken!, waiting![0]!]
             waiting = waiting!.slice(1)
           }
@@ -244,7 +251,7 @@ describe('input queue', () => {
       await store.write('queue.json', text)
       await expect(new Queue(store, clock, seeded(1)).load([])).rejects.toMatchObject({ code: 'VT_SESSION_CORRUPT' })
     }
-    const full = new Queue(memoryStore(), clock, seeded(1))
+    const full = new Queue(createMemoryStore(), clock, seeded(1))
     for (let n = 0; n < 16; n++) await full.add('x')
     await expect(full.add('x')).rejects.toMatchObject({ code: 'VT_LOOP_QUEUE_FULL' })
   })

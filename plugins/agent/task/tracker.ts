@@ -1,7 +1,7 @@
 import { problem, VtError } from '../../../core/shapes/index.js'
 import type { TaskStatus, Tracker, TrackerItem } from '../base/index.js'
 
-/** An item as it is given: a text, or its parts. */
+/** An item as input: a text, or its parts. */
 export type GivenItem =
   | string
   | (Partial<Omit<TrackerItem, 'verify'>> & { description: string; verify?: string | string[] })
@@ -10,7 +10,7 @@ export interface GivenTracker {
   items: GivenItem[]
 }
 export interface ItemUpdate {
-  /** From 1. */
+  /** 1-based. */
   index: number
   status?: TaskStatus
   outcome?: string
@@ -27,29 +27,29 @@ export const marks: Readonly<Record<TaskStatus, string>> = {
   completed: 'x',
   blocked: '!',
 }
-/** It is still to be done; a blocked one is not. */
+/** Returns whether an item still has to be done; a blocked one does not. */
 export const isOpen = ({ status }: TrackerItem): boolean => status === 'pending' || status === 'in_progress'
 
-/** A tracker of these items. Throws VT_INPUT_INVALID for twins and for what is too large. */
+/** Creates a tracker. Throws VT_INPUT_INVALID for duplicates and for a tracker that is too large. */
 export function createTracker({ title, items }: GivenTracker): Tracker {
-  return checked({ title: title.trim(), items: items.map(itemOf) })
+  return checkTracker({ title: title.trim(), items: items.map(createItem) })
 }
 
-/** Throws VT_TASK_INDEX. */
+/** Updates one item. Throws VT_TASK_INDEX. */
 export function updateTracker(tracker: Tracker, { index, notes, ...change }: ItemUpdate): Tracker {
   const old = tracker.items[index - 1]
-  if (!old) throw noItem(tracker, index)
-  const items = tracker.items.with(index - 1, itemOf({ ...old, ...change }))
-  const said = notes === undefined ? tracker.notes : notes.trim()
+  if (!old) throw createIndexError(tracker, index)
+  const items = tracker.items.with(index - 1, createItem({ ...old, ...change }))
+  const kept = notes === undefined ? tracker.notes : notes.trim()
   const { notes: _, ...rest } = tracker
-  return checked({ ...rest, items, ...(said && { notes: said }) })
+  return checkTracker({ ...rest, items, ...(kept && { notes: kept }) })
 }
 
-/** Puts an item behind another one, or at the end. Throws VT_TASK_INDEX, VT_TASK_FULL. */
+/** Adds an item after another one, or at the end. Throws VT_TASK_INDEX, VT_TASK_FULL. */
 export function addItem(tracker: Tracker, item: GivenItem, after = tracker.items.length): Tracker {
   if (tracker.items.length >= mostItems) throw full
-  if (after > tracker.items.length) throw noItem(tracker, after)
-  return checked({ ...tracker, items: tracker.items.toSpliced(after, 0, itemOf(item)) })
+  if (after > tracker.items.length) throw createIndexError(tracker, after)
+  return checkTracker({ ...tracker, items: tracker.items.toSpliced(after, 0, createItem(item)) })
 }
 
 const full = new VtError({
@@ -58,16 +58,16 @@ const full = new VtError({
   hint: 'Begin another one with fewer, larger items.',
   retryable: false,
 })
-const noItem = (tracker: Tracker, index: number): VtError =>
+const createIndexError = (tracker: Tracker, index: number): VtError =>
   new VtError({
     code: 'VT_TASK_INDEX',
     message: `Item ${index} not found; the items are 1 to ${tracker.items.length}.`,
-    hint: itemLines(tracker).join('\n'),
+    hint: formatItems(tracker).join('\n'),
     retryable: false,
   })
 
-/** The whole of it, checked: what a person wrote obeys the rules of a call. */
-export function checked(tracker: Tracker): Tracker {
+/** Checks a whole tracker: edits of a person obey the rules of a call. */
+export function checkTracker(tracker: Tracker): Tracker {
   const seen = new Map<string, number>()
   for (const [at, { description }] of tracker.items.entries()) {
     const before = seen.get(description)
@@ -85,7 +85,7 @@ export function checked(tracker: Tracker): Tracker {
   return tracker
 }
 
-function itemOf(given: GivenItem): TrackerItem {
+function createItem(given: GivenItem): TrackerItem {
   const {
     description,
     status = 'pending',
@@ -108,17 +108,17 @@ function itemOf(given: GivenItem): TrackerItem {
   }
 }
 
-/** What a model has to know of the tracker: its title, how far it is, what is open. */
-export function trackerSummary(tracker: Tracker): string[] {
+/** Summarizes the tracker for a model: title, progress, open items. */
+export function summarizeTracker(tracker: Tracker): string[] {
   const done = tracker.items.filter(({ status }) => status === 'completed').length
   return [
     `Task tracker: ${tracker.title} (${done} of ${tracker.items.length} completed)`,
-    ...itemLines(tracker, (item) => isOpen(item) || item.status === 'blocked'),
+    ...formatItems(tracker, (item) => isOpen(item) || item.status === 'blocked'),
   ]
 }
 
-/** A line an item: `2 [/] Add retry  verify: npm test`. */
-export function itemLines({ items }: Tracker, shown: (item: TrackerItem) => boolean = () => true): string[] {
+/** Formats each item as a line: `2 [/] Add retry  verify: npm test`. */
+export function formatItems({ items }: Tracker, shown: (item: TrackerItem) => boolean = () => true): string[] {
   return items.flatMap((item, at) => {
     const verify = item.verify ? `  verify: ${item.verify.join('; ')}` : ''
     return shown(item) ? [`${at + 1} [${marks[item.status]}] ${item.description}${verify}`] : []

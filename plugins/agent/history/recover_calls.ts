@@ -13,10 +13,9 @@ import {
   type FileChange,
   type Meaning,
 } from '../base/index.js'
-import type { Conversation } from './conversation.js'
-import { callEnd, resultPart, unanswered } from './state.js'
+import { type Conversation, callEnd, resultPart, listUnansweredCalls } from '../session/index.js'
 
-/** The result of a call, and the known files it changed where its tool does not report them. */
+/** The result of a call, and the known files that it changed where its tool does not report them. */
 export interface CallResult {
   result: Result
   changed: FileChange[]
@@ -27,8 +26,9 @@ interface KnownCall {
 }
 
 /**
- * What became of a call that a killed process had begun; `undefined` when it did nothing and can be made. A command is never
- * made again, and files that it changed can be brought back; a change of our own is compared with what was noted before it.
+ * Returns the result of a call that a killed process had begun; `undefined` if the call had no effect and can run
+ * again. A command never runs a second time, but the files that it changed can be restored. A change of our own tools
+ * is compared with the checkpoint that was written before it.
  */
 export async function recoverCall(
   { workspace, session_id, state, snapshots, approvals }: Conversation,
@@ -36,15 +36,15 @@ export async function recoverCall(
   { effects, meaning }: KnownCall,
 ): Promise<CallResult | undefined> {
   const started = state.started.get(call_id) as { ts?: string; effects?: readonly Effect[] } | undefined
-  // Both count, what is known now and what was noted: its tool may since have come to be called harmless.
+  // The present and the recorded effects both count: a tool may have been declared harmless since.
   if ((isQuiet(effects) && isQuiet(started?.effects ?? [])) || (await approvals.waits(call_id))) return undefined
   const since = started?.ts ?? ''
   if (!meaning.slot?.keeps_history) {
     const changed = await snapshots.afterwards(call_id).catch(() => [])
     const files = changed.length > 0 ? ` It changed ${changed.map(({ path }) => path).join(', ')}.` : ''
-    const output = await lastWords(workspace, session_id, since)
+    const output = await readOutputTail(workspace, session_id, since)
     return {
-      result: interrupted(
+      result: createInterruptedResult(
         `The program was killed while this ran: it may have run; look before repeating it.${files}${output}`,
       ),
       changed,
@@ -53,7 +53,7 @@ export async function recoverCall(
   const steps = (await listUndoable(workspace)).flatMap(({ checkpoint }) =>
     checkpoint.session === session_id && checkpoint.time >= since ? checkpoint.steps : [],
   )
-  const done = await Promise.all(steps.map((step) => isMade(workspace, step)))
+  const done = await Promise.all(steps.map((step) => isStepDone(workspace, step)))
   if (!done.includes(true)) return undefined
   if (!done.includes(false))
     return { result: ok({}, { text: 'The change was made before the program was interrupted.' }), changed: [] }
@@ -61,15 +61,15 @@ export async function recoverCall(
     (step, index) => `${'path' in step ? step.path : step.to}: ${done[index] ? 'made' : 'not made'}`,
   )
   return {
-    result: interrupted(`The program was killed in the middle of this change. ${state_of.join('; ')}.`),
+    result: createInterruptedResult(`The program was killed in the middle of this change. ${state_of.join('; ')}.`),
     changed: [],
   }
 }
 
 const longestTail = 2048
 
-/** The file with the output of a killed command, and its end; only long output was written to a file. */
-async function lastWords(workspace: Workspace, session: string, since: string): Promise<string> {
+/** Returns the spool file of a killed command and the end of its output. Only long output has such a file. */
+async function readOutputTail(workspace: Workspace, session: string, since: string): Promise<string> {
   const [last] = (await spooled(workspace, session)).filter(({ mtime_ms }) => mtime_ms >= Date.parse(since))
   if (!last) return ''
   const bytes = await workspace
@@ -78,11 +78,11 @@ async function lastWords(workspace: Workspace, session: string, since: string): 
   return ` What it printed is in ${last.path} (${last.bytes} bytes); it ends:\n${redactText(bytes.toString())}`
 }
 
-const interrupted = (message: string): Result =>
+const createInterruptedResult = (message: string): Result =>
   fail('VT_CALL_INTERRUPTED', message, { hint: 'Check what was changed before you continue.' })
 
-/** Does the workspace look as it does after a step? */
-export async function isMade(workspace: Workspace, step: Step): Promise<boolean> {
+/** Returns whether the workspace is in the state that a step leaves. */
+export async function isStepDone(workspace: Workspace, step: Step): Promise<boolean> {
   const there = async (path: string) => (await workspace.stat(path)) !== undefined
   if (step.op === 'rename') return (await there(step.to)) && !(await there(step.from))
   if (step.op === 'create') return there(step.path)
@@ -91,24 +91,24 @@ export async function isMade(workspace: Workspace, step: Step): Promise<boolean>
   return bytes !== undefined && sha256(bytes) === step.after
 }
 
-/** What is known of a call now; what was noted when it began may be of a version that knew less. */
-async function known({ kernel, providers }: Conversation, call: CallPart): Promise<KnownCall> {
+/** Describes a call with its present effects; the recorded ones may come from a version that knew less. */
+async function describeCall({ kernel, providers }: Conversation, call: CallPart): Promise<KnownCall> {
   const meaning = await meaningOf(kernel, call)
   const { effects } = await providers.metadata.describe(call.name, call.input, meaning.prepared)
   return { effects, meaning }
 }
 
-/** Ends a turn that nobody continues: answers each of its calls with what is known, then closes it. */
+/** Ends a turn that no run continues: answers each of its calls with the known result, then closes the turn. */
 export async function abandonTurn(thread: Conversation): Promise<void> {
-  const calls = unanswered(thread.state)
+  const calls = listUnansweredCalls(thread.state)
   for (const call of calls) {
     const { call_id } = call
     if (thread.state.ended.has(call_id)) continue
     const start = thread.state.started.get(call_id)
-    const about = await known(thread, call)
+    const about = await describeCall(thread, call)
     const settled = start && (await recoverCall(thread, call, about))
     const { result, changed } = settled ?? {
-      result: interrupted('The program was killed before this was done. Nothing was done.'),
+      result: createInterruptedResult('The program was killed before this was done. Nothing was done.'),
       changed: [],
     }
     const lost = !settled && !isQuiet(about.effects) && about.meaning.slot

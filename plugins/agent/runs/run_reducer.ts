@@ -1,74 +1,13 @@
-import { definedOnly, type JsonObject } from '../../../core/shapes/index.js'
+import { definedOnly } from '../../../core/shapes/index.js'
 import type { FileChange, ThreadEvent, ThreadItem, Usage } from '../base/index.js'
-import type { TracedCall, TracedRun, RunHead, RunPiece, RunTotals, StepRecord, StepText, TurnRecord } from './types.js'
+import { createCall, isFailed } from './traced_call.js'
+import type { RunHead, RunPiece, RunTotals, StepRecord, StepText, TracedCall, TurnRecord } from './types.js'
 
-/** Events as logs have them: of versions to come there may be more. */
+/** Events as logs have them; a later version may have more. */
 export type LoggedEvent = ThreadEvent
 const noUsage = (): Usage => ({ input_tokens: 0, cached_input_tokens: 0, cache_creation_tokens: 0, output_tokens: 0 })
 
-/**
- * The whole of a log at once: `reduce(events)`. Takes what `readEvents` gives, `onEvent` was told, or `vtcode exec --json` printed; events and
- * fields that it does not know are counted and passed by. Never throws for what a log says.
- */
-export function reduce(events: Iterable<LoggedEvent>): TracedRun {
-  const reducer = new RunReducer()
-  const run = new RunCollector(reducer)
-  for (const event of events) run.take(reducer.add(event))
-  run.take(reducer.end())
-  return run.whole()
-}
-
-/** The same from a log that is read piece by piece. */
-export async function reduceLog(events: AsyncIterable<LoggedEvent>): Promise<TracedRun> {
-  const reducer = new RunReducer()
-  const run = new RunCollector(reducer)
-  for await (const event of events) run.take(reducer.add(event))
-  run.take(reducer.end())
-  return run.whole()
-}
-
-/** Pieces as turns. */
-export class RunCollector {
-  private readonly turns: TurnRecord[] = []
-  /** What came between two turns. */
-  private between: TurnRecord['entries'] = []
-
-  constructor(private readonly reducer: Pick<RunReducer, 'head' | 'totals'>) {}
-
-  take(pieces: readonly RunPiece[]): void {
-    for (const piece of pieces) this.put(piece)
-  }
-
-  private put(piece: RunPiece): void {
-    const last = this.turns.at(-1)
-    if (piece.kind === 'run_start' || piece.kind === 'run_end') return
-    if (piece.kind === 'turn_start') {
-      this.turns.push({ ...piece.turn, status: 'open', ended_at: piece.turn.started_at, entries: this.between })
-      this.between = []
-    } else if (piece.kind === 'turn_end') Object.assign(last ?? {}, piece.turn)
-    else if (last?.status === 'open') last.entries.push(piece)
-    else this.between.push(piece)
-  }
-
-  whole(): TracedRun {
-    const { head, totals } = this.reducer
-    const last = this.turns.at(-1)
-    if (last) last.entries.push(...this.between)
-    else if (this.between.length > 0)
-      this.turns.push({
-        turn_id: '',
-        number: 0,
-        started_at: head.started_at,
-        ended_at: totals.ended_at,
-        status: 'open',
-        entries: this.between,
-      })
-    this.between = []
-    return { head, turns: this.turns, totals }
-  }
-}
-
-/** Keeps of a log only what is not finished: what a step needs is held until the step ends, and let go. */
+/** Reduces a log in bounded memory: the data of a step is dropped when the step ends. */
 export class RunReducer {
   readonly head: RunHead = { session_id: '', thread_id: '', model: '', mode: '', cwd: '', version: '', started_at: '' }
   readonly totals: RunTotals = {
@@ -84,12 +23,12 @@ export class RunReducer {
     unknown_events: 0,
   }
   private readonly calls = new Map<string, TracedCall>()
-  /** Those of `calls` that the model did not ask for. */
+  /** The calls that the harness made. */
   private readonly own = new Map<string, TracedCall>()
   private readonly files = new Map<string, FileChange>()
   private texts: StepText[] = []
   private turn = ''
-  /** When the last thing before the step under way was over. */
+  /** The end of the last entry before the current step. */
   private since = ''
   private lastStep = 0
 
@@ -97,9 +36,9 @@ export class RunReducer {
     if (typeof event.ts === 'string') this.totals.ended_at = event.ts
     switch (event.type) {
       case 'thread.started':
-        return this.begin(event)
+        return this.beginRun(event)
       case 'thread.completed':
-        return this.over(event)
+        return this.endRun(event)
       case 'turn.started':
         this.turn = event.turn_id ?? `turn-${this.totals.turns + 1}`
         this.since = event.ts
@@ -116,34 +55,34 @@ export class RunReducer {
           },
         ]
       case 'turn.completed':
-        return this.close(event.ts, { status: 'completed', usage: event.usage, cost_usd: event.cost_usd })
+        return this.closeTurn(event.ts, { status: 'completed', usage: event.usage, cost_usd: event.cost_usd })
       case 'turn.failed':
-        return this.close(event.ts, {
+        return this.closeTurn(event.ts, {
           status: 'failed',
           code: event.code,
           message: event.message,
           ...(event.usage && { usage: event.usage }),
         })
       case 'step.completed':
-        return this.step(event)
+        return this.endStep(event)
       case 'item.started':
-        return this.started(event.item, event.ts)
+        return this.startItem(event.item, event.ts)
       case 'item.completed':
-        return this.completed(event.item, event.ts)
+        return this.completeItem(event.item, event.ts)
       default:
-        return this.rest(event)
+        return this.readOther(event)
     }
   }
 
-  /** What is still open when the log is over. */
+  /** Returns the pieces that are still open at the end of the log. */
   end(): RunPiece[] {
     const at = this.totals.ended_at
-    return this.turn === '' ? this.cut(at) : this.close(at, { status: 'open' })
+    return this.turn === '' ? this.cutStep(at) : this.closeTurn(at, { status: 'open' })
   }
 
-  private begin(event: LoggedEvent & { type: 'thread.started' }): RunPiece[] {
+  private beginRun(event: LoggedEvent & { type: 'thread.started' }): RunPiece[] {
     const { session_id, thread_id, parent_thread_id, model, mode, cwd, version, ts: started_at } = event
-    // A process that was killed wrote no end.
+    // A killed process wrote no end.
     const left = this.end()
     const head = { session_id, thread_id, ...definedOnly({ parent_thread_id }), model, mode, cwd, version, started_at }
     if (this.totals.runs === 0) Object.assign(this.head, head)
@@ -153,7 +92,7 @@ export class RunReducer {
     return [...left, { kind: 'run_start', head }]
   }
 
-  private over({
+  private endRun({
     ts: at,
     outcome_code,
     subtype,
@@ -177,15 +116,18 @@ export class RunReducer {
     return [...left, { kind: 'run_end', end }]
   }
 
-  private close(at: string, how: Pick<TurnRecord, 'status' | 'code' | 'message' | 'usage' | 'cost_usd'>): RunPiece[] {
-    const left = this.cut(at)
+  private closeTurn(
+    at: string,
+    how: Pick<TurnRecord, 'status' | 'code' | 'message' | 'usage' | 'cost_usd'>,
+  ): RunPiece[] {
+    const left = this.cutStep(at)
     const turn_id = this.turn
     this.turn = ''
     return [...left, { kind: 'turn_end', turn: { turn_id, ended_at: at, ...how } }]
   }
 
-  /** A step that never ended: what there is of it is told. */
-  private cut(at: string): RunPiece[] {
+  /** Returns a step that never ended, as far as it is known. */
+  private cutStep(at: string): RunPiece[] {
     const calls = this.takeCalls(at)
     const own: RunPiece[] = [...this.own.values()].map((call) => ({
       kind: 'own_call',
@@ -196,7 +138,7 @@ export class RunReducer {
     if (calls.length === 0 && this.texts.length === 0) return own
     return [
       ...own,
-      this.made(
+      this.finishStep(
         {
           step: this.lastStep + 1,
           status: 'cut',
@@ -213,7 +155,7 @@ export class RunReducer {
     ]
   }
 
-  private step(event: LoggedEvent & { type: 'step.completed' }): RunPiece[] {
+  private endStep(event: LoggedEvent & { type: 'step.completed' }): RunPiece[] {
     const {
       step,
       model,
@@ -229,7 +171,7 @@ export class RunReducer {
     if (purpose === undefined) this.lastStep = step
     addUsage(this.totals, usage, cost_usd)
     return [
-      this.made(
+      this.finishStep(
         {
           step,
           status: 'completed',
@@ -248,7 +190,7 @@ export class RunReducer {
     ]
   }
 
-  private made(
+  private finishStep(
     about: Omit<StepRecord, 'kind' | 'position' | 'started_at' | 'ended_at' | 'texts' | 'calls'>,
     calls: TracedCall[],
     ended_at: string,
@@ -256,7 +198,7 @@ export class RunReducer {
     const texts = this.texts
     this.texts = []
     this.totals.steps += 1
-    // The model is done when its first call begins; before it answered there may have been waits.
+    // The model finishes when its first call begins; before its answer there may be waits.
     const answered = calls[0]?.started_at ?? ended_at
     const took = Math.min(Math.max(Number(about.duration_ms) || 0, 0), 1e12)
     const began = new Date((Date.parse(answered) || 1e12) - took).toISOString()
@@ -265,20 +207,20 @@ export class RunReducer {
     return { kind: 'step', position: this.totals.steps, ...about, started_at, ended_at, texts, calls }
   }
 
-  /** A call that has not ended stays with the step that asked for it. */
+  /** Returns the calls of the step. An unfinished one stays with the step that asked for it. */
   private takeCalls(ended_at: string): TracedCall[] {
     const calls = [...this.calls.values()].map((call) => (call.status === 'in_progress' ? { ...call, ended_at } : call))
     this.calls.clear()
     return calls
   }
 
-  private started(item: ThreadItem, at: string): RunPiece[] {
+  private startItem(item: ThreadItem, at: string): RunPiece[] {
     if (item.type === 'tool_invocation')
-      (item.origin === 'harness' ? this.own : this.calls).set(item.call_id, callOf(item, at))
+      (item.origin === 'harness' ? this.own : this.calls).set(item.call_id, createCall(item, at))
     return []
   }
 
-  private completed(item: ThreadItem, at: string): RunPiece[] {
+  private completeItem(item: ThreadItem, at: string): RunPiece[] {
     switch (item.type) {
       case 'user_message':
         this.since = at
@@ -294,11 +236,11 @@ export class RunReducer {
         })
         return []
       case 'tool_invocation':
-        return this.ended(item, at)
+        return this.endCall(item, at)
       case 'tool_output':
       case 'command_execution':
       case 'file_change':
-        this.about(item)
+        this.addDetails(item)
         return []
       case 'harness':
         return [
@@ -315,12 +257,12 @@ export class RunReducer {
       case 'error':
         return [{ kind: 'note', at, id: item.id, name: item.code, text: item.message, error: true }]
       default:
-        return this.strange(item, at)
+        return this.readOtherItem(item, at)
     }
   }
 
-  /** Items that newer versions write, or that say a call once more. */
-  private strange(item: ThreadItem, at: string): RunPiece[] {
+  /** Handles items of later versions and items that repeat a call. */
+  private readOtherItem(item: ThreadItem, at: string): RunPiece[] {
     const { type, id, child_thread_id, agent_name, status, summary, query } = item as unknown as Record<string, string>
     if (type === 'subagent' && child_thread_id !== undefined) {
       return [
@@ -335,13 +277,13 @@ export class RunReducer {
         },
       ]
     }
-    // Tools of servers and searches of the web are said by their calls.
+    // Calls of MCP tools and web searches are known from their invocation.
     if (type !== 'mcp_tool_call' && query === undefined) this.totals.unknown_events += 1
     return []
   }
 
-  private ended(item: ThreadItem & { type: 'tool_invocation' }, at: string): RunPiece[] {
-    const call = this.callNamed(item.call_id) ?? callOf(item, at)
+  private endCall(item: ThreadItem & { type: 'tool_invocation' }, at: string): RunPiece[] {
+    const call = this.findCall(item.call_id) ?? createCall(item, at)
     const { status, outcome, executor } = item
     Object.assign(call, {
       status,
@@ -361,14 +303,14 @@ export class RunReducer {
     return [{ kind: 'own_call', at: call.started_at, call }]
   }
 
-  private callNamed(id: string): TracedCall | undefined {
+  private findCall(id: string): TracedCall | undefined {
     return this.calls.get(id) ?? this.own.get(id)
   }
 
-  /** What items say of a call beside its own. */
-  private about(item: ThreadItem & { type: 'tool_output' | 'command_execution' | 'file_change' }): void {
-    const call = this.callNamed(item.call_id)
-    if (item.type === 'file_change') for (const change of item.changes) this.change(change)
+  /** Adds the details of a call that other items have. */
+  private addDetails(item: ThreadItem & { type: 'tool_output' | 'command_execution' | 'file_change' }): void {
+    const call = this.findCall(item.call_id)
+    if (item.type === 'file_change') for (const change of item.changes) this.addChange(change)
     if (!call) return
     if (item.type === 'file_change') call.changes = [...(call.changes ?? []), ...item.changes]
     else if (item.type === 'command_execution') call.command = item.command
@@ -379,7 +321,7 @@ export class RunReducer {
     }
   }
 
-  private change({ path, kind, added_lines = 0, removed_lines = 0 }: FileChange): void {
+  private addChange({ path, kind, added_lines = 0, removed_lines = 0 }: FileChange): void {
     const known = this.files.get(path)
     this.files.set(path, {
       path,
@@ -390,7 +332,7 @@ export class RunReducer {
     this.totals.files = [...this.files.values()]
   }
 
-  private rest(event: LoggedEvent): RunPiece[] {
+  private readOther(event: LoggedEvent): RunPiece[] {
     const at = event.ts
     const id = `event-${event.seq}`
     switch (event.type) {
@@ -424,10 +366,10 @@ export class RunReducer {
       case 'context.reset':
         return [{ kind: 'boundary', at, what: 'reset', trigger: event.trigger }]
       case 'permission.requested':
-        Object.assign(this.callNamed(event.call_id) ?? {}, { asked: { reason: event.reason, policy: event.policy } })
+        Object.assign(this.findCall(event.call_id) ?? {}, { asked: { reason: event.reason, policy: event.policy } })
         return []
       case 'permission.resolved':
-        Object.assign(this.callNamed(event.call_id) ?? {}, {
+        Object.assign(this.findCall(event.call_id) ?? {}, {
           answered: { decision: event.decision, wait_ms: event.wait_ms, ...(event.scope && { scope: event.scope }) },
         })
         return []
@@ -446,25 +388,6 @@ export class RunReducer {
   }
 }
 
-function callOf(
-  { id, call_id, tool_call_id, tool_name, arguments: given, effects, status }: ThreadItem & { type: 'tool_invocation' },
-  at: string,
-): TracedCall {
-  return {
-    call_id,
-    item_id: id,
-    tool: tool_name,
-    effects: Array.isArray(effects) ? effects : [],
-    status,
-    started_at: at,
-    ended_at: at,
-    duration_ms: 0,
-    bytes: 0,
-    is_error: false,
-    ...definedOnly({ tool_call_id, arguments: given }),
-  }
-}
-
 function addUsage(totals: RunTotals, usage: Usage, cost: number | null): void {
   const sum = totals.usage
   for (const key of ['input_tokens', 'cached_input_tokens', 'cache_creation_tokens', 'output_tokens'] as const)
@@ -473,25 +396,3 @@ function addUsage(totals: RunTotals, usage: Usage, cost: number | null): void {
   if (usage.estimated) sum.estimated = true
   totals.cost_usd = totals.cost_usd === null || cost === null ? null : totals.cost_usd + cost
 }
-
-/** A call that did not do what it was for; a command that ended with an error code counts too. */
-export const isFailed = ({ outcome, is_error, exit_code, status }: TracedCall): boolean =>
-  is_error ||
-  status === 'failed' ||
-  (outcome !== undefined && outcome !== 'success') ||
-  (exit_code !== undefined && exit_code !== 0)
-
-/** A call that a policy or a person refused. */
-export const isDenied = ({ outcome, error_code }: TracedCall): boolean =>
-  outcome === 'permission_rejected' ||
-  outcome === 'permission_cancelled' ||
-  outcome === 'hook_denied' ||
-  (error_code?.startsWith('VT_POLICY_') ?? false)
-
-/** The arguments of a call as an object: what a model wrote that is none stands under `value`. */
-export const argumentsOf = ({ arguments: given }: TracedCall): JsonObject =>
-  typeof given === 'object' && given !== null && !Array.isArray(given)
-    ? (given as JsonObject)
-    : given === undefined
-      ? {}
-      : ({ value: given } as JsonObject)

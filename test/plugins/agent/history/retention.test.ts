@@ -4,7 +4,7 @@ import { expect, it, vi } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
 import { homeOf } from '../../../../build/core/system/index.js'
 import { openWorkspace } from '../../../../build/core/workspace/index.js'
-import { tidy } from '../../../../build/plugins/agent/session/index.js'
+import { tidy } from '../../../../build/plugins/agent/history/index.js'
 import { sealedIn } from '../../../support/seal.js'
 
 it('checks the spool once for any number of sessions and removes from the least recently used', async () => {

@@ -5,31 +5,31 @@ import { compile } from '../../../core/schema/index.js'
 import { canonicalJson } from '../../../core/trust/index.js'
 import { AgentError, type FileHash, type ProofRun, type Tracker, type VerificationResult } from '../base/index.js'
 import type { ConversationState } from '../session/index.js'
-import { endingOf } from './ending.js'
+import { describeEnding } from './ending.js'
 import type { FinishState } from './state.js'
-import { changedFiles } from './verification.js'
+import { listChangedFiles } from './verification.js'
 
-/** What proved the work of a session. Its own digest shows damage, not who made it. */
+/** The proof of a session's work. Its digest shows damage, not the author. */
 export interface Certificate {
   type: 'vtcode.certificate'
   version: 1
   session_id: string
   /** When the commands had run, ISO 8601. */
   created_at: string
-  /** Of the model that was asked last, and of the prompt it read. */
+  /** The last model in use, and the digest of the prompt that it read. */
   model: string | null
   prompt_sha256: string | null
   result: VerificationResult
   commands: ProofRun[]
-  /** The files that the session changed, as they were when the commands ran. */
+  /** The files that the session changed, with their hashes at the time of the commands. */
   files: FileHash[]
   tracker: Tracker | null
   /** SHA-256, in hex, of the canonical JSON of all other members. */
   digest: string
 }
 
-/** The certificate of a session as canonical JSON. Throws VT_CERTIFICATE_NONE. */
-export function certificateOf(
+/** Creates the certificate of a session as canonical JSON. Throws VT_CERTIFICATE_NONE. */
+export function createCertificate(
   { verified, tracker, segment }: FinishState & ConversationState,
   session_id: string,
   created_at: string,
@@ -89,15 +89,15 @@ const schema = object({
 }) as Schema
 const largestCertificate = 1024 * 1024
 
-/** Reads a certificate that anybody may have written. Throws VT_CERTIFICATE_INVALID, and VT_CERTIFICATE_DAMAGED where its digest is another. */
-export async function readCertificate(said: string): Promise<Certificate> {
+/** Parses a certificate of any origin. Throws VT_CERTIFICATE_INVALID, and VT_CERTIFICATE_DAMAGED for a wrong digest. */
+export async function readCertificate(source: string): Promise<Certificate> {
   const wrong = (problem: string): AgentError =>
     new AgentError('VT_CERTIFICATE_INVALID', `This is no certificate: ${problem}`)
-  if (said.length > largestCertificate)
-    throw wrong(`it has ${said.length} characters, at most ${largestCertificate} are possible.`)
+  if (source.length > largestCertificate)
+    throw wrong(`it has ${source.length} characters, at most ${largestCertificate} are possible.`)
   let value: unknown
   try {
-    value = JSON.parse(said)
+    value = JSON.parse(source)
   } catch (error) {
     throw wrong((error as Error).message)
   }
@@ -117,13 +117,13 @@ export async function readCertificate(said: string): Promise<Certificate> {
   return { ...body, digest: named }
 }
 
-/** What is different now: files, and commands that ran again. */
-export function differencesOf(
+/** Lists the differences since the certificate: files, and commands that ran again. */
+export function listDifferences(
   { files, commands }: Pick<Certificate, 'files' | 'commands'>,
   now: { files: readonly FileHash[]; ran: readonly ProofRun[] },
 ): string[] {
   const hashes = new Map(now.files.map(({ path, sha256 }) => [path, sha256]))
-  const changed = changedFiles(files, now.files).map(
+  const changed = listChangedFiles(files, now.files).map(
     ({ path, sha256 }) =>
       `${path}: ${(hashes.get(path) ?? null) === null ? 'not there any more' : sha256 === null ? 'there again' : 'changed'}`,
   )
@@ -131,7 +131,9 @@ export function differencesOf(
     const before = commands.find(({ command }) => command === one.command)
     if (!before || (before.exit_code === one.exit_code && before.digest === one.digest)) return []
     const output =
-      before.exit_code === one.exit_code ? 'printed something else' : `${endingOf(one)}, before it ${endingOf(before)}`
+      before.exit_code === one.exit_code
+        ? 'printed something else'
+        : `${describeEnding(one)}, before it ${describeEnding(before)}`
     return [`${one.command}: ${output}`]
   })
   return [...changed, ...again]

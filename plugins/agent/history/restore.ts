@@ -7,17 +7,22 @@ import {
   type Usage,
 } from '../base/index.js'
 import { addUsage, noUsage } from '../model/index.js'
-import type { Conversation } from './conversation.js'
-import { damagedLine, readJournal, readOwnJournal, resealed } from './journal.js'
-import { adoptQueue } from './queue.js'
-import type { StateTable } from './state_table.js'
+import {
+  type Conversation,
+  createDamageError,
+  readJournal,
+  readOwnJournal,
+  resealRecords,
+  adoptQueue,
+  type StateTable,
+} from '../session/index.js'
 
-/** The state of a session when its last process ended, however it ended. */
+/** The state of a session when its last process ended, in any way. */
 export interface Restored<S> {
   state: S
   records: readonly JournalRecord[]
   unfinished: Unfinished
-  /** The journal ended in the middle of a line, which is gone. */
+  /** The journal ended with an incomplete line, which was cut off. */
   torn: boolean
 }
 
@@ -25,13 +30,13 @@ export interface Restored<S> {
 export interface Unfinished {
   thread_id: string | undefined
   seq: number
-  /** Bytes of the whole lines. */
+  /** Bytes of the complete lines. */
   bytes: number
   torn: boolean
-  /** Items without an end, in the order they began. */
+  /** Items without an end, in the order in which they began. */
   items: ThreadItem[]
   turn_id: string | undefined
-  /** A run that did not end. */
+  /** The last run did not end. */
   running: boolean
   turn_usage: Usage
   usage: Usage
@@ -39,17 +44,20 @@ export interface Unfinished {
   steps: number
 }
 
-/** Reads a session back; lines that were not finished are cut off. Throws VT_SESSION_CORRUPT for a journal that is damaged elsewhere, VT_SESSION_FOREIGN for one of somebody else. */
+/**
+ * Reads a session and cuts off incomplete last lines. Throws VT_SESSION_CORRUPT for other damage to the journal,
+ * VT_SESSION_FOREIGN for a line of another user.
+ */
 export async function restore<S extends object>(store: Store, id: string, table: StateTable<S>): Promise<Restored<S>> {
   const journal = readOwnJournal((await store.read('messages.jsonl')) ?? '', id, store.mark)
   if (journal.torn) await store.cut('messages.jsonl', journal.bytes)
   const state = table.replay(journal.records)
-  const unfinished = readLog((await store.read('events.jsonl')) ?? '')
+  const unfinished = readEventLog((await store.read('events.jsonl')) ?? '')
   if (unfinished.torn) await store.cut('events.jsonl', unfinished.bytes)
   return { state, records: journal.records, unfinished, torn: journal.torn }
 }
 
-/** Emits the ends that a killed run did not, so that every log is complete. */
+/** Emits the missing end events of a killed run, so that every log is complete. */
 export async function closeUnfinished(
   { events, session_id }: Pick<Conversation, 'events' | 'session_id'>,
   { running, items, turn_id, turn_usage, usage, turns, steps }: Unfinished,
@@ -80,7 +88,9 @@ export async function closeUnfinished(
   })
 }
 
-/** Cuts a damaged journal where the damage begins; the rest is kept beside it. Returns how many lines were cut. */
+/**
+ * Cuts a journal at its first damaged line and keeps the rest in `messages.bad.jsonl`. Returns the number of lines cut.
+ */
 export async function repair(store: Store): Promise<number> {
   const text = (await store.read('messages.jsonl')) ?? ''
   const { bytes } = readJournal(text)
@@ -91,22 +101,22 @@ export async function repair(store: Store): Promise<number> {
   return rest.split('\n').filter(Boolean).length
 }
 
-/** Puts what somebody else wrote under the mark of this user. Throws VT_SESSION_CORRUPT. */
+/** Seals the journal and queue of another user with the mark of this user. Throws VT_SESSION_CORRUPT. */
 export async function adoptSession(store: Store, id: string): Promise<void> {
   const { records, damaged } = readJournal((await store.read('messages.jsonl')) ?? '')
-  if (damaged !== undefined) throw damagedLine(damaged, id)
-  await store.write('messages.jsonl', resealed(records.map(withoutMode), store.mark))
+  if (damaged !== undefined) throw createDamageError(damaged, id)
+  await store.write('messages.jsonl', resealRecords(records.map(dropMode), store.mark))
   await adoptQueue(store)
 }
 
-/** A conversation may be taken over, not what somebody else permitted in it: the mode is that of the user again. */
-function withoutMode(record: JournalRecord): JournalRecord {
+/** Replaces a mode by a note: adopting a conversation grants no rights that its author chose. */
+function dropMode(record: JournalRecord): JournalRecord {
   if (record.kind !== 'mode') return record
   const { n, ts, turn, crc, mode } = record
   return { n, ts, turn, crc, kind: 'note', text: `Mode ${mode} was not taken over.` }
 }
 
-function readLog(text: string): Unfinished {
+function readEventLog(text: string): Unfinished {
   const unfinished: Unfinished = {
     thread_id: undefined,
     seq: 0,
@@ -121,22 +131,24 @@ function readLog(text: string): Unfinished {
     steps: 0,
   }
   const open = new Map<string, ThreadItem>()
-  for (const line of text.split('\n')) {
-    const event = parsed(line)
+  const lines = text.split('\n')
+  // A last line without its line break is torn even if its JSON is complete: the next event would join it.
+  unfinished.torn = lines.pop() !== ''
+  for (const line of lines) {
+    const event = parseEvent(line)
     if (!event) {
-      // The text ends with a line break, or with a line that was not finished.
-      unfinished.torn = line !== ''
+      unfinished.torn ||= line !== ''
       break
     }
     unfinished.bytes += Buffer.byteLength(line) + 1
-    note(unfinished, open, event)
+    applyEvent(unfinished, open, event)
   }
   unfinished.items = [...open.values()]
   return unfinished
 }
 
 type Note<Event> = (unfinished: Unfinished, event: Event, open: Map<string, ThreadItem>) => void
-const notes: { readonly [T in ThreadEvent['type']]?: Note<ThreadEvent & { type: T }> } = {
+const reducers: { readonly [T in ThreadEvent['type']]?: Note<ThreadEvent & { type: T }> } = {
   'thread.started': (unfinished) => Object.assign(unfinished, { running: true, usage: noUsage, turns: 0, steps: 0 }),
   'thread.completed': (unfinished) => Object.assign(unfinished, { running: false }),
   'turn.started': (unfinished, { turn_id }) => Object.assign(unfinished, { turn_id, turn_usage: noUsage }),
@@ -155,13 +167,13 @@ const endTurn = (unfinished: Unfinished, usage = noUsage): unknown =>
     turns: unfinished.turns + 1,
   })
 
-function note(unfinished: Unfinished, open: Map<string, ThreadItem>, event: ThreadEvent): void {
+function applyEvent(unfinished: Unfinished, open: Map<string, ThreadItem>, event: ThreadEvent): void {
   unfinished.seq = event.seq
   unfinished.thread_id = event.thread_id
-  ;(notes[event.type] as Note<ThreadEvent> | undefined)?.(unfinished, event, open)
+  ;(reducers[event.type] as Note<ThreadEvent> | undefined)?.(unfinished, event, open)
 }
 
-function parsed(line: string): ThreadEvent | undefined {
+function parseEvent(line: string): ThreadEvent | undefined {
   try {
     const { event } = JSON.parse(line) as { event?: ThreadEvent }
     return event

@@ -3,17 +3,17 @@ import { sha256 } from '../../../core/system/index.js'
 import { redactText } from '../../../core/text/index.js'
 import type { EntryStat, Workspace } from '../../../core/workspace/index.js'
 import { clock, messageOf } from '../base/index.js'
-import { taskFile, taskFolder } from './task_folder.js'
+import { findTaskFile, taskFolder } from './task_folder.js'
 
 const largest = 64 * 1024
 const settled_ms = 50
 
 /**
- * A text of a session as a file that people read and edit. Its first line names the session and the digest of the rest: a file that names
- * no session, or another one, is none of this session, whoever brought it.
+ * A text of a session as a file that people read and edit. Its first line names the session and the digest of the rest.
+ * A file without this line, or of another session, is ignored.
  */
 export class TaskView {
-  /** Where the file lay, and as which version, when it was as it was written. */
+  /** The path and version of the file when its content was last known to be ours. */
   private known: { path: string; stat: EntryStat; body: string } | undefined
 
   constructor(
@@ -22,17 +22,17 @@ export class TaskView {
     private readonly file: string,
   ) {}
 
-  /** What a person made of it; nothing where it is as it was written, or not there. */
-  async edit(): Promise<{ path: string; text: string } | { problem: string } | undefined> {
+  /** Returns the edits of a person; `undefined` if the file is unchanged or missing. */
+  async readEdit(): Promise<{ path: string; text: string } | { problem: string } | undefined> {
     if (await this.isKnown()) return undefined
-    const path = await taskFile(this.workspace, this.session, this.file, { claim: false })
+    const path = await findTaskFile(this.workspace, this.session, this.file, { claim: false })
     if (path === undefined) return undefined
     try {
       const stat = await this.workspace.stat(path)
       const text = await this.workspace.readText(path, { max_bytes: largest })
       const body = text.slice(text.indexOf('\n') + 1)
-      if (text !== this.whole(body)) return { path, text: body }
-      this.know(path, stat, body)
+      if (text !== this.render(body)) return { path, text: body }
+      this.rememberVersion(path, stat, body)
       return undefined
     } catch (error) {
       return error instanceof VtError && error.code === 'VT_PATH_NOT_FOUND'
@@ -41,30 +41,32 @@ export class TaskView {
     }
   }
 
-  /** Writes it where it is not so already. What stands in its place and is no file of ours stays; then this returns what is in the way. */
+  /** Writes the text if it changed. A foreign entry at the path stays; then this returns its path. */
   async write(body: string): Promise<string | undefined> {
     const kept = redactText(body)
     if (this.known?.body === kept && (await this.isKnown())) return undefined
-    // Another session may take the place in between; then it holds it.
+    // Another session may claim the path first and then keeps it.
     return this.put(kept).catch(() => this.put(kept))
   }
   private async put(body: string): Promise<string | undefined> {
     const { workspace } = this
-    const path = await taskFile(workspace, this.session, this.file, { claim: true })
+    const path = await findTaskFile(workspace, this.session, this.file, { claim: true })
     if (path === undefined) return `${taskFolder}/${this.file}`
-    const whole = this.whole(body)
+    const whole = this.render(body)
     const there = await workspace.stat(path)
-    // A file on disk costs as much as all else that ends a turn.
+    // A file on disk costs as much as the rest of the end of a turn.
     if (there && (await workspace.readText(path, { max_bytes: largest }).catch(() => '')) === whole) return undefined
     await workspace.write(path, Buffer.from(whole), there ? 'anything' : 'nothing')
     return undefined
   }
 
-  /** A version that is older than the steps of a file system's clock: whatever is written after this is another one. */
-  private know(path: string, stat: EntryStat | undefined, body: string): void {
+  /**
+   * Remembers a version once it is older than the clock step of a file system, so that a later write differs from it.
+   */
+  private rememberVersion(path: string, stat: EntryStat | undefined, body: string): void {
     this.known = stat && clock.now() - stat.mtime_ms > settled_ms ? { path, stat, body } : undefined
   }
-  /** Looking at a file costs a tenth of reading it. */
+  /** A `stat` costs a tenth of a read. */
   private async isKnown(): Promise<boolean> {
     if (!this.known) return false
     const { path, stat } = this.known
@@ -79,7 +81,7 @@ export class TaskView {
     )
   }
 
-  private whole(body: string): string {
+  private render(body: string): string {
     return `<!-- vtcode session=${this.session} sha256=${sha256(body)} -->\n${body}`
   }
 }

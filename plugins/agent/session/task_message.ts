@@ -4,17 +4,20 @@ import { mostOfImage } from '../../lib/reading/index.js'
 import { AgentError, type Msg, type Store } from '../base/index.js'
 import { keepImage } from './images.js'
 
-/** An image of a task: its path in the workspace, or its bytes and what they are called. */
+/** An image of a task: its path in the workspace, or its bytes with a name. */
 export type GivenImage = string | { readonly name: string; readonly data: Uint8Array }
-/** What an agent is to do, with the images that belong to it. */
+/** A task of an agent, with its images. */
 export interface AgentTask {
   readonly text: string
   readonly images?: readonly GivenImage[]
 }
 const mostImages = 20
 
-/** A task as the message that a turn begins with; its images lie beside the journal. Throws VT_FILE_IMAGE, VT_CONFIG_INVALID, VT_SESSION_WRITE. */
-export async function messageOfTask(
+/**
+ * Creates the message that a turn begins with and stores its images. Throws VT_FILE_IMAGE, VT_CONFIG_INVALID,
+ * VT_SESSION_WRITE.
+ */
+export async function createTaskMessage(
   place: { workspace: Workspace; store: Store },
   task: string | AgentTask | undefined,
 ): Promise<Msg | undefined> {
@@ -31,33 +34,36 @@ export async function messageOfTask(
     })
   const parts: Msg['parts'] = [{ type: 'text', text }]
   for (const given of images as readonly GivenImage[]) {
-    const { name, bytes } = await bytesOf(place.workspace, given)
+    const { name, bytes } = await readImage(place.workspace, given)
     const image = await keepImage(place.store, bytes, name)
-    if (typeof image === 'string') throw imageFault(name, image)
+    if (typeof image === 'string') throw createImageError(name, image)
     parts.push({ type: 'image', image })
   }
   return { role: 'user', parts, origin: 'prompt' }
 }
 
-const imageFault = (name: string, why: string): AgentError =>
+const createImageError = (name: string, why: string): AgentError =>
   new AgentError('VT_FILE_IMAGE', `The image '${name}' cannot be given to the model: ${why}.`, {
     hint: 'Give a PNG, JPEG, GIF or WebP; make a large one smaller or convert it with a program.',
   })
 
-async function bytesOf(workspace: Workspace, given: GivenImage): Promise<{ name: string; bytes: Buffer }> {
+async function readImage(workspace: Workspace, given: GivenImage): Promise<{ name: string; bytes: Buffer }> {
   if (typeof given !== 'string') {
     const { name, data } = (given ?? {}) as Partial<Exclude<GivenImage, string>>
     if (typeof name !== 'string' || !(data instanceof Uint8Array))
-      throw imageFault(String(name ?? given), 'it is neither a path nor an object with `name` and the bytes as `data`')
+      throw createImageError(
+        String(name ?? given),
+        'it is neither a path nor an object with `name` and the bytes as `data`',
+      )
     return { name, bytes: Buffer.from(data.buffer, data.byteOffset, data.byteLength) }
   }
   try {
     await using file = await workspace.openFile(given)
     if (file.stat.bytes > mostOfImage.bytes)
-      throw imageFault(given, `it has ${file.stat.bytes} bytes, and at most ${mostOfImage.bytes} are taken`)
+      throw createImageError(given, `it has ${file.stat.bytes} bytes, and at most ${mostOfImage.bytes} are taken`)
     return { name: given, bytes: await file.read(0, file.stat.bytes) }
   } catch (error) {
     if (!(error instanceof VtError)) throw error
-    throw imageFault(given, error.message.replace(/\.$/, ''))
+    throw createImageError(given, error.message.replace(/\.$/, ''))
   }
 }

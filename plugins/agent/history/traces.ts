@@ -5,25 +5,25 @@ import { historyFolder } from '../../lib/files/index.js'
 import { callsFolder, spooled, spoolFolder } from '../../lib/state/index.js'
 import { dropWorktreesOf } from '../../lib/worktrees/index.js'
 
-/** Folders that a session may make. */
+/** Folders that a session may create. */
 const folders = [callsFolder, historyFolder, spoolFolder]
 
-/** Which of the folders of sessions are there. */
-export async function foldersThere(workspace: Workspace): Promise<ReadonlySet<string>> {
+/** Returns which folders of sessions exist. */
+export async function listSessionFolders(workspace: Workspace): Promise<ReadonlySet<string>> {
   const there = await Promise.all(
     ['.vtcode', ...folders].map(async (path) => ((await workspace.stat(path)) ? [path] : [])),
   )
   return new Set(there.flat())
 }
 
-/** Deletes what tools and records wrote for a session that is not kept, and the folders that were made for it. */
+/** Deletes the files that tools and records wrote for a temporary session, and the folders created for it. */
 export async function forgetSession(workspace: Workspace, id: string, before: ReadonlySet<string>): Promise<void> {
   await removeTraces(workspace, id)
-  for (const path of folders) if (!before.has(path)) await removeEmpty(workspace, path)
-  if (!before.has('.vtcode')) await removeEmpty(workspace, '.vtcode')
+  for (const path of folders) if (!before.has(path)) await removeEmptyFolder(workspace, path)
+  if (!before.has('.vtcode')) await removeEmptyFolder(workspace, '.vtcode')
 }
 
-/** Deletes everything that was written for a session. */
+/** Deletes all files of a session. */
 export async function removeTraces(workspace: Workspace, id: string): Promise<void> {
   const folder = `${callsFolder}/${id}`
   if (await workspace.stat(folder)) await workspace.remove(folder, { recursive: true })
@@ -35,8 +35,8 @@ export async function removeTraces(workspace: Workspace, id: string): Promise<vo
   await dropWorktreesOf(workspace, id)
 }
 
-/** A folder that holds nothing but what tells git to pass it over. The workspace would put it aside in such a folder first. */
-async function removeEmpty(workspace: Workspace, path: string): Promise<void> {
+/** Removes a folder that holds only a `.gitignore`. The workspace would move that file to a backup first. */
+async function removeEmptyFolder(workspace: Workspace, path: string): Promise<void> {
   const names = await workspace.listNames(path).catch(() => undefined)
   if (!names?.every(({ name }) => name === '.gitignore')) return
   await using parent = await workspace.openDirectory(dirname(path))

@@ -1,21 +1,21 @@
-import type { LoggedEvent } from './reduce.js'
+import type { LoggedEvent } from './run_reducer.js'
 
-/** What was wrong with a log; it is read all the same. */
+/** Faults of a log, which is read in spite of them. */
 export interface LogFaults {
-  /** Lines that are no events. The last one may have been cut. */
+  /** Lines that are no events. The last one may be torn. */
   damaged: number
-  /** The last line has no end. */
+  /** The last line has no line break. */
   torn: boolean
-  /** The newest `schema_version` of a line, where that is not ours. */
+  /** The newest foreign `schema_version` of a line. */
   newer?: string
 }
 const known = '1.0.0'
-/** Bytes of a line at most: no event of ours comes near it. */
+/** The limit of a line in bytes; our events are far smaller. */
 const longest = 256 * 1024 * 1024
 
 /**
- * The events of a log by stream: bare ones as `vtcode exec --json` prints them, or wrapped as files have them. What is no event is counted in
- * `faults` and left out, so a log that was cut in the middle of a line still says all that is whole.
+ * Reads the events of a log as a stream: bare as `vtcode exec --json` prints them, or wrapped as files have them. Other
+ * lines are counted in `faults` and left out, so a torn log still yields its complete lines.
  */
 export async function* readEvents(chunks: AsyncIterable<Uint8Array>, faults: LogFaults): AsyncGenerator<LoggedEvent> {
   let rest: Uint8Array[] = []
@@ -24,7 +24,7 @@ export async function* readEvents(chunks: AsyncIterable<Uint8Array>, faults: Log
     const text = Buffer.concat([...rest, last]).toString()
     rest = []
     length = 0
-    return text.trim() === '' ? undefined : eventIn(text, faults)
+    return text.trim() === '' ? undefined : parseEvent(text, faults)
   }
   for await (const chunk of chunks) {
     let from = 0
@@ -34,7 +34,7 @@ export async function* readEvents(chunks: AsyncIterable<Uint8Array>, faults: Log
       from = end + 1
     }
     const left = chunk.subarray(from)
-    // What is not whole is copied: who reads may use the chunk again.
+    // Incomplete bytes are copied: the caller may use the chunk again.
     if (left.length > 0 && length < longest) rest.push(Uint8Array.from(left))
     length += left.length
   }
@@ -44,14 +44,14 @@ export async function* readEvents(chunks: AsyncIterable<Uint8Array>, faults: Log
   if (event) yield event
 }
 
-function eventIn(text: string, faults: LogFaults): LoggedEvent | undefined {
+function parseEvent(text: string, faults: LogFaults): LoggedEvent | undefined {
   try {
     const value = JSON.parse(text) as { schema_version?: unknown; event?: unknown; type?: unknown } | null
     const event = (value?.event ?? value) as Partial<LoggedEvent> | null
     if (typeof value?.schema_version === 'string' && value.schema_version !== known) faults.newer = value.schema_version
     if (isEvent(event)) return event
   } catch {
-    // It is counted below.
+    // Counted below.
   }
   faults.damaged += 1
   return undefined
@@ -60,7 +60,7 @@ function eventIn(text: string, faults: LogFaults): LoggedEvent | undefined {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Has what every reader needs of its type; everything else may be anything. */
+/** Returns whether a value has the members of its type that every reader needs. */
 function isEvent(event: unknown): event is LoggedEvent {
   if (!isObject(event) || typeof event['type'] !== 'string' || event['type'] === 'item.delta') return false
   if (typeof event['ts'] !== 'string' || Number.isNaN(Date.parse(event['ts']))) return false

@@ -1,7 +1,7 @@
 import type { ProofRun } from '../base/index.js'
 
-/** How a command ended, in words. */
-export const endingOf = ({
+/** Describes how a command ended. */
+export const describeEnding = ({
   exit_code,
   timed_out,
   duration_ms,

@@ -10,23 +10,26 @@ import {
   type Undoable,
 } from '../../lib/files/index.js'
 
-/** What a path held: a file that was kept, what is now at another path, or nothing. */
+/** The former content of a path: a kept file, a file that is now at another path, or nothing. */
 type Was = { kept: string; mode: number } | { now: string } | 'nothing'
 
-/** How to bring files back to what they were. */
+/** The operations that restore files to a former state. */
 export interface Rewind {
   operations: Operation[]
   /** Paths that change. */
   reverted: string[]
-  /** Paths that cannot be brought back, with the reason. */
+  /** Paths that cannot be restored, with the reason. */
   skipped: { path: string; reason: string }[]
   /** Paths that somebody else changed since. */
   conflicts: string[]
-  /** Folders that came with what goes. */
+  /** Folders that were created together with the reverted files. */
   made: string[]
 }
 
-/** What takes back all that a session changed since a time; `only` are the paths that are wanted. Nothing is changed yet. */
+/**
+ * Plans how to take back all changes of a session since a time (ISO 8601). A non-empty `only` limits the paths. Nothing
+ * is changed yet.
+ */
 export async function planRewind(
   workspace: Workspace,
   session: string,
@@ -36,20 +39,20 @@ export async function planRewind(
   const steps = (await listUndoable(workspace)).filter(
     ({ checkpoint }) => checkpoint.session === session && checkpoint.time >= since,
   )
-  const past = new Past(workspace)
-  for (const one of steps) await past.before(one)
+  const past = new PastFiles(workspace)
+  for (const one of steps) await past.rewindCheckpoint(one)
   const rewind: Rewind = {
     operations: [],
     reverted: [],
     skipped: past.skipped,
     conflicts: [...past.conflicts],
-    made: past.made,
+    made: past.madeFolders,
   }
   for (const [path, was] of past.view) {
     if (only.length > 0 && !only.some((one) => path === one || path.startsWith(`${one}/`))) continue
     try {
       await refuseForeign(workspace, path)
-      const operation = await back(workspace, path, was)
+      const operation = await planRestore(workspace, path, was)
       if (operation) rewind.operations.push(operation)
       if (operation) rewind.reverted.push(path)
     } catch (error) {
@@ -60,8 +63,8 @@ export async function planRewind(
   return rewind
 }
 
-/** Carries it out, all of it or nothing, as a checkpoint of its own: it can be taken back in its turn. */
-export async function carryOut(
+/** Applies a plan, all of it or nothing, as a checkpoint of its own, which can be reverted in turn. */
+export async function applyRewind(
   whole: OpenWorkspace,
   session: string,
   id: string,
@@ -69,14 +72,14 @@ export async function carryOut(
 ): Promise<void> {
   if (operations.length === 0) return
   const workspace = whole.createLinkFreeView(operations.map(({ path }) => path))
-  const steps = await Promise.all(operations.map((operation) => stepOf(workspace, operation)))
+  const steps = await Promise.all(operations.map((operation) => createStep(workspace, operation)))
   await recordChange({ slot: 'revert', id }, { workspace, session: { id: session } }, steps, () =>
     workspace.transact(operations),
   )
   for (const folder of [...made].reverse()) await workspace.remove(folder).catch(() => {})
 }
 
-async function stepOf(workspace: Workspace, { op, path, ...rest }: Operation): Promise<Step> {
+async function createStep(workspace: Workspace, { op, path, ...rest }: Operation): Promise<Step> {
   const { expected } = rest
   const before =
     expected === 'nothing'
@@ -93,7 +96,7 @@ async function stepOf(workspace: Workspace, { op, path, ...rest }: Operation): P
   }
 }
 
-async function back(workspace: Workspace, path: string, was: Was): Promise<Operation | undefined> {
+async function planRestore(workspace: Workspace, path: string, was: Was): Promise<Operation | undefined> {
   const there = await workspace.stat(path)
   if (there && there.kind !== 'file')
     throw new Error(`a ${there.kind} stands in its place: take that away and revert again`)
@@ -106,72 +109,79 @@ async function back(workspace: Workspace, path: string, was: Was): Promise<Opera
   return { op: 'write', path, bytes, expected: over ?? 'nothing', mode }
 }
 
-/** Goes back change by change, the latest first, and computes what each path held then; paths it does not name are unchanged. */
-class Past {
+/**
+ * Walks the changes backwards, the latest first, and computes the former content of each path. Paths without an entry
+ * are unchanged.
+ */
+class PastFiles {
   readonly view = new Map<string, Was>()
   readonly skipped: Rewind['skipped'] = []
   readonly conflicts = new Set<string>()
-  readonly made: string[] = []
+  readonly madeFolders: string[] = []
 
   constructor(private readonly workspace: Workspace) {}
 
-  async before({ folder, checkpoint }: Undoable): Promise<void> {
-    for (const [index, step] of [...checkpoint.steps.entries()].reverse()) await this.step(step, `${folder}/${index}`)
+  async rewindCheckpoint({ folder, checkpoint }: Undoable): Promise<void> {
+    for (const [index, step] of [...checkpoint.steps.entries()].reverse())
+      await this.rewindStep(step, `${folder}/${index}`)
   }
 
-  private async step(step: Step, kept: string): Promise<void> {
-    if ('made' in step) this.made.push(...step.made)
+  private async rewindStep(step: Step, kept: string): Promise<void> {
+    if ('made' in step) this.madeFolders.push(...step.made)
     switch (step.op) {
       case 'write':
-        await this.expect(step.path, step.after)
+        await this.noteConflict(step.path, step.after)
         this.view.set(step.path, step.before ? { kept, mode: step.before.mode } : 'nothing')
         return
       case 'remove':
-        await this.expect(step.path, undefined)
+        await this.noteConflict(step.path, undefined)
         this.view.set(step.path, { kept, mode: step.before.mode })
         return
       case 'take':
-        for (const file of await this.files(kept))
+        for (const file of await this.listFiles(kept))
           this.view.set(file === '' ? step.path : `${step.path}/${file}`, {
             kept: file === '' ? kept : `${kept}/${file}`,
-            mode: await this.mode(`${kept}${file && `/${file}`}`),
+            mode: await this.readMode(`${kept}${file && `/${file}`}`),
           })
         return
       case 'create':
-        for (const file of await this.files(step.path))
+        for (const file of await this.listFiles(step.path))
           this.view.set(file === '' ? step.path : `${step.path}/${file}`, 'nothing')
-        this.made.push(step.path)
+        this.madeFolders.push(step.path)
         return
       case 'rename':
-        await this.renamed(step.from, step.to)
+        await this.rewindRename(step.from, step.to)
         if (step.before) this.view.set(step.to, { kept, mode: step.before.mode })
     }
   }
 
-  /** What is at `to`, and below it, was at `from`. */
-  private async renamed(from: string, to: string): Promise<void> {
+  /** Moves the entries at and below `to` back to `from`. */
+  private async rewindRename(from: string, to: string): Promise<void> {
     const below = new Map<string, Was>()
-    for (const file of await this.files(to)) below.set(file, { now: file === '' ? to : `${to}/${file}` })
+    for (const file of await this.listFiles(to)) below.set(file, { now: file === '' ? to : `${to}/${file}` })
     for (const [path, was] of this.view)
       if (path === to || path.startsWith(`${to}/`)) below.set(path.slice(to.length + 1), was)
     for (const [file, was] of below) {
       this.view.set(file === '' ? to : `${to}/${file}`, 'nothing')
       this.view.set(file === '' ? from : `${from}/${file}`, was)
     }
-    this.made.push(to)
+    this.madeFolders.push(to)
   }
 
-  /** The last change that we know of left it so; anything else is somebody's own. */
-  private async expect(path: string, hash: string | undefined): Promise<void> {
+  /** Notes a conflict if the file differs from what the latest known change left. */
+  private async noteConflict(path: string, hash: string | undefined): Promise<void> {
     if (this.view.has(path)) return
     const there = await this.workspace.stat(path)
-    // What is no file is not written over in any case, and says so by itself.
+    // Only a file is ever replaced; anything else fails later with its own message.
     if (there && there.kind !== 'file') return
     if ((await readVersion(this.workspace, path))?.sha256 !== hash) this.conflicts.add(path)
   }
 
-  /** The files at and below a path, relative to it; '' is the path itself. What is no file cannot be brought back. */
-  private async files(path: string): Promise<string[]> {
+  /**
+   * Lists the files at and below a path, relative to it; '' is the path itself. Other kinds of entries cannot be
+   * restored.
+   */
+  private async listFiles(path: string): Promise<string[]> {
     const stat = await this.workspace.stat(path)
     if (!stat || stat.kind === 'file') return stat ? [''] : []
     if (stat.kind !== 'directory') {
@@ -180,9 +190,9 @@ class Past {
     }
     const found: string[] = []
     for (const { name } of await this.workspace.listNames(path))
-      for (const file of await this.files(`${path}/${name}`)) found.push(file === '' ? name : `${name}/${file}`)
+      for (const file of await this.listFiles(`${path}/${name}`)) found.push(file === '' ? name : `${name}/${file}`)
     return found
   }
 
-  private mode = async (path: string): Promise<number> => (await this.workspace.stat(path))!.mode & 0o7777
+  private readMode = async (path: string): Promise<number> => (await this.workspace.stat(path))!.mode & 0o7777
 }

@@ -1,5 +1,5 @@
 import type { TaskStatus, Tracker, TrackerItem } from '../base/index.js'
-import { checked, marks, mostItems } from './tracker.js'
+import { checkTracker, marks, mostItems } from './tracker.js'
 
 const fields = ['files', 'outcome', 'verify'] as const
 const bounds = { title: 200, description: 300, outcome: 500, files: 50, verify: 10, line: 1000, notes: 16_384 }
@@ -8,23 +8,23 @@ const statuses = Object.fromEntries(Object.entries(marks).map(([status, mark]) =
   TaskStatus
 >
 
-/** The tracker as Markdown, which people may edit. */
-export function trackerText({ title, items, notes }: Tracker): string {
+/** Formats the tracker as Markdown, which people may edit. */
+export function formatTracker({ title, items, notes }: Tracker): string {
   const lines = items.flatMap((item) => [
     `- [${marks[item.status]}] ${item.description}`,
-    ...fields.flatMap((field) => fieldLines(field, item[field])),
+    ...fields.flatMap((field) => formatField(field, item[field])),
   ])
   return `${[`# ${title}`, '', ...lines, ...(notes === undefined ? [] : ['', '## Notes', notes])].join('\n')}\n`
 }
 
-function fieldLines(field: string, value: string | readonly string[] | undefined): string[] {
+function formatField(field: string, value: string | readonly string[] | undefined): string[] {
   if (value === undefined) return []
   return typeof value === 'string' || value.length === 1
     ? [`  ${field}: ${[value].flat()[0]}`]
     : [`  ${field}:`, ...value.map((one) => `    - ${one}`)]
 }
 
-/** A line that says nothing a tracker has, from 1. */
+/** A line that is no part of a tracker; line numbers are 1-based. */
 export class MalformedLine extends Error {
   constructor(
     readonly line: number,
@@ -34,9 +34,12 @@ export class MalformedLine extends Error {
   }
 }
 
-/** Reads what `trackerText` writes, and what people make of it. Throws MalformedLine; VtError VT_INPUT_INVALID for what is too large as a whole, and for twins. */
+/**
+ * Parses the text of `formatTracker` and the edits of people. Throws MalformedLine, and VtError VT_INPUT_INVALID for
+ * duplicates and for a tracker that is too large.
+ */
 export function parseTracker(text: string): Tracker {
-  return checked(new Reader(text).read())
+  return checkTracker(new Reader(text).read())
 }
 
 class Reader {
@@ -50,8 +53,8 @@ class Reader {
   read(): Tracker {
     this.skipEmpty()
     const title = /^# +([^]+)$/.exec(this.line)?.[1]?.trim()
-    if (!title) throw this.wrong('a title is needed, such as `# Add retry to client`.')
-    this.bounded('the title', title, bounds.title)
+    if (!title) throw this.createError('a title is needed, such as `# Add retry to client`.')
+    this.checkLength('the title', title, bounds.title)
     this.at += 1
     const items: TrackerItem[] = []
     let notes: string | undefined
@@ -61,41 +64,43 @@ class Reader {
           .slice(this.at + 1)
           .join('\n')
           .trim()
-        this.bounded('the notes', notes, bounds.notes)
+        this.checkLength('the notes', notes, bounds.notes)
         break
       }
-      if (items.length === mostItems) throw this.wrong(`a tracker has at most ${mostItems} items.`)
-      items.push(this.item())
+      if (items.length === mostItems) throw this.createError(`a tracker has at most ${mostItems} items.`)
+      items.push(this.readItem())
     }
     return { title, items, ...(notes && { notes }) }
   }
 
-  private item(): TrackerItem {
-    const [, mark = '', said = ''] = /^- \[(.)\] +([^]+)$/.exec(this.line) ?? []
+  private readItem(): TrackerItem {
+    const [, mark = '', text = ''] = /^- \[(.)\] +([^]+)$/.exec(this.line) ?? []
     const status = statuses[mark]
-    const description = said.trim()
+    const description = text.trim()
     if (!status || description === '')
-      throw this.wrong('an item is `- [ ] what to do`, with [ ] pending, [/] in progress, [x] completed, [!] blocked.')
-    this.bounded('the description', description, bounds.description)
+      throw this.createError(
+        'an item is `- [ ] what to do`, with [ ] pending, [/] in progress, [x] completed, [!] blocked.',
+      )
+    this.checkLength('the description', description, bounds.description)
     this.at += 1
     const item: TrackerItem = { description, status }
-    for (let field = this.field(); field; field = this.field()) Object.assign(item, field)
+    for (let field = this.readField(); field; field = this.readField()) Object.assign(item, field)
     return item
   }
 
-  private field(): Partial<TrackerItem> | undefined {
-    const [, name, said = ''] = /^ {2}(files|outcome|verify):(?: +([^]*))?$/.exec(this.line) ?? []
+  private readField(): Partial<TrackerItem> | undefined {
+    const [, name, text = ''] = /^ {2}(files|outcome|verify):(?: +([^]*))?$/.exec(this.line) ?? []
     if (name === undefined) return undefined
     this.at += 1
-    if (name === 'outcome') return said === '' ? {} : { outcome: this.bounded('the outcome', said, bounds.outcome) }
-    const values = said === '' ? this.list() : [said]
+    if (name === 'outcome') return text === '' ? {} : { outcome: this.checkLength('the outcome', text, bounds.outcome) }
+    const values = text === '' ? this.readList() : [text]
     const most = bounds[name as 'files' | 'verify']
-    if (values.length > most) throw this.wrong(`${name} has at most ${most} lines.`)
-    for (const value of values) this.bounded(name, value, bounds.line)
+    if (values.length > most) throw this.createError(`${name} has at most ${most} lines.`)
+    for (const value of values) this.checkLength(name, value, bounds.line)
     return values.length > 0 ? { [name]: values } : {}
   }
 
-  private list(): string[] {
+  private readList(): string[] {
     const values: string[] = []
     for (let one = /^ {4}- ([^]+)$/.exec(this.line); one; one = /^ {4}- ([^]+)$/.exec(this.line)) {
       values.push(one[1]!.trim())
@@ -110,11 +115,12 @@ class Reader {
   private skipEmpty(): void {
     while (this.at < this.lines.length && this.line === '') this.at += 1
   }
-  private bounded(what: string, text: string, most: number): string {
-    if (text.length > most) throw this.wrong(`${what} has ${text.length} characters, at most ${most} are possible.`)
+  private checkLength(what: string, text: string, most: number): string {
+    if (text.length > most)
+      throw this.createError(`${what} has ${text.length} characters, at most ${most} are possible.`)
     return text
   }
-  private wrong(problem: string): MalformedLine {
+  private createError(problem: string): MalformedLine {
     return new MalformedLine(this.at + 1, problem)
   }
 }

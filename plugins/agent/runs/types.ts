@@ -12,10 +12,13 @@ import type {
   Verification,
 } from '../base/index.js'
 
-/** What happened in a thread, whole: made by `reduce` from its events. Times are RFC 3339 UTC, `*_ms` milliseconds, `cost_usd` is `null` where a price was not known. */
+/**
+ * A whole thread, made by `reduce` from its events. Times are RFC 3339 UTC, `*_ms` milliseconds; `cost_usd` is `null`
+ * if a price is unknown.
+ */
 export interface TracedRun {
   head: RunHead
-  /** In order; what happened between two turns stands at the head of the later one. */
+  /** In order; entries between two turns come first in the later one. */
   turns: TurnRecord[]
   totals: RunTotals
 }
@@ -23,7 +26,7 @@ export interface RunHead {
   session_id: string
   thread_id: string
   parent_thread_id?: string
-  /** That of the first run. */
+  /** The model of the first run. */
   model: string
   mode: string
   cwd: string
@@ -31,9 +34,9 @@ export interface RunHead {
   version: string
   started_at: string
 }
-/** Sums over all that was read. */
+/** Sums over the whole log. */
 export interface RunTotals {
-  /** How many times the program ran: a session that is resumed runs again. */
+  /** The number of runs: a resumed session runs again. */
   runs: number
   turns: number
   steps: number
@@ -43,9 +46,9 @@ export interface RunTotals {
   cost_usd: number | null
   files: FileChange[]
   ended_at: string
-  /** How the last run ended; absent where the log breaks off. */
+  /** The end of the last run; absent if the log breaks off. */
   end?: TracedEnd
-  /** Events whose type this version does not know; a log of a newer version has some. */
+  /** Events of an unknown type, as in logs of later versions. */
   unknown_events: number
 }
 export interface TracedEnd {
@@ -62,7 +65,7 @@ export interface TurnRecord {
   turn_id: string
   number: number
   started_at: string
-  /** `open` where the log breaks off. */
+  /** `open` if the log breaks off. */
   status: 'completed' | 'failed' | 'open'
   ended_at: string
   code?: string
@@ -73,7 +76,7 @@ export interface TurnRecord {
   entries: TurnEntry[]
 }
 export type TurnEntry = MessageEntry | StepRecord | OwnCallEntry | BoundaryEntry | SegmentEntry | ChildEntry | NoteEntry
-/** What a person, a queue or the harness said to the model. */
+/** A message of a person, a queue or the harness to the model. */
 export interface MessageEntry {
   kind: 'message'
   at: string
@@ -84,20 +87,20 @@ export interface MessageEntry {
 /** One answer of the model and the calls it asked for. */
 export interface StepRecord {
   kind: 'step'
-  /** From 1, in the whole log; `#step-<position>` of the page. */
+  /** 1-based, in the whole log; `#step-<position>` of the page. */
   position: number
-  /** The number that the thread gave it. */
+  /** The number of the step in its thread. */
   step: number
-  /** Asked beside the conversation. */
+  /** The purpose of a request outside the conversation. */
   purpose?: string
-  /** `cut`: the log, or the turn, ended before the step did. */
+  /** `cut`: the log or the turn ended before the step. */
   status: 'completed' | 'cut'
   model: string
   finish_reason?: FinishReason
   usage: Usage
   cost_usd: number | null
   ttft_ms: number
-  /** Time that the model took; calls are not in it. */
+  /** Time of the model, without calls. */
   duration_ms: number
   attempts: number
   started_at: string
@@ -125,7 +128,7 @@ export interface TracedCall {
   ended_at: string
   /** Run time as the program measured it, without the wait for a person. */
   duration_ms: number
-  /** What the model was given; absent where the call never ended. */
+  /** The output that the model read; absent if the call never ended. */
   output?: string
   bytes: number
   is_error: boolean
@@ -137,13 +140,13 @@ export interface TracedCall {
   asked?: { reason: string; policy: string }
   answered?: { decision: string; scope?: string; wait_ms: number }
 }
-/** A call of the harness, such as a verification; the model never asked for it. */
+/** A call of the harness, such as a verification. */
 export interface OwnCallEntry {
   kind: 'own_call'
   at: string
   call: TracedCall
 }
-/** Where a part of the conversation left the context. */
+/** A place where part of the conversation left the context. */
 export interface BoundaryEntry {
   kind: 'boundary'
   at: string
@@ -174,7 +177,7 @@ export interface ChildEntry {
   status: string
   summary?: string
 }
-/** Everything else that is worth a line: retries, limits, verifications, errors. */
+/** Other entries: retries, limits, verifications, errors. */
 export interface NoteEntry {
   kind: 'note'
   at: string
@@ -185,7 +188,7 @@ export interface NoteEntry {
   data?: JsonObject
 }
 
-/** What is finished while events come, in order; a turn begins and ends around its entries. */
+/** Finished pieces while events arrive, in order; a turn begins and ends around its entries. */
 export type RunPiece =
   | { kind: 'run_start'; head: RunHead }
   | { kind: 'run_end'; end: TracedEnd }

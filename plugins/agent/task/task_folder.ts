@@ -1,9 +1,9 @@
 import type { Workspace } from '../../../core/workspace/index.js'
 import { callsFolder } from '../../lib/state/index.js'
-import { isHeld } from '../session/index.js'
+import { isSessionLocked } from '../session/index.js'
 
 export const taskFolder = '.vtcode/tasks'
-/** The files in which people find the artifacts of a task. */
+/** The files that show people the artifacts of a task. */
 export const artifactFiles = {
   spec: 'current_spec.md',
   contract: 'current_contract.md',
@@ -12,10 +12,11 @@ export const artifactFiles = {
 } as const
 
 /**
- * Where a file of a session lies: `.vtcode/tasks/<name>`, or in a folder of its own while another live session has that place. With `claim`
- * the file of a session that is over is put into the archive. `undefined` where a link or a pipe stands in the way: nothing of ours.
+ * Returns the path of a session's file: `.vtcode/tasks/<name>`, or a folder of its own while another live session has
+ * that path. With `claim`, the file of a finished session moves to the archive. `undefined` if a link or another kind
+ * of entry is in the way.
  */
-export async function taskFile(
+export async function findTaskFile(
   workspace: Workspace,
   session: string,
   name: string,
@@ -25,23 +26,23 @@ export async function taskFile(
   const own = `${taskFolder}/${session}/${name}`
   if (!(await isOurs(workspace, shared)) || !(await isOurs(workspace, own))) return undefined
   if (await workspace.stat(own)) return own
-  const holder = await sessionOf(workspace, shared)
+  const holder = await readOwner(workspace, shared)
   if (holder === session || holder === undefined) return shared
   if (!claim) return undefined
-  if (holder !== 'nobody' && (await isHeld(workspace, `${callsFolder}/${holder}`))) return own
-  return (await archive(workspace, shared, holder)) ? shared : undefined
+  if (holder !== 'nobody' && (await isSessionLocked(workspace, `${callsFolder}/${holder}`))) return own
+  return (await archiveFile(workspace, shared, holder)) ? shared : undefined
 }
 
-/** Puts a file into the archive of a session; not where a link stands in the way. */
-export async function archive(workspace: Workspace, path: string, session: string): Promise<boolean> {
+/** Moves a file to the archive of a session, unless a link is in the way. */
+export async function archiveFile(workspace: Workspace, path: string, session: string): Promise<boolean> {
   const name = path.slice(path.lastIndexOf('/') + 1)
-  const to = await free(workspace, `${taskFolder}/archive/${session}/${name}`)
+  const to = await findFreePath(workspace, `${taskFolder}/archive/${session}/${name}`)
   if (!(await isOurs(workspace, to))) return false
   await workspace.rename(path, to)
   return true
 }
 
-/** Is there a regular file, or nothing, with no link on the way? */
+/** Returns whether the path is a regular file or free, with no link on the way. */
 async function isOurs(workspace: Workspace, path: string): Promise<boolean> {
   try {
     if (workspace.resolve(path, { follow: false }) !== path) return false
@@ -52,8 +53,8 @@ async function isOurs(workspace: Workspace, path: string): Promise<boolean> {
   }
 }
 
-/** The session that a file belongs to: `nobody` where it does not say so; nothing where there is no file. */
-async function sessionOf(workspace: Workspace, path: string): Promise<string | undefined> {
+/** Reads the owner of a file: `nobody` if its first lines name no session, `undefined` if there is no file. */
+async function readOwner(workspace: Workspace, path: string): Promise<string | undefined> {
   if (!(await workspace.stat(path))) return undefined
   const head = (await workspace.read(path, { offset: 0, length: 400 }).catch(() => Buffer.alloc(0))).toString()
   return (
@@ -63,7 +64,7 @@ async function sessionOf(workspace: Workspace, path: string): Promise<string | u
   )
 }
 
-async function free(workspace: Workspace, path: string): Promise<string> {
+async function findFreePath(workspace: Workspace, path: string): Promise<string> {
   for (let number = 1; ; number++) {
     const tried = number === 1 ? path : path.replace(/(\.\w+)$/, `-${number}$1`)
     if (!(await workspace.stat(tried))) return tried

@@ -6,11 +6,11 @@ import type { Workspace } from '../../../core/workspace/index.js'
 import { AgentError, textOfResult, type FileHash, type ProofRun, type VerificationResult } from '../base/index.js'
 import { ownCall, timeless } from '../loop/index.js'
 import type { Conversation } from '../session/index.js'
-import { namedCommands, type FinishState } from './state.js'
+import { listNamedCommands, type FinishState } from './state.js'
 
-/** A command that ran, with the end of what it printed, and where the whole of it is. */
+/** A command that ran, with the end of its output and the spool file of the whole. */
 export type Proved = ProofRun & { says: string; path?: string }
-/** What came of the commands; `failed`: the one that did, and `refused`: why others did not run. */
+/** The result of the commands. `failed`: the failed command; `refused`: commands that policies did not allow. */
 export interface Verified {
   result: VerificationResult
   ran: Proved[]
@@ -18,7 +18,7 @@ export interface Verified {
   refused: { command: string; hint: string }[]
 }
 
-/** Throws VT_CONFIG_INVALID for a command that no tracker and no certificate can hold. */
+/** Throws VT_CONFIG_INVALID for a command that does not fit into a tracker or certificate. */
 export function checkCommands(commands: readonly string[]): void {
   const odd = commands.find((command) => command.trim() === '' || command.length > longestCommand)
   if (odd === undefined) return
@@ -31,19 +31,22 @@ export function checkCommands(commands: readonly string[]): void {
 }
 const longestCommand = 1000
 
-/** The commands that prove the work, each once; without any for changed files, the usual one of the project. */
-export async function commandsOf(
+/**
+ * Lists the commands that prove the work, each once. Changed files without any command need the usual test command of
+ * the project.
+ */
+export async function listCommands(
   state: FinishState,
   configured: readonly string[],
   workspace: Workspace,
 ): Promise<string[]> {
-  const named = [...new Set([...namedCommands(state), ...configured])]
+  const named = [...new Set([...listNamedCommands(state), ...configured])]
   if (named.length > 0 || !state.files_changed) return named
-  const usual = await usualCommand(workspace)
+  const usual = await findUsualCommand(workspace)
   return usual === undefined ? [] : [usual]
 }
 
-/** The tests of a project, by the files that say what it is. */
+/** The test command of a project by its files. */
 const usualCommands: readonly (readonly [file: RegExp, command: string])[] = [
   [/^Cargo\.toml$/, 'cargo check'],
   [/^(?:pyproject\.toml|pytest\.ini|setup\.py)$/, 'pytest'],
@@ -59,7 +62,7 @@ const packageManagers: readonly (readonly [lockfile: RegExp, command: string])[]
   [/^bun\.lockb?$/, 'bun test'],
 ]
 
-async function usualCommand(workspace: Workspace): Promise<string | undefined> {
+async function findUsualCommand(workspace: Workspace): Promise<string | undefined> {
   const names = (await workspace.listNames('.').catch(() => [])).map(({ name }) => name)
   const first = (table: readonly (readonly [RegExp, string])[]): string | undefined =>
     table.find(([file]) => names.some((name) => file.test(name)))?.[1]
@@ -73,17 +76,17 @@ async function hasTests(workspace: Workspace): Promise<boolean> {
     const { scripts } = JSON.parse(await workspace.readText('package.json', { max_bytes: 1024 * 1024 })) as {
       scripts?: { test?: unknown }
     }
-    // What `npm init` writes fails by itself.
+    // The default script of `npm init` always fails.
     return typeof scripts?.test === 'string' && !scripts.test.includes('no test specified')
   } catch {
     return false
   }
 }
 
-/** What runs the commands. */
-export const runner = 'unified_exec/run'
+/** The slot that runs the commands. */
+export const RUNNER_SLOT = 'unified_exec/run'
 
-/** Runs the commands in order under the policies until one fails. The person named those in `agreed`. */
+/** Runs the commands in order, under the policies, until one fails. `agreed` are commands that the person named. */
 export async function runProofs(
   thread: Conversation,
   commands: readonly string[],
@@ -125,7 +128,7 @@ async function runCommand(
   const input = { command, timeout_secs: thread.settings.harness.verification.timeout_secs }
   const { result, answer, duration_ms } = await ownCall(
     thread,
-    runner,
+    RUNNER_SLOT,
     input,
     signal,
     agreed ? async ({ call }) => call.input['command'] === command : undefined,
@@ -133,25 +136,25 @@ async function runCommand(
   if (!result.ok && result.error.code.startsWith('VT_POLICY_')) return { command, hint: result.error.hint }
   const { spool_path: path } = answer
   return {
-    ...(await proofOf(command, result, duration_ms, thread.workspace)),
-    says: saysOf(endedAs(result).printed, path),
+    ...(await createProof(command, result, duration_ms, thread.workspace)),
+    says: formatOutput(readEnding(result).printed, path),
     ...definedOnly({ path }),
   }
 }
 
-/** What is kept of a command that ran. */
-export async function proofOf(
+/** Creates the record of a command that ran. */
+export async function createProof(
   command: string,
   result: Result,
   duration_ms: number,
   workspace: Workspace,
 ): Promise<ProofRun> {
-  const { exit_code, timed_out, printed } = endedAs(result)
-  return { command, exit_code, timed_out, duration_ms, digest: await digestOf(result, printed, workspace) }
+  const { exit_code, timed_out, printed } = readEnding(result)
+  return { command, exit_code, timed_out, duration_ms, digest: await computeDigest(result, printed, workspace) }
 }
 
-/** The printed text without the names of spool files, which differ each time. */
-async function digestOf(result: Result, printed: string, workspace: Workspace): Promise<string> {
+/** Hashes the output without the names of spool files, which differ each time. */
+async function computeDigest(result: Result, printed: string, workspace: Workspace): Promise<string> {
   const {
     truncated,
     stdout = '',
@@ -171,49 +174,49 @@ async function digestOf(result: Result, printed: string, workspace: Workspace): 
     [stderr, both ? stderr_spool_path : ofOut ? undefined : spool_path],
   ] as const) {
     if (path === undefined) hash.update(`${timeless(toText(text))}\n`)
-    // Whoever deletes such a file leaves the ends.
+    // If the spool file was deleted, the two ends of the output remain.
     else
       await hashFile(workspace, toText(path), hash).catch(() =>
         hash.update(timeless(toText(text).replaceAll(toText(path), ''))),
       )
   }
-  // Of what no file holds at least the size counts.
+  // If no file has the whole output, at least its size counts.
   if (spool_truncated === true) hash.update(`${toText(stdout_bytes)} ${toText(stderr_bytes)}`)
   return hash.digest('hex')
 }
 
-const piece = 1024 * 1024
+const PIECE_BYTES = 1024 * 1024
 
-/** Line by line, so that a time is never cut in two. */
+/** Hashes a file line by line, so that no time is cut in two. */
 async function hashFile(workspace: Workspace, path: string, hash: Hash): Promise<void> {
   await using handle = await workspace.openFile(path)
   let rest = ''
-  for (let offset = 0; ; offset += piece) {
-    const bytes = await handle.read(offset, piece)
+  for (let offset = 0; ; offset += PIECE_BYTES) {
+    const bytes = await handle.read(offset, PIECE_BYTES)
     const text = rest + bytes.toString('latin1')
-    const end = bytes.length < piece || text.length > 4 * piece ? text.length : text.lastIndexOf('\n') + 1
+    const end = bytes.length < PIECE_BYTES || text.length > 4 * PIECE_BYTES ? text.length : text.lastIndexOf('\n') + 1
     hash.update(timeless(text.slice(0, end)), 'latin1')
     rest = text.slice(end)
-    if (bytes.length < piece) return
+    if (bytes.length < PIECE_BYTES) return
   }
 }
 
-/** The files as they are now; `null` also for one that may not be read. */
-export async function hashesOf(workspace: Workspace, paths: readonly string[]): Promise<FileHash[]> {
+/** Hashes the files; `null` for a missing or unreadable one. */
+export async function hashFiles(workspace: Workspace, paths: readonly string[]): Promise<FileHash[]> {
   const hashes: FileHash[] = []
-  // One after the other: many large files at once would fill the memory.
+  // Sequential: many large files at once would fill the memory.
   for (const path of [...paths].sort())
     hashes.push({ path, sha256: await workspace.read(path).then(sha256, () => null) })
   return hashes
 }
 
-/** Those that are different now. */
-export function changedFiles(files: readonly FileHash[], now: readonly FileHash[]): FileHash[] {
+/** Lists the files whose hash differs now. */
+export function listChangedFiles(files: readonly FileHash[], now: readonly FileHash[]): FileHash[] {
   const hashes = new Map(now.map(({ path, sha256 }) => [path, sha256]))
   return files.filter(({ path, sha256 }) => (hashes.get(path) ?? null) !== sha256)
 }
 
-function endedAs(result: Result): Pick<ProofRun, 'exit_code' | 'timed_out'> & { printed: string } {
+function readEnding(result: Result): Pick<ProofRun, 'exit_code' | 'timed_out'> & { printed: string } {
   if (!result.ok) return { exit_code: null, timed_out: false, printed: textOfResult(result).text }
   const { exit_code, timed_out, stdout, stderr } = result.output as JsonObject
   return {
@@ -228,8 +231,8 @@ function endedAs(result: Result): Pick<ProofRun, 'exit_code' | 'timed_out'> & { 
 
 const shown = { lines: 40, characters: 4096 }
 
-/** The end of what a command printed, and where the whole of it is. */
-function saysOf(printed: string, spool_path: string | undefined): string {
+/** Formats the end of the output and names the spool file of the whole. */
+function formatOutput(printed: string, spool_path: string | undefined): string {
   const text = printed.split('\n').slice(-shown.lines).join('\n').slice(-shown.characters)
   return [
     text || '(It printed nothing.)',

@@ -1,9 +1,9 @@
 import type { Workspace } from '../../../core/workspace/index.js'
 import { messageOf, type Tracker } from '../base/index.js'
 import { TaskView } from './task_view.js'
-import { MalformedLine, parseTracker, trackerText } from './tracker_text.js'
+import { MalformedLine, parseTracker, formatTracker } from './tracker_text.js'
 
-/** What people did to the file of a tracker since it was written. */
+/** The edits of a person to the file of a tracker. */
 export type Edit = { tracker: Tracker } | { problem: string } | undefined
 
 /** The tracker as a file that people read and edit. */
@@ -14,24 +14,24 @@ export class TrackerFile {
     this.view = new TaskView(workspace, session, 'current_task.md')
   }
 
-  /** What a person made of it; nothing where it is as it was written, or not there. */
-  async edit(): Promise<Edit> {
-    const edit = await this.view.edit()
+  /** Returns the edits of a person; `undefined` if the file is unchanged or missing. */
+  async readEdit(): Promise<Edit> {
+    const edit = await this.view.readEdit()
     if (!edit || 'problem' in edit) return edit
     try {
       return { tracker: parseTracker(edit.text) }
     } catch (error) {
-      // The line above is ours.
-      const said =
+      // The first line of the file is ours, so line numbers shift by one.
+      const shifted =
         error instanceof MalformedLine
           ? new MalformedLine(error.line + 1, error.message.replace(/^Line \d+: /, ''))
           : error
-      return { problem: `${edit.path} is not used: ${messageOf(said)}` }
+      return { problem: `${edit.path} is not used: ${messageOf(shifted)}` }
     }
   }
 
-  /** Writes it; returns what is in the way. */
+  /** Writes the tracker; returns the path of a foreign entry in the way. */
   write(tracker: Tracker): Promise<string | undefined> {
-    return this.view.write(trackerText(tracker))
+    return this.view.write(formatTracker(tracker))
   }
 }

@@ -1,31 +1,33 @@
 import type { Workspace } from '../../../core/workspace/index.js'
 import { callsFolder, spooled } from '../../lib/state/index.js'
 import type { AgentSettings } from '../base/index.js'
-import { isHeld } from './lock.js'
-import { listSessions } from './manifest.js'
-import { ownSessions } from './session_index.js'
-import { openStore } from './store.js'
+import { isSessionLocked, listSessions, openStore } from '../session/index.js'
+import { listOwnSessions } from './session_index.js'
 import { removeTraces } from './traces.js'
 
 const dayMs = 24 * 60 * 60 * 1000
 
-/** Deletes sessions of this user and spooled output beyond the bounds of the settings; returns the ids of the deleted sessions. */
+/**
+ * Deletes sessions of this user and spool files beyond the limits of the settings. Returns the ids of the deleted
+ * sessions.
+ */
 export async function tidy(
   workspace: Workspace,
   { sessions, context }: AgentSettings,
   { now, current }: { now: number; current?: string },
 ): Promise<string[]> {
-  const own = await ownSessions(workspace)
-  const gone = await collect(workspace, sessions, { now, own, ...(current !== undefined && { current }) })
+  const own = await listOwnSessions(workspace)
+  const gone = await collectSessions(workspace, sessions, { now, own, ...(current !== undefined && { current }) })
   await collectSpool(workspace, context.dynamic, current)
   return gone
 }
 
 /**
- * Deletes the sessions beyond the bounds, those used longest ago first: never one with a title, one in use, or `current`. 0 is no bound.
- * What came with the workspace is neither counted nor deleted. Returns the ids of those that are gone.
+ * Deletes the sessions beyond the limits, the least recently used first. Sessions with a title, in use, or equal to
+ * `current` stay; a limit of 0 is no limit. Sessions that came with the workspace are neither counted nor deleted.
+ * Returns the ids of the deleted sessions.
  */
-async function collect(
+async function collectSessions(
   workspace: Workspace,
   bounds: AgentSettings['sessions'],
   { now, own, current }: { now: number; own: ReadonlySet<string>; current?: string },
@@ -47,7 +49,7 @@ async function collect(
   for (const { session_id, title, updated_at, bytes: size } of all.reverse()) {
     const old = max_age_days > 0 && now - Date.parse(updated_at) > max_age_days * dayMs
     const over = (max_count > 0 && count > max_count) || (max_total_mb > 0 && bytes > max_total_mb * 1024 * 1024)
-    if (!(old || over) || title !== undefined || session_id === current || !(await removed(workspace, session_id)))
+    if (!(old || over) || title !== undefined || session_id === current || !(await tryRemove(workspace, session_id)))
       continue
     gone.push(session_id)
     count -= 1
@@ -56,7 +58,10 @@ async function collect(
   return gone
 }
 
-/** Deletes spooled output beyond its bound: of the session used longest ago first, of `current` never. 0 is no bound. */
+/**
+ * Deletes spool files beyond their limit, those of the least recently used session first, but never those of `current`.
+ * A limit of 0 is no limit.
+ */
 async function collectSpool(
   workspace: Workspace,
   { spool_max_mb }: AgentSettings['context']['dynamic'],
@@ -73,7 +78,7 @@ async function collectSpool(
   let bytes = sum(sessions.flatMap(({ files }) => files))
   for (const { session_id, files } of sessions.reverse()) {
     if (bytes <= most) return
-    if (session_id === current || (await isHeld(workspace, `${callsFolder}/${session_id}`))) continue
+    if (session_id === current || (await isSessionLocked(workspace, `${callsFolder}/${session_id}`))) continue
     for (const file of files)
       await workspace.remove(file.path).then(
         () => (bytes -= file.bytes),
@@ -82,13 +87,13 @@ async function collectSpool(
   }
 }
 
-const removed = (workspace: Workspace, id: string): Promise<boolean> =>
+const tryRemove = (workspace: Workspace, id: string): Promise<boolean> =>
   removeSession(workspace, id).then(
     () => true,
     () => false,
   )
 
-/** Deletes a session with everything that was kept for it. Throws VT_SESSION_LOCKED, VT_SESSION_NOT_FOUND. */
+/** Deletes a session with all its files. Throws VT_SESSION_LOCKED, VT_SESSION_NOT_FOUND. */
 export async function removeSession(workspace: Workspace, id: string): Promise<void> {
   await (await openStore(workspace, id, { must_exist: true })).close()
   await removeTraces(workspace, id)

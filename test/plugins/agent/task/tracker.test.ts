@@ -3,9 +3,9 @@ import {
   addItem,
   createTracker,
   parseTracker,
-  trackerText,
+  formatTracker,
   updateTracker,
-} from '../../../../build/plugins/agent/finish/index.js'
+} from '../../../../build/plugins/agent/task/index.js'
 import { fc } from '../../../support/property.js'
 
 const statuses = ['pending', 'in_progress', 'completed', 'blocked'] as const
@@ -44,7 +44,7 @@ describe('tracker', () => {
               .map((line) => line.trimEnd())
               .join('\n'),
           })
-        expect(parseTracker(trackerText(tracker))).toEqual(tracker)
+        expect(parseTracker(formatTracker(tracker))).toEqual(tracker)
       }),
     )
   })
@@ -61,7 +61,7 @@ describe('tracker', () => {
         const model = tracker.items.map(({ description, status }) => ({ description, status: status as string }))
         for (const one of changes) {
           try {
-            if (one === 'trip') tracker = parseTracker(trackerText(tracker))
+            if (one === 'trip') tracker = parseTracker(formatTracker(tracker))
             else if ('add' in one) {
               const after = one.after ?? tracker.items.length
               tracker = addItem(tracker, one.add, one.after)

@@ -1,60 +1,60 @@
 import { isQuiet, type ArtifactName, type FactOf, type ResetTrigger, type Tracker } from '../base/index.js'
 import { artifactFiles, taskFolder } from './task_folder.js'
-import { endingOf } from './ending.js'
-import { trackerSummary } from './tracker.js'
+import { describeEnding } from './ending.js'
+import { summarizeTracker } from './tracker.js'
 import type { ConversationState, StatePart } from '../session/index.js'
 
-/** What a session has to finish, and how far that is proved. */
+/** The task of a session: its goals, and how far they are proved. */
 export interface FinishState {
   tracker: Tracker | undefined
-  /** `since`: the turns and the cost, in USD, of the session when it was set; `undefined` where nobody knows what it cost. */
+  /** `since`: the turns and the cost, in USD, of the session when the goal was set; `null` for an unknown cost. */
   goal: { text: string; verify: readonly string[]; since: { turns: number; cost: number | null } } | undefined
   verified: FactOf<'verified'> | undefined
-  /** How many calls of the model that may change something have ended. */
+  /** The number of finished calls of the model that may change something. */
   changes: number
-  /** Files were changed since the commands last passed. */
+  /** Files changed since the commands last passed. */
   files_changed: boolean
-  /** Failures of the commands since somebody last said something: all, and those in a row that were the same. */
+  /** Failures of the commands since the last input of a person: all, and equal ones in a row. */
   failures: { all: number; same: number; last: string }
-  /** Continued turns in a row without a call, and whether the one under way is such a one. */
+  /** Continued turns in a row without a call; `now`: the current turn is one of them. */
   idle: { turns: number; now: boolean }
-  /** What the harness goes on with. */
-  owed: string | undefined
-  /** Continued turns in a row in which the tracker stayed as it was. */
+  /** The text that the harness continues with. */
+  continuation: string | undefined
+  /** Continued turns in a row that left the tracker unchanged. */
   stalled: number
-  /** Why the conversation may begin anew with the next turn: a person wants it so, or it was shortened. */
+  /** Why the conversation may restart with the next turn: a person wants it, or it was shortened. */
   fresh: Exclude<ResetTrigger, 'stall'> | undefined
-  /** The model has not read the tracker and the goal as they are. */
-  untold: boolean
-  /** Of the handoff that the model of a later run has not read. */
+  /** The model has not read the present tracker and goal. */
+  reminder_due: boolean
+  /** Digest of the handoff that the model of a later run has not read. */
   blocked: string | undefined
-  /** The texts beside the conversation that are in force. */
+  /** The current texts of the task, stored next to the conversation. */
   artifacts: {
     readonly [Name in ArtifactName]?: { readonly sha256: string; readonly round: number; readonly path?: string }
   }
-  /** How far a task is that is planned, built and evaluated. */
+  /** The phase of a task that is planned, built and evaluated. */
   phase: { readonly phase: FactOf<'phase'>['phase']; readonly round: number } | undefined
-  /** Revisions since somebody last said something. */
+  /** Revisions since the last input of a person. */
   revisions: number
   /** Digest of the evaluation that the model has not read. */
-  unheard: string | undefined
+  unread_evaluation: string | undefined
 }
 
-/** The commands that steps and goal name as proofs, in order, each once. */
-export const namedCommands = ({ tracker, goal }: Pick<FinishState, 'tracker' | 'goal'>): string[] => [
+/** Lists the commands that steps and goal name as proofs, in order, each once. */
+export const listNamedCommands = ({ tracker, goal }: Pick<FinishState, 'tracker' | 'goal'>): string[] => [
   ...new Set([...(tracker?.items.flatMap(({ verify = [] }) => verify) ?? []), ...(goal?.verify ?? [])]),
 ]
 
-/** The last time the commands ran, where nothing was changed since and nobody named another one. */
-export function holding({ verified, changes, ...named }: FinishState): FinishState['verified'] {
+/** Returns the last run of the commands if it still counts: no change since, and no new command. */
+export function findValidProof({ verified, changes, ...named }: FinishState): FinishState['verified'] {
   const ran = new Set(verified?.commands.map(({ command }) => command))
   return verified?.changes === changes &&
-    (verified.result !== 'passed' || namedCommands(named).every((command) => ran.has(command)))
+    (verified.result !== 'passed' || listNamedCommands(named).every((command) => ran.has(command)))
     ? verified
     : undefined
 }
 
-export const finishing: StatePart<ConversationState, FinishState> = {
+export const finishPart: StatePart<ConversationState, FinishState> = {
   begin: () => ({
     tracker: undefined,
     goal: undefined,
@@ -63,22 +63,22 @@ export const finishing: StatePart<ConversationState, FinishState> = {
     files_changed: false,
     failures: { all: 0, same: 0, last: '' },
     idle: { turns: 0, now: false },
-    owed: undefined,
+    continuation: undefined,
     stalled: 0,
     fresh: undefined,
-    untold: false,
+    reminder_due: false,
     blocked: undefined,
     artifacts: {},
     phase: undefined,
     revisions: 0,
-    unheard: undefined,
+    unread_evaluation: undefined,
   }),
   on: {
     turn_start(state, { input: { origin = 'prompt' } }) {
       const continued = origin === 'harness'
-      // Where somebody else was faster, the model has not read it.
-      if (continued && state.owed !== undefined) state.unheard = undefined
-      state.owed = undefined
+      // Another input came first, so the model has not read the evaluation.
+      if (continued && state.continuation !== undefined) state.unread_evaluation = undefined
+      state.continuation = undefined
       state.idle = { turns: continued ? state.idle.turns : 0, now: continued }
       state.stalled = continued ? state.stalled + 1 : 0
       if (continued) return
@@ -87,7 +87,7 @@ export const finishing: StatePart<ConversationState, FinishState> = {
       if (state.phase?.phase === 'done') state.phase = undefined
     },
     turn_end(state, { next }) {
-      state.owed = next
+      state.continuation = next
       if (state.idle.now) state.idle = { turns: state.idle.turns + 1, now: false }
     },
     call_start(state) {
@@ -101,8 +101,8 @@ export const finishing: StatePart<ConversationState, FinishState> = {
     tracker(state, { tracker, by }) {
       state.tracker = tracker
       state.stalled = 0
-      // A model reads the answer of its call.
-      state.untold = by !== 'model'
+      // The model reads the result of its own call.
+      state.reminder_due = by !== 'model'
     },
     goal(state, { text, verify }) {
       Object.assign(state, { goal: { text, verify, since: { turns: state.turn, cost: state.cost } }, untold: true })
@@ -123,29 +123,29 @@ export const finishing: StatePart<ConversationState, FinishState> = {
       state.artifacts = { ...state.artifacts, [name]: { sha256, round, ...(path !== undefined && { path }) } }
       if (fresh) state.fresh = 'plan_approval'
       if (name === 'blocked') state.blocked = sha256
-      if (name === 'evaluation') state.unheard = sha256
+      if (name === 'evaluation') state.unread_evaluation = sha256
     },
     compaction(state, { reset }) {
       Object.assign(state, reset ? { fresh: undefined, stalled: 0 } : { fresh: state.fresh ?? 'compaction' })
     },
     phase(state, { phase, round }) {
       if (phase === 'build' && state.phase?.phase === 'build') state.revisions += 1
-      if (phase !== 'build') state.unheard = undefined
+      if (phase !== 'build') state.unread_evaluation = undefined
       state.phase = { phase, round }
     },
     segment(state) {
-      state.untold = true
+      state.reminder_due = true
     },
     revert(state) {
       Object.assign(state, { untold: true, owed: undefined, idle: { turns: 0, now: false } })
     },
     message(state, { tells }) {
-      if (tells === 'tracker') state.untold = false
+      if (tells === 'tracker') state.reminder_due = false
       if (tells === 'blocked') state.blocked = undefined
-      if (tells === 'evaluation') state.unheard = undefined
+      if (tells === 'evaluation') state.unread_evaluation = undefined
     },
   },
-  reverted: ['tracker', 'goal', 'verified', 'failures', 'artifacts', 'phase', 'revisions', 'unheard'],
+  reverted: ['tracker', 'goal', 'verified', 'failures', 'artifacts', 'phase', 'revisions', 'unread_evaluation'],
   carried: ({ tracker, goal, artifacts: { plan } }) => [
     ...(tracker ? [{ kind: 'tracker' as const, by: 'model' as const, tracker }] : []),
     ...(goal ? [{ kind: 'goal' as const, text: goal.text, verify: [...goal.verify] }] : []),
@@ -158,13 +158,13 @@ export const finishing: StatePart<ConversationState, FinishState> = {
       ...(goal ? [`Goal: ${goal.text}`] : []),
       ...(held ? [`The work is held to the contract in ${taskFolder}/${artifactFiles.contract}.`] : []),
     ]
-    const todo = holding(state)?.result === 'passed' ? [] : namedCommands(state)
+    const todo = findValidProof(state)?.result === 'passed' ? [] : listNamedCommands(state)
     return {
-      ...(tracker && { task_summary: trackerSummary(tracker).join('\n') }),
+      ...(tracker && { task_summary: summarizeTracker(tracker).join('\n') }),
       ...(verified && {
         verification_summary: [
           verified.result,
-          ...verified.commands.map((one) => `\`${one.command}\` ${endingOf(one)}`),
+          ...verified.commands.map((one) => `\`${one.command}\` ${describeEnding(one)}`),
         ].join('\n'),
       }),
       ...(constraints.length > 0 && { constraints }),
