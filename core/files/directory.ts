@@ -13,48 +13,48 @@ import {
 import { join } from 'node:path'
 import { decodeName, errno } from '../system/index.js'
 
-/** A directory that is being stood in: whatever happens to its path meanwhile, names are looked up in this very one. */
+/** An open directory. Names are looked up in this directory even after its path has changed. */
 export interface Directory {
-  /** The path of an entry for a system call that does not follow links in its last segment. `.` is the directory itself. */
+  /** Returns the path of an entry for a system call that does not follow links in its last segment. `.` is the directory. */
   pathTo(name: string): string | Buffer
-  /** Stands in a directory inside this one. Throws ENOTDIR for anything else, links too. */
+  /** Opens a directory inside this one. Throws ENOTDIR for anything else, links too. */
   openDirectory(name: string): Directory
-  /** The entry itself, a link not followed; `undefined` when nothing has that name. */
+  /** Returns the entry of that name without following a link, or `undefined`. */
   peek(name: string): DirectoryEntry | undefined
-  /** A regular file, opened for reading at once; `undefined` for all else that has the name, and where it cannot be opened. */
+  /** Opens a regular file for reading. Returns `undefined` for any other entry and for a file that cannot be opened. */
   openFile(name: string): { fd: number; stats: BigIntStats } | undefined
-  /** Names this very directory for other programs, as long as it is not closed. */
+  /** Names this directory for other programs until it is closed. */
   readonly ref: string
   readonly fd: number
   readonly close: () => void
 }
 export interface DirectoryEntry {
   readonly stats: BigIntStats
-  /** Opens the entry, which must be a regular file, for reading. The descriptor is the caller's to close. */
+  /** Opens the entry, which must be a regular file, for reading. The caller closes the descriptor. */
   open(): number
-  /** Throws EACCES, EPERM or EROFS where writing into the entry would be refused. */
+  /** Throws EACCES, EPERM or EROFS for an entry that may not be written into. */
   refuseReadonly(): void
   close(): void
 }
 
-/** Stands in the root of a workspace. */
+/** Opens the root of a workspace. */
 export function openRoot(root: string): Directory {
   return HAS_PROC ? new DescriptorDirectory(openSync(root, O_PATH | constants.O_DIRECTORY)) : new PathDirectory(root)
 }
 
-/** What the system says of a directory that is being stood in. */
+/** Returns the `stat` of an open directory. */
 export const statDirectory = (directory: Directory): BigIntStats => lstatSync(directory.pathTo('.'), { bigint: true })
 
-/** A path that names an open file for other programs: through its descriptor where the system can, else as it was found. */
+/** Returns a path that names an open file for other programs: through its descriptor on Linux, else `path`. */
 export const formatReference = (fd: number, path: string | Buffer): string =>
   HAS_PROC ? `/proc/${process.pid}/fd/${fd}` : path.toString()
 
 const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
-// Linux's O_PATH, which Node does not name: a descriptor that stands for a place without opening what is there.
+// Node has no constant for Linux's O_PATH: a descriptor that names an entry without opening it.
 const O_PATH = 0o10000000
 const HAS_PROC = process.platform === 'linux' && existsSync('/proc/self/fd')
 
-/** On Linux: held by a descriptor, so that no directory on the way can be swapped for a link between check and use. */
+/** A directory on Linux. Its descriptor keeps any parent from being swapped for a link between check and use. */
 class DescriptorDirectory implements Directory {
   constructor(private descriptor: number) {}
 
@@ -91,7 +91,7 @@ class DescriptorDirectory implements Directory {
   openFile(name: string): { fd: number; stats: BigIntStats } | undefined {
     return openRegular(() => openSync(this.pathTo(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK))
   }
-  // Afterwards every use fails: the number may be that of another file by then.
+  // Later uses must fail: the system may give the number to another file.
   readonly close = (): void => {
     if (this.fd >= 0) closeSync(this.fd)
     this.descriptor = -1
@@ -114,7 +114,7 @@ class DescriptorEntry implements DirectoryEntry {
   }
 }
 
-/** Elsewhere: held by its real path, which is looked at again after each open. */
+/** A directory on other systems. Its real path is checked again after each open. */
 class PathDirectory implements Directory {
   readonly fd = -1
   constructor(readonly ref: string) {}
@@ -145,7 +145,7 @@ class PathDirectory implements Directory {
   readonly close = (): void => {}
 }
 
-/** What was opened, if it is a regular file: a pipe or a device was opened for nothing, which changes neither. */
+/** Returns an opened regular file and closes anything else. Opening a pipe or a device without use changes neither. */
 function openRegular(open: () => number | undefined): { fd: number; stats: BigIntStats } | undefined {
   let fd: number | undefined
   try {
@@ -153,7 +153,7 @@ function openRegular(open: () => number | undefined): { fd: number; stats: BigIn
     const stats = fd === undefined ? undefined : fstatSync(fd, { bigint: true })
     if (stats?.isFile()) return { fd: fd!, stats }
   } catch {
-    // Why it cannot be opened says who walks to it.
+    // The walk to the file reports why it cannot be opened.
   }
   if (fd !== undefined) closeSync(fd)
   return undefined
@@ -171,7 +171,7 @@ function openChecked(path: string, expected: BigIntStats): number {
   }
 }
 
-/** Puts the names of a directory on disk. */
+/** Writes the names of a directory to disk. */
 export function syncDirectory(directory: Directory): void {
   const fd = openSync(directory.pathTo('.'), constants.O_RDONLY | constants.O_DIRECTORY)
   try {

@@ -8,7 +8,7 @@ import type { Location } from './walk.js'
 
 const { promisify } = process.getBuiltinModule('node:util')
 
-/** Opens what a walk that follows links arrived at: a regular file or a directory. The location is used up, also if this throws. */
+/** Opens the regular file or directory that a walk with `follow` has reached. Closes the location, also on a throw. */
 export function openLocation(location: Location, path: string): Handle {
   try {
     if (!location.entry) throw problem('VT_PATH_NOT_FOUND', { path: shownPath(path) })
@@ -29,18 +29,18 @@ export function openLocation(location: Location, path: string): Handle {
   }
 }
 
-/** A regular file that was opened at `place`. */
+/** Returns the handle of a regular file that was opened at `place`. */
 function createFileHandle(
   path: string,
   resolved: string,
   place: string | Buffer,
   { fd, stats }: { fd: number; stats: BigIntStats },
 ): Handle {
-  const held = { fd, ref: formatReference(fd, place), close: () => closeSync(fd) }
-  return new OpenHandle(path, resolved, 'file', toStat(stats), held)
+  const target = { fd, ref: formatReference(fd, place), close: () => closeSync(fd) }
+  return new OpenHandle(path, resolved, 'file', toStat(stats), target)
 }
 
-/** What a `stat` of the system says, in the kernel's terms. */
+/** Converts a `stat` of the system. */
 export function toStat(stats: BigIntStats): EntryStat {
   return {
     kind: classifyEntry(stats),
@@ -61,7 +61,7 @@ const nameSpecialKind = (stats: BigIntStats): string =>
   stats.isFIFO() ? 'FIFO' : stats.isSocket() ? 'socket' : 'device'
 
 const readAsync = promisify(read)
-// Below this a blocking read of cached pages is cheaper than a turn through the thread pool.
+// A blocking read of so few cached bytes is cheaper than a turn through the thread pool.
 const SYNC_READ_BYTES = 64 * 1024
 
 const joinPath = (folder: string, name: string): string => (folder === '.' ? name : `${folder}/${name}`)
@@ -72,15 +72,15 @@ interface NamedEntry {
 }
 const compareNames = (a: NamedEntry, b: NamedEntry): number => (a.name < b.name ? -1 : 1)
 
-/** A folder of more bytes holds too many names to read all at once. */
+/** A folder of more bytes holds too many names for one read. */
 const LARGE_FOLDER_BYTES = 4 * 1024 * 1024
 
 function listAllNames({ ref, fd }: Pick<Directory, 'ref' | 'fd'>, most: number): NamedEntry[] {
-  // A descriptor is asked sooner than a path through it.
+  // A `stat` of the descriptor is faster than one of a path through it.
   if (most < Infinity && (fd < 0 ? statSync(ref) : fstatSync(fd)).size > LARGE_FOLDER_BYTES)
     return listFirstNames(ref, most)
   const entries = readdirSync(ref, { withFileTypes: true })
-  // Bytes are slower.
+  // Names as bytes are slower, so they are read only when a name needs them.
   const named = entries.some(({ name }) => isInexact(name))
     ? readdirSync(ref, { withFileTypes: true, encoding: 'buffer' }).map((entry) => ({
         name: encodeName(entry.name),
@@ -90,14 +90,14 @@ function listAllNames({ ref, fd }: Pick<Directory, 'ref' | 'fd'>, most: number):
   return named.sort(compareNames)
 }
 
-/** The first in order, with few more in memory. */
+/** Returns the first `most` names in order and keeps few more in memory. */
 function listFirstNames(ref: string, most: number, encoding: 'utf8' | 'buffer' = 'utf8'): NamedEntry[] {
-  // That names may come as bytes is not in the types.
+  // The types of Node do not allow names as bytes.
   const folder = opendirSync(ref, { encoding: encoding as BufferEncoding, bufferSize: 1024 })
   try {
-    // With its kind after a NUL, which sorts before any name, each entry is one text that sorts fast.
+    // Each entry is one text that sorts fast: the name, then a NUL, which sorts before any name, then the kind.
     const named: string[] = []
-    /** No name behind this one is among the first. */
+    /** Names after this one are not among the first. */
     let last: string | undefined
     for (let entry; (entry = folder.readSync());) {
       if (encoding === 'utf8' && isInexact(entry.name)) return listFirstNames(ref, most, 'buffer')
@@ -121,32 +121,32 @@ function listFirstNames(ref: string, most: number, encoding: 'utf8' | 'buffer' =
   }
 }
 
-/** Whether a name is no text, or reads like what stands for such bytes. */
+/** Returns whether a name is not UTF-8, or looks like an escape of such bytes. */
 const isInexact = (name: string): boolean => name.includes('\ufffd') || name.includes('\\x')
 
 class OpenHandle implements Handle {
   private closed = false
-  private reading = 0
-  private idle = () => {}
+  private activeReads = 0
+  private onIdle = () => {}
   constructor(
     readonly path: string,
     readonly resolved: string,
     readonly kind: 'file' | 'directory',
-    private known: EntryStat | undefined,
-    private readonly held: Pick<Directory, 'fd' | 'ref' | 'close'> & Partial<Directory>,
+    private knownStat: EntryStat | undefined,
+    private readonly target: Pick<Directory, 'fd' | 'ref' | 'close'> & Partial<Directory>,
   ) {}
 
-  /** Of a folder that a walk enters nobody may ask, and the system is not asked either. */
+  /** The `stat` of a folder is read on first use: most folders that a search enters never need it. */
   get stat(): EntryStat {
-    return (this.known ??= toStat(statDirectory(this.held as Directory)))
+    return (this.knownStat ??= toStat(statDirectory(this.target as Directory)))
   }
 
   get fd(): number {
-    return this.held.fd
+    return this.target.fd
   }
 
   get ref(): string {
-    return this.held.ref
+    return this.target.ref
   }
 
   async read(offset: number, length: number, reused?: Buffer): Promise<Buffer> {
@@ -154,7 +154,7 @@ class OpenHandle implements Handle {
     if (this.closed) throw problem('VT_FILE_IO', { path: shownPath(this.path), reason: 'the handle is closed' })
     const wanted = Math.max(0, Math.min(length, this.stat.bytes - offset))
     const buffer = reused?.subarray(0, wanted) ?? Buffer.allocUnsafe(wanted)
-    this.reading++
+    this.activeReads++
     try {
       let filled = 0
       while (filled < buffer.length) {
@@ -170,13 +170,13 @@ class OpenHandle implements Handle {
     } catch (error) {
       throw systemRefusal(error, this.path)
     } finally {
-      if (--this.reading === 0) this.idle()
+      if (--this.activeReads === 0) this.onIdle()
     }
   }
 
   listNames(most = Infinity): NamedEntry[] {
     try {
-      return listAllNames(this.held, most)
+      return listAllNames(this.target, most)
     } catch (error) {
       throw systemRefusal(error, this.path)
     }
@@ -184,9 +184,9 @@ class OpenHandle implements Handle {
 
   openDirectory(name: string): Handle {
     const [path, resolved] = [joinPath(this.path, name), joinPath(this.resolved, name)]
-    if (!this.held.openDirectory) throw problem('VT_PATH_NOT_DIRECTORY', { path: shownPath(this.path) })
+    if (!this.target.openDirectory) throw problem('VT_PATH_NOT_DIRECTORY', { path: shownPath(this.path) })
     try {
-      return new OpenHandle(path, resolved, 'directory', undefined, this.held.openDirectory(name))
+      return new OpenHandle(path, resolved, 'directory', undefined, this.target.openDirectory(name))
     } catch (error) {
       throw systemRefusal(error, path)
     }
@@ -195,17 +195,17 @@ class OpenHandle implements Handle {
   openFile(name: string): Handle | undefined {
     const path = joinPath(this.path, name)
     if (this.kind === 'file') throw problem('VT_PATH_NOT_DIRECTORY', { path: shownPath(this.path) })
-    const folder = this.held as Directory
+    const folder = this.target as Directory
     const file = folder.openFile(name)
     return file && createFileHandle(path, joinPath(this.resolved, name), folder.pathTo(name), file)
   }
 
-  // An active read would continue with a descriptor that may belong to another file.
+  // Closing waits for active reads: their descriptor could belong to another file afterwards.
   async close(): Promise<void> {
     if (this.closed) return
     this.closed = true
-    if (this.reading > 0) await new Promise<void>((resolve) => (this.idle = resolve))
-    this.held.close()
+    if (this.activeReads > 0) await new Promise<void>((resolve) => (this.onIdle = resolve))
+    this.target.close()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

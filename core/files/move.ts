@@ -5,11 +5,9 @@ import { syncDirectory, type Directory, type DirectoryEntry } from './directory.
 import type { TempName } from './temp_files.js'
 import type { Location } from './walk.js'
 
-// How a name changes hands: at once, and back where the disk does not confirm it.
-
 /**
- * Moves `source` to `target`; a file takes no name that is in use unless it may replace what is there, which `spare` keeps until
- * the disk confirms the move and `after` is done. Throws EEXIST, and with all as it was whatever else goes wrong.
+ * Moves `source` to `target`. Only with `replace` may a file take a name that is in use: `spare` keeps the old file until the disk
+ * confirms the move and `after` is done. Throws EEXIST for a used name. Any other failure undoes the move.
  */
 export function moveInto(
   source: Location,
@@ -34,7 +32,7 @@ export function moveInto(
   }
 }
 
-/** Gives a file a second name; `false` where the file system has none to give. */
+/** Gives a file a second name. Returns `false` where the file system has no hard links. */
 export function tryLink(from: string | Buffer, to: string | Buffer): boolean {
   try {
     linkSync(from, to)
@@ -45,11 +43,11 @@ export function tryLink(from: string | Buffer, to: string | Buffer): boolean {
   }
 }
 
-/** Gives a file a name that nobody has, and no other. `there` is what has it, closed by this. Throws EEXIST. */
+/** Moves a file to an unused name. `there` is the entry of that name, if any; it is closed. Throws EEXIST. */
 export function moveToFreeName(from: string | Buffer, to: string | Buffer, there: DirectoryEntry | undefined): void {
   there?.close()
   if (there) throw Object.assign(new Error('taken'), { code: 'EEXIST' })
-  // A rename would replace what came meanwhile; a second name does not.
+  // A rename would replace a file that was made meanwhile; a second name does not.
   if (!tryLink(from, to)) return renameSync(from, to)
   try {
     unlinkSync(from)
@@ -59,7 +57,7 @@ export function moveToFreeName(from: string | Buffer, to: string | Buffer, there
   }
 }
 
-/** Puts the names of a directory on disk, then does what comes after; where either fails, `undo` takes back what was done to the names. */
+/** Writes the names of the directories to disk, then runs `after`. Runs `undo` if either fails. */
 export function syncOrUndo(directories: readonly Directory[], undo: () => void, after?: () => void): void {
   try {
     for (const directory of new Set(directories)) syncDirectory(directory)
@@ -70,7 +68,7 @@ export function syncOrUndo(directories: readonly Directory[], undo: () => void, 
   }
 }
 
-/** Throws VT_PATH_EXISTS for a name that is in use and may not be replaced. */
+/** Throws VT_PATH_EXISTS for a used name that may not be replaced. */
 export function refuseTaken(target: Location, replace: boolean, path: string): void {
   if (!target.entry) return
   if (replace && !target.entry.stats.isDirectory()) return

@@ -1,8 +1,8 @@
-/** Brings the first `count` items in front of all others, the last of them to its end, in no order else and in time linear in all. */
+/** Moves the first `count` items to the front, unordered but for the last of them, which is at its final index. Takes linear time. */
 export function quickselect<T>(items: T[], count: number, isBefore: (a: T, b: T) => boolean): void {
   const last = count - 1
   for (let [low, high] = [0, items.length - 1]; low < high;) {
-    // Who makes the names cannot make them the slowest to choose among.
+    // A random pivot: names cannot be chosen to make this slow.
     const pivot = items[low + Math.floor(Math.random() * (high - low + 1))]!
     let [left, right] = [low, high]
     while (left <= right) {

@@ -4,29 +4,29 @@ import { isProcessRunning, type Seal } from '../system/index.js'
 import type { Directory } from './directory.js'
 import { listDirectory, removeTree } from './tree.js'
 
-// A temporary file lies beside the file it becomes. A killed process cannot clear up after itself, so each writes down once per
-// directory that it puts some there, and whoever opens the workspace next removes those of processes that are gone.
+// A temporary file lies in the directory of the file that it becomes. A killed process cannot remove its temporary files. So each
+// process records every directory once, and the next process that opens the workspace removes the files of ended processes.
 
 const NAME_PREFIX = '.vtcode-tmp-'
-/** Whether this is the name of a temporary file, which only the notes speak for. */
+/** Returns whether a name has the form of a temporary file. Only the records prove that it is one. */
 export const isTempName = (name: string): boolean => name.startsWith(NAME_PREFIX)
-/** Names this process in the names of its temporary files. */
+/** Identifies this process in the names of its temporary files. */
 const PROCESS_TOKEN = `${process.pid}-${randomBytes(4).toString('hex')}`
-/** The note of a process in one workspace: its name says that it is ours. */
+/** Returns the name of the record of a process. The mark in the name proves that this program wrote the record. */
 const formatRecordName = (owner: string, seal: Seal): string => `${owner}-${seal.nameMark('temps', owner)}.dirs`
 const MAX_RECORD_BYTES = 1024 * 1024
 const live = new Map<string, Directory>()
 let count = 0
-/** Something could not be removed: it is left to whoever opens the workspace next. */
+/** Whether a temporary file could not be removed. The record then stays for the next process. */
 let stuck = false
 
 export interface TempName {
   readonly name: string
-  /** Removes what is there under the name, if anything is. Contract: does not throw. */
+  /** Removes the entry of that name, if any. Contract: does not throw. */
   drop(): void
 }
 
-/** A name in `directory` that no one else uses; what is there is removed by `drop`, or when the process ends. */
+/** Returns an unused name in `directory`. `drop`, or the end of the process, removes its entry. */
 export function createTempName(directory: Directory): TempName {
   if (count === 0)
     process.once('exit', () => live.forEach((holder, name) => ignoreErrors(() => removeTree(holder, name))))
@@ -45,7 +45,7 @@ export function createTempName(directory: Directory): TempName {
   }
 }
 
-/** Removes what lies in a directory that is about to be let go of; who is still writing there fails, and what was there stays. */
+/** Removes the temporary files of a directory before it is closed. An active write there fails and keeps the old file. */
 export function dropTemps(directory: Directory): void {
   for (const [name, holder] of live) {
     if (holder !== directory) continue
@@ -54,24 +54,24 @@ export function dropTemps(directory: Directory): void {
   }
 }
 
-/** Writes down in `folder` that temporary files of this process may lie in the directory `path`. */
+/** Records in `folder` that this process may make temporary files in the directory `path`. */
 export function recordTemps(folder: Directory, seal: Seal, path: string): void {
   appendFileSync(folder.pathTo(formatRecordName(PROCESS_TOKEN, seal)), `${JSON.stringify(path)}\n`, { mode: 0o600 })
 }
 
-/** Ends this process's note, if nothing of it is left. */
+/** Removes the record of this process, unless some of its files are left. */
 export const removeRecord = (folder: Directory, seal: Seal): void =>
   ignoreErrors(() => !stuck && unlinkSync(folder.pathTo(formatRecordName(PROCESS_TOKEN, seal))))
 
-/** Removes what processes that are gone have noted in `folder` and left behind. `enter` stands in a directory by its path. */
+/** Removes the temporary files of ended processes, by their records in `folder`. `enter` opens a directory by its path. */
 export function sweepTemps(folder: Directory, seal: Seal, enter: (path: string) => Directory): void {
   for (const file of listDirectory(folder)) {
     const [, owner, pid] = /^((\d+)-[0-9a-f]{8})-[0-9a-f]{12}\.dirs$/.exec(file) ?? []
-    // A note that is not ours may name any directory, and be of any size.
+    // A record that this program did not write may name any directory and have any size.
     if (!owner || owner === PROCESS_TOKEN || file !== formatRecordName(owner, seal) || isProcessRunning(Number(pid)))
       continue
     ignoreErrors(() => {
-      // A directory may be gone by now; the others are looked at all the same.
+      // A missing directory must not keep the others from being swept.
       for (const line of readRecord(folder, file).split('\n').filter(Boolean))
         ignoreErrors(() => removeTempsOf(owner, enter(JSON.parse(line) as string)))
       unlinkSync(folder.pathTo(file))
@@ -79,7 +79,7 @@ export function sweepTemps(folder: Directory, seal: Seal, enter: (path: string) 
   }
 }
 
-/** Throws for what is no file of a moderate size: it is not waited for, either. */
+/** Reads a record. Throws for anything but a small regular file, without waiting for a pipe. */
 function readRecord(folder: Directory, file: string): string {
   const entry = folder.peek(file)
   try {
@@ -104,11 +104,11 @@ function removeTempsOf(owner: string, directory: Directory): void {
   }
 }
 
-/** Does what can be done: nothing depends on it. */
+/** Runs a cleanup whose failure has no consequence. */
 export function ignoreErrors(run: () => void): void {
   try {
     run()
   } catch {
-    // What cannot be removed now is left to the next sweep.
+    // The next sweep tries again.
   }
 }

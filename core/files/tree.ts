@@ -19,11 +19,11 @@ import { encodeName, shownPath } from '../system/index.js'
 import { formatReference, syncDirectory, type Directory, type DirectoryEntry } from './directory.js'
 import type { Extent } from './types.js'
 
-/** Names in a directory, as text that leads back to the same bytes. */
+/** Lists the names in a directory, as text that converts back to the same bytes. */
 export const listDirectory = (directory: Directory): string[] =>
   readdirSync(directory.pathTo('.'), { encoding: 'buffer' }).map(encodeName)
 
-/** How much lies at `name`. Throws VT_INPUT_TOO_LARGE above `most`, VT_PATH_PERMISSION where another file system is mounted inside. */
+/** Measures the entry `name`. Throws VT_INPUT_TOO_LARGE above `most`, VT_PATH_PERMISSION for a mounted file system inside it. */
 export function measure(directory: Directory, name: string, path: string, most?: Extent): Extent {
   const extent = { entries: 0, bytes: 0 }
   visit(directory, name, false)
@@ -32,7 +32,7 @@ export function measure(directory: Directory, name: string, path: string, most?:
   function visit(parent: Directory, child: string, inside: boolean): void {
     const stats = statEntry(parent, child)
     const directory = stats?.isDirectory() ?? false
-    // A directory itself does not count, what it holds does.
+    // The contents of the measured directory count; the directory itself does not.
     if (stats && (inside || !directory)) extent.entries++
     if (stats?.isFile()) extent.bytes += Number(stats.size)
     if (most && (extent.entries > most.entries || extent.bytes > most.bytes)) throw extentError(path, most)
@@ -54,7 +54,7 @@ function statEntry(directory: Directory, name: string): BigIntStats | undefined 
   return entry?.stats
 }
 
-/** Removes what lies at `name`, links as links; nothing there is fine. */
+/** Removes the entry `name` with its contents, links as links. A missing entry is no error. */
 export function removeTree(directory: Directory, name: string): void {
   const stats = statEntry(directory, name)
   if (!stats) return
@@ -68,7 +68,7 @@ export function removeTree(directory: Directory, name: string): void {
   rmdirSync(directory.pathTo(name))
 }
 
-/** Copies what lies at `from` to the unused name `to`, modes kept, everything on disk on return. `link` judges the text of each link. */
+/** Copies the entry `from` with its modes to the unused name `to`, synced on return. `link` judges the text of each link. */
 export async function copyTree(
   source: Directory,
   from: string,
@@ -106,7 +106,7 @@ async function copyBytes(entry: DirectoryEntry, target: string | Buffer, mode: n
   const fd = entry.open()
   try {
     const open = formatReference(fd, '')
-    // Where a name is all that another call could be given, the file that was checked is read here.
+    // Without a path for the descriptor, another call could open a different file. The checked file is read here.
     if (open) await copyFile(open, target, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
     else await writeFile(target, createReadStream('', { fd, autoClose: false }), { flag: 'wx' })
   } finally {
@@ -121,7 +121,7 @@ async function copyBytes(entry: DirectoryEntry, target: string | Buffer, mode: n
   await chmod(target, mode)
 }
 
-/** Tells file systems, and the same one mounted twice, apart. */
+/** Returns the number of the mount, which differs for one file system that is mounted twice. */
 function readMountId({ fd }: Directory): string | undefined {
   if (process.platform !== 'linux' || fd < 0) return undefined
   return /^mnt_id:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8'))?.[1]

@@ -4,28 +4,28 @@ import { problem, type VtError } from '../shapes/index.js'
 import { encodeName, errno, systemRefusal, segments, shownPath } from '../system/index.js'
 import type { Directory, DirectoryEntry } from './directory.js'
 
-/** Where a walk has to be when `left` names of its path are still before it. */
+/** The directory `at` that a walk must have reached when `left` names of its path remain. */
 export interface ExpectedPlace {
   readonly left: number
   readonly at: string
 }
 
-/** Where a path leads: an entry of a directory that is being stood in. Close it after use. */
+/** The place that a path leads to: an entry of an open directory. The caller closes it. */
 export interface Location {
   readonly directory: Directory
-  /** The last name; `.` when the location is the directory itself. */
+  /** The last name; `.` for the directory itself. */
   readonly name: string
   /** Workspace-relative, after following links. */
   readonly resolved: string
-  /** What was there on arrival; never a link if links were followed. */
+  /** The entry at arrival; never a link with `follow`. */
   readonly entry: DirectoryEntry | undefined
   close(): void
 }
 
-/** Links one path may pass through, as on Linux. */
+/** The limit of links on one path, which is Linux's. */
 const MAX_LINKS = 40
 
-/** How far a walk has come: the directories it has entered, and the links it went through. */
+/** The state of a walk: the directories that it has entered and the number of links. */
 interface WalkState {
   readonly root: Directory
   readonly path: string
@@ -40,10 +40,10 @@ function leaveAll(way: WalkState): void {
 }
 
 /**
- * Walks a normalised path from the root, name by name, so that nothing swapped on the way leads elsewhere. Links are read and
- * walked themselves, which keeps them inside; one in the last segment only with `follow`. `roots` are the absolute spellings of
- * the root that a link may begin with. Throws VT_FILE_STALE where the way is not as `expected`, VT_PATH_OUTSIDE, VT_PATH_LOOP,
- * VT_PATH_NOT_FOUND, VT_PATH_NOT_DIRECTORY and the like.
+ * Walks a normalised path from the root, name by name, so that a swapped folder or link cannot lead elsewhere. The targets of links
+ * are walked in the same way, which keeps them inside; a link in the last segment is followed only with `follow`. `roots` are the
+ * absolute spellings of the root that a link may begin with. Throws VT_FILE_STALE for a path that does not lead where `expected`
+ * says; VT_PATH_OUTSIDE, VT_PATH_LOOP, VT_PATH_NOT_FOUND, VT_PATH_NOT_DIRECTORY and the other refusals of the system.
  */
 export function walk(
   root: Directory,
@@ -56,7 +56,7 @@ export function walk(
   let todo = segments(path)
   try {
     for (;;) {
-      // A link only adds names: so few are left when the part of the path that was judged is behind.
+      // A link only adds names, so `left` names remain when the judged part of the path is done.
       if (expected && todo.length === expected.left && formatPath(way) !== expected.at) throw movedPathError(path)
       const name = todo[0] ?? '.'
       const rest = todo.slice(1)
@@ -108,11 +108,14 @@ function arrive(
   }
 }
 
-/** How the place that a way has come to is called, and an entry in it. */
+/** Returns the workspace-relative path of the directory that a walk has reached, or of `name` in it. */
 const formatPath = ({ stack }: WalkState, name = '.'): string =>
   [...stack.map((step) => step.name), name].filter((part) => part !== '.').join('/') || '.'
 
-/** What is left to walk through the link `name`; an absolute one begins at the root again. What is a link no more is looked at once more. */
+/**
+ * Returns the names that remain after the link `name` is replaced by its target. An absolute target begins at the root again. A name
+ * that is no longer a link is walked again.
+ */
 function expandLink(way: WalkState, name: string, rest: string[]): string[] {
   const target = readLink(currentDirectory(way), name)
   if (target === undefined && rest.length > 0 && !isPassable(currentDirectory(way), name)) {
@@ -127,7 +130,7 @@ function expandLink(way: WalkState, name: string, rest: string[]): string[] {
   return [...splitTarget(target.slice(base.length)), ...rest]
 }
 
-/** The names of a link's target; a final `/` or `.` stays, as it asks for a directory. */
+/** Splits the target of a link. A final `/` or `.` stays: it requires a directory. */
 const splitTarget = (target: string): string[] =>
   target
     .replace(/\/$/, '/.')
@@ -136,7 +139,7 @@ const splitTarget = (target: string): string[] =>
 
 const outsideError = (path: string) => problem('VT_PATH_OUTSIDE', { path: shownPath(path) })
 
-/** Stands in a directory inside `directory`; `undefined` for what is no directory, be it a link. */
+/** Opens a directory inside `directory`; returns `undefined` for anything else, links too. */
 function tryOpenDirectory(directory: Directory, name: string): Directory | undefined {
   try {
     return directory.openDirectory(name)
@@ -146,14 +149,14 @@ function tryOpenDirectory(directory: Directory, name: string): Directory | undef
   }
 }
 
-/** Whether a path could go on through an entry: it is a directory or a link. */
+/** Returns whether a path can continue through an entry: a directory or a link. */
 function isPassable(directory: Directory, name: string): boolean {
   const entry = directory.peek(name)
   entry?.close()
   return entry !== undefined && (entry.stats.isDirectory() || entry.stats.isSymbolicLink())
 }
 
-/** Where a link points; `undefined` for what is no link. */
+/** Returns the target of a link, or `undefined` for any other entry. */
 function readLink(directory: Directory, name: string): string | undefined {
   try {
     return encodeName(readlinkSync(directory.pathTo(name), { encoding: 'buffer' }))

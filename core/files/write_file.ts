@@ -25,14 +25,14 @@ import type { Location } from './walk.js'
 
 const { promisify } = process.getBuiltinModule('node:util')
 
-/** The file as it is now, and what of the old one could not be carried over. */
+/** The new file, and the properties of the old one that were lost. */
 type PlacedFile = Pick<WriteResult, 'stat' | 'lost'>
 
 interface FileWrite {
   bytes: Uint8Array
   expected: ExpectedState
   mode: number | undefined
-  /** Called when the new content is on disk and has no name yet. A throw keeps the old file. */
+  /** Runs when the new content is on disk without a name. A throw keeps the old file. */
   commit: () => void
 }
 
@@ -41,8 +41,8 @@ const syncFile = promisify(fsync)
 const writeSome = promisify(write)
 
 /**
- * The one writer: a temporary file in the same directory with its final mode before any content, every byte written and on disk,
- * what is replaced looked at once more, then one rename, and the directory on disk. Any failure leaves the old file as it was.
+ * Writes a file atomically: a temporary file in the same directory gets its final mode, then its content, and is synced. The old
+ * file is checked again, then replaced by one rename, and the directory is synced. Any failure keeps the old file.
  */
 export async function writeFile(
   location: Location,
@@ -53,7 +53,7 @@ export async function writeFile(
   if (old) requireReplaceable(old, expected, shownPath(path))
   const temp = createTempName(directory)
   try {
-    // A new file gets what the umask leaves of 0644; another is private until it has the old mode.
+    // A new file gets 0644 less the umask. A replacement is private until it gets the old mode.
     const fd = openSync(
       directory.pathTo(temp.name),
       O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
@@ -65,7 +65,7 @@ export async function writeFile(
       if (final !== undefined) fchmodSync(fd, final)
       await writeAll(fd, bytes)
       if (final !== undefined && final & 0o6111) {
-        // Writing clears capabilities, which only root can set, and set-id bits.
+        // A write clears set-id bits and capabilities. Only root can set capabilities.
         if (old && process.geteuid?.() === 0) await copyEntryAttributes(old, fd)
         fchmodSync(fd, final)
       }
@@ -84,11 +84,11 @@ function requireReplaceable(old: DirectoryEntry, expected: ExpectedState, path: 
   if (expected === 'nothing') throw problem('VT_PATH_EXISTS', { path })
   if (old.stats.isDirectory()) throw problem('VT_PATH_IS_DIRECTORY', { path })
   if (!old.stats.isFile()) throw problem('VT_PATH_SPECIAL', { path, kind: 'special file' })
-  // A rename would not ask: what may not be written into is not replaced either.
+  // A rename ignores the mode of the old file, so a read-only file is refused here.
   old.refuseReadonly()
 }
 
-/** Renames `temp` over what may be replaced, and undoes that where the disk does not confirm it. */
+/** Renames `temp` to its final name, and undoes the rename if the disk does not confirm it. */
 function publish(
   { directory, name, entry }: Location,
   temp: string,
@@ -117,7 +117,7 @@ function publish(
   }
 }
 
-/** Throws VT_FILE_STALE for another version: by identity and, where the clock is too coarse, by content. */
+/** Throws VT_FILE_STALE for another version. Compares identity first, and content where the clock is too coarse. */
 function refuseChanged(entry: DirectoryEntry | undefined, seen: FileVersion, path: string): void {
   try {
     if (entry && isSameVersion(entry.stats, seen.stat) && !isRecent(entry.stats)) return
@@ -134,7 +134,7 @@ const isSameVersion = (found: BigIntStats, seen: EntryStat): boolean =>
   Number(found.size) === seen.bytes &&
   found.mtimeNs === seen.mtime_ns
 
-/** Changed so lately that another change might carry the same time. */
+/** Returns whether a file changed so recently that another change can have the same time. */
 const isRecent = (stats: BigIntStats): boolean => Date.now() - Number(stats.mtimeMs) < 100
 
 function hashEntry(entry: DirectoryEntry): string {
@@ -156,10 +156,10 @@ async function writeAll(fd: number, bytes: Uint8Array): Promise<void> {
   }
 }
 
-/** Gives the new file, still empty, the owner and the attributes of the old one; returns what could not be carried over. */
+/** Copies owner and attributes to the new, empty file. Returns the properties that were lost. */
 async function copyOwnership(fd: number, old: DirectoryEntry, expected: ExpectedState): Promise<string[]> {
   const { uid, gid, nlink } = old.stats
-  // What was seen counts: the old bytes may have got a second name since, to be kept under.
+  // The link count of the seen version counts: `linkOrCopy` may have added a name since.
   const names = typeof expected === 'object' ? expected.stat.nlink : Number(nlink)
   const lost = names > 1 ? ['hardlinks'] : []
   const mine = fstatSync(fd, { bigint: true })
@@ -174,7 +174,7 @@ async function copyOwnership(fd: number, old: DirectoryEntry, expected: Expected
   return lost
 }
 
-/** Gives the new file the attributes of the old one; `false` if some could not be carried over. */
+/** Copies the attributes of the old file. Returns `false` if some were lost. */
 async function copyEntryAttributes(old: DirectoryEntry, fd: number): Promise<boolean> {
   const from = old.open()
   try {

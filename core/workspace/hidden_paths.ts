@@ -4,8 +4,8 @@ import { pathPattern } from '../text/index.js'
 import { OWN_FOLDERS } from './own_state.js'
 
 /**
- * Whether a rule `Read(path)` under `policy.deny` hides a path from tools, as given or as resolved; `undefined` when no rule does.
- * The permission policy refuses calls that name such a path; this keeps it out of what calls come upon: searches, lists, copies.
+ * Returns a predicate for the paths that rules such as `Read(path)` under `policy.deny` hide from tools; `undefined` without such a
+ * rule. The permission policy refuses calls that name such a path. This predicate keeps the path out of searches, lists and copies.
  */
 export function createHiddenFilter(
   { policy }: Pick<Settings, 'policy'>,
@@ -18,7 +18,7 @@ export function createHiddenFilter(
   return patterns.length === 0 ? undefined : (path) => patterns.some((matches) => matches(path))
 }
 
-/** Of the home of this program, what is written to be read, and what a workspace keeps whose `.vtcode` it is. Everything else in it is the user's alone. */
+/** The names in the home of this program that tools may read. All other names in it are secret. */
 const WORKSPACE_NAMES = new Set([
   'agents.md',
   'agents',
@@ -35,8 +35,8 @@ const WORKSPACE_NAMES = new Set([
 const CONFIG_FILE = /^config(\.local)?\.\w+$/
 
 /**
- * Which paths of a workspace are the user's alone, because the home of this program lies in it, or it in the home: keys, logins, tokens,
- * consents, settings with what they hold, records. `undefined` where there can be none. Names are compared as some volume would.
+ * Returns a predicate for the secret paths of a workspace that contains the home of this program or lies in it: keys, logins, tokens,
+ * consents, settings, records. Returns `undefined` where the two are apart. Compares names as any volume could.
  */
 export function createSecretFilter(root: string, home: string): ((path: string) => boolean) | undefined {
   const real = realPathOf(home)
@@ -55,7 +55,7 @@ export function createSecretFilter(root: string, home: string): ((path: string) 
 }
 const foldPath = (path: string): string[] => foldedNames(path).filter((name) => name !== '' && name !== '.')
 
-/** Why such a path is refused, and what can be done instead. */
+/** Explains why a secret path is refused. */
 export const explainSecret = (path?: string): string =>
   `${path === undefined ? 'What the command names' : `'${shownPath(path)}'`} lies in the home of this program, with its keys, logins, consents and settings: no tool reads that.`
 export const SECRET_NEXT_STEP = 'The user can look at it by hand; nothing lets a tool do so.'

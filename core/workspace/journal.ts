@@ -5,22 +5,22 @@ import { systemRefusal, sha256, shownPath } from '../system/index.js'
 import { isReserved } from './own_state.js'
 import type { CommitPoint, Operation, Workspace } from './types.js'
 
-// Several files change as one: what they become is put aside, then a mark, then the changes, then all of it goes. Without the mark
-// nothing has happened yet; with it everything will, be it in the next process.
+// A transaction stages the new contents, writes a commit mark, applies the changes and removes the journal. Before the mark nothing
+// has changed. After the mark all changes happen, in the next process if need be.
 
 const JOURNAL_FOLDER = '.vtcode/journal'
 const MAX_PLAN_BYTES = 64 * 1_048_576
 
-/** What changes files, and looks at them. */
+/** The part of a workspace that the journal uses. */
 type Files = Pick<Workspace, 'write' | 'remove' | 'read' | 'listNames' | 'stat' | 'openFile' | 'seal'> & {
-  /** Itself, where no link has come in the way of these paths. */
+  /** Returns a view in which these paths and the folders above them are no links. */
   createLinkFreeView: (paths: readonly string[]) => Files
-  /** Waits for whoever changes several files, or completes what somebody left. */
+  /** Locks the journal against other transactions and recoveries. */
   lockJournal: () => Promise<AsyncDisposable>
-  /** Puts away what lies among our own state and is not ours. */
+  /** Moves a file that this program did not write out of its state. */
   quarantine: (path: string) => Promise<void>
 }
-/** One operation as the plan on disk says it; `staged` is the file that holds the new content. */
+/** One operation in the plan on disk. `staged` is the file with the new content. */
 interface PlannedOperation {
   path: string
   before: string | null
@@ -29,7 +29,7 @@ interface PlannedOperation {
   staged?: string
 }
 
-/** Carries out all operations or none. Throws VT_FILE_STALE, VT_PATH_EXISTS, VT_PATCH_RECOVERY and whatever writing throws. */
+/** Applies all operations or none. Throws VT_FILE_STALE, VT_PATH_EXISTS, VT_PATCH_RECOVERY and the errors of `write`. */
 export async function transact(
   files: Files,
   whole: Files,
@@ -61,7 +61,7 @@ export async function transact(
   return await applyAll(files, operations, home)
 }
 
-/** Completes committed changes and drops others; waits for a change that is active. Throws VT_PATCH_RECOVERY. */
+/** Completes committed transactions and drops others. Waits for an active one. Throws VT_PATCH_RECOVERY. */
 export async function recover(files: Files): Promise<void> {
   try {
     if ((await listJournals(files)).length === 0) return
@@ -84,13 +84,13 @@ async function applyAll(files: Files, operations: readonly Operation[], home: st
   } catch (error) {
     const stuck = await rollBack(undo)
     if (stuck.length === 0) {
-      // Without its mark it is dropped by the next change, should it stay; with it the next change would complete what is put back.
+      // The mark must go: the next transaction would complete a marked journal, and drops an unmarked one.
       const dropped = files.remove(home, { recursive: true }).catch(() => files.remove(`${home}/commit`))
       await dropped.catch((reason: Error) => stuck.push(reason.message))
     }
     throw addRollbackState(error, stuck)
   }
-  // All is done. A journal that cannot be taken away now is seen to be complete by the next change, and goes then.
+  // A journal that cannot be removed now is complete, and the next transaction removes it.
   await files.remove(home, { recursive: true }).catch(() => {})
   return written
 }
@@ -105,7 +105,7 @@ async function applyOperation(files: Files, operation: Operation): Promise<Write
   return undefined
 }
 
-/** What puts a file back as it is now; one that is so still is left alone. */
+/** Returns a function that restores the present state of a file, if the file has changed by then. */
 async function createUndo(files: Files, { path, expected }: Operation): Promise<() => Promise<unknown>> {
   if (expected === 'nothing')
     return () => files.remove(path).catch((error: unknown) => (isMissing(error) ? undefined : Promise.reject(error)))
@@ -121,7 +121,7 @@ async function rollBack(undo: (() => Promise<unknown>)[]): Promise<string[]> {
   return stuck
 }
 
-/** An error that says where a failure while changing several files has left them. */
+/** Adds to an error whether all files were restored. */
 function addRollbackState(error: unknown, stuck: string[]): unknown {
   if (!(error instanceof VtError)) return error
   const { details } = error.problem
@@ -142,14 +142,14 @@ async function stage(files: Files, operation: Operation, staged: string): Promis
   return { path, before, after: sha256(bytes), ...(mode !== undefined && { mode }), staged }
 }
 
-/** Throws VT_FILE_STALE unless the file is the version that was seen, or is still missing. */
+/** Throws VT_FILE_STALE for another version, VT_PATH_EXISTS for a file that should be missing. */
 async function refuseOtherVersion(files: Files, path: string, expected: 'nothing' | FileVersion): Promise<void> {
   const now = await hashFile(files, path)
   if (expected === 'nothing' && now !== null) throw problem('VT_PATH_EXISTS', { path: shownPath(path) })
   if (expected !== 'nothing' && now !== expected.sha256) throw problem('VT_FILE_STALE', { path: shownPath(path) })
 }
 
-/** Returns our own journals. Others may have come with a repository: they are ignored. */
+/** Returns the journals with a mark of this program. Others may come from a repository: they are quarantined. */
 async function listJournals(files: Files): Promise<string[]> {
   const stat = await files.stat(JOURNAL_FOLDER)
   if (!stat) return []
@@ -163,14 +163,14 @@ async function listJournals(files: Files): Promise<string[]> {
   return ours
 }
 
-/** Whoever holds the lock sees only what nobody works on any more. */
+/** Recovers all journals. Under the lock no journal belongs to an active transaction. */
 async function recoverAll(files: Files): Promise<void> {
   for (const name of await listJournals(files)) await recoverOne(files, `${JOURNAL_FOLDER}/${name}`)
 }
 
 async function recoverOne(files: Files, home: string): Promise<void> {
   if (await files.stat(`${home}/commit`)) {
-    // What is larger was not written by us, and is not read to find that out.
+    // This program writes no larger plan, so a larger file is not even read.
     const sizes = await Promise.all([`${home}/plan.json`, `${home}/commit`].map((path) => files.stat(path)))
     if (sizes.some((stat) => stat?.kind !== 'file' || stat.bytes > MAX_PLAN_BYTES)) return files.quarantine(home)
     const [text, mark] = [
@@ -199,7 +199,7 @@ async function recoverOne(files: Files, home: string): Promise<void> {
   await files.remove(home, { recursive: true })
 }
 
-/** What was put aside for a file, if it is still that. */
+/** Reads a staged content and compares it with its digest. Throws VT_PATCH_RECOVERY. */
 async function readStaged(
   files: Files,
   staged: string,
@@ -213,8 +213,8 @@ async function readStaged(
 }
 
 /**
- * Whether this may still be written without asking: not what no tool may write, git's and our own files, nor anything through a link,
- * which may have come since.
+ * Returns whether recovery may write a path without a question. State of git and of this program is excluded, and so is any path with
+ * a link, which may be newer than the plan.
  */
 async function canRecover(files: Files, path: string): Promise<boolean> {
   if (isReserved(path)) return false

@@ -3,8 +3,8 @@ import type { Place } from '../shapes/index.js'
 import { isReserved } from './own_state.js'
 
 /**
- * What one call named and where that led when the call was judged. What is used later has to lead there still: a link that was turned
- * meanwhile leads nowhere.
+ * The paths that one call named and where they led when the call was judged. A path that leads elsewhere later is refused, so that a
+ * changed link cannot redirect the call.
  */
 export class JudgedPlaces {
   private readonly ways = new Map<string, string>()
@@ -12,13 +12,13 @@ export class JudgedPlaces {
 
   constructor(private readonly places: readonly Place[]) {
     for (const { given, resolved, entry } of places) {
-      // A plugin goes on with what it was told of a path: that is no link, and must not become one.
+      // A plugin continues with the resolved path. That path is no link and must not become one.
       for (const asked of [resolved, entry, given]) this.entries.set(asked, asked === given ? entry : asked)
       for (const asked of [resolved, given]) this.ways.set(asked, resolved)
     }
   }
 
-  /** What the judgement says of a path: of all of it, or of the folder in front of it that the call named. */
+  /** Returns where a path must lead: the whole path, or else its nearest folder that the call named. */
   expectPlace(path: string, follow: boolean): ExpectedPlace | undefined {
     const whole = (follow ? this.ways : this.entries).get(path)
     if (whole !== undefined) return { left: 0, at: whole }
@@ -31,14 +31,14 @@ export class JudgedPlaces {
     return undefined
   }
 
-  /** Whether the call named this place, one above it or one below. */
+  /** Returns whether the call named this place, a folder above it or an entry below it. */
   isRelated(place: string): boolean {
     return this.places.some(({ resolved, entry }) =>
       [resolved, entry].some((known) => isWithin(place, known) || isWithin(known, place)),
     )
   }
 
-  /** Whether the call named this path itself, or a folder that it lies in; nothing is said of a call that named none. */
+  /** Returns whether the call named this path or a folder above it; `undefined` for a call that named no path. */
   isNamed(path: string): boolean | undefined {
     if (this.places.length === 0) return undefined
     for (let end = path.length; end > 0; end = path.lastIndexOf('/', end - 1))

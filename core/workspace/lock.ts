@@ -6,12 +6,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { problem } from '../shapes/index.js'
 import { errno, sha256 } from '../system/index.js'
 
-/** Waiting for another process ends after this long, unless it is said how long its work may take. */
+/** The time to wait for another process, unless the caller sets another one. */
 const DEFAULT_WAIT_MS = 20_000
 
 /**
- * Holds every key until disposed of: calls of this process queue up, other processes wait for it. Keys are taken in one order,
- * so that two holders never wait for each other. Throws VT_FILE_IO (retryable) when that takes too long, or the reason of `signal`.
+ * Locks all keys until disposed of. Calls of this process queue up; other processes wait. Keys are taken in one order, so that two
+ * holders never wait for each other. Throws VT_FILE_IO (retryable) after `patienceMs`, or the reason of `signal`.
  */
 export async function lock(
   keys: readonly string[],
@@ -19,14 +19,14 @@ export async function lock(
   signal?: AbortSignal,
   patienceMs = DEFAULT_WAIT_MS,
 ): Promise<AsyncDisposable> {
-  const held: (() => Promise<void>)[] = []
+  const releases: (() => Promise<void>)[] = []
   const release = async (): Promise<void> => {
-    for (const free of held.reverse()) await free()
+    for (const free of releases.reverse()) await free()
   }
   try {
     for (const key of [...new Set(keys)].sort()) {
-      held.push(await enqueue(key, signal))
-      held.push(await claim(key, path, signal, patienceMs))
+      releases.push(await enqueue(key, signal))
+      releases.push(await claim(key, path, signal, patienceMs))
     }
   } catch (error) {
     await release()
@@ -52,7 +52,7 @@ async function enqueue(key: string, signal: AbortSignal | undefined): Promise<()
   throw signal.reason
 }
 
-/** A name that one process at a time can listen on, and that the system frees when the process ends, however it ends. */
+/** Returns the socket name of a key. One process at a time can listen on it, and the system frees it when the process ends. */
 const toAddress = (key: string): string => {
   const name = `vtcode-${sha256(key).slice(0, 32)}`
   return process.platform === 'linux' ? `\0${name}` : join(tmpdir(), `${name}.sock`)
@@ -87,12 +87,12 @@ const listen = (path: string): Promise<Server | undefined> =>
     server.listen({ path, exclusive: true }, () => resolve(server))
   })
 
-/** A socket file that refuses for so long is nobody's. */
+/** A socket file that refuses connections for this long is abandoned. */
 const ABANDONED_MS = 500
 
 /**
- * Takes away a socket file on which nobody listens any more; only file systems keep them beyond their process. One that is just being made
- * refuses too, between its name and its first listener, so it has to be the same one for a while, and still be it.
+ * Returns a function that removes an abandoned socket file; outside Linux such files outlive their process. A new socket file refuses
+ * connections too until its process listens, so the file must stay the same one for a while.
  */
 function createSocketSweeper(path: string): () => Promise<void> {
   let seen: { file: string; since: number } | undefined
@@ -105,7 +105,7 @@ function createSocketSweeper(path: string): () => Promise<void> {
   }
 }
 
-/** Which file it is: a number alone is soon given to another one. */
+/** Identifies a file by inode and change time: a file system soon reuses an inode alone. */
 function identifyFile(path: string): string | undefined {
   const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false })
   return stat && `${stat.ino} ${stat.ctimeNs}`

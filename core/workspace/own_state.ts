@@ -1,6 +1,6 @@
 import { foldedNames } from '../system/index.js'
 
-/** Whether a path belongs to git or to this program, on whatever volume it lies. */
+/** Returns whether a path belongs to git or to this program. Compares names as any volume could. */
 export function isReserved(path: string): boolean {
   const names = foldedNames(path)
   return names[0] === '.vtcode' || names.includes('.git')
@@ -8,6 +8,6 @@ export function isReserved(path: string): boolean {
 
 /** The folders below `.vtcode/` in which only this program writes. */
 export const OWN_FOLDERS = ['aside', 'journal', 'history', 'tmp', 'spool', 'sessions', 'approvals', 'worktrees']
-/** What only this program writes: never through a link, which a repository may bring. */
+/** Returns whether only this program writes a path. It never writes there through a link, which may come from a repository. */
 export const isOwnState = (path: string): boolean =>
   path.startsWith('.vtcode/') && OWN_FOLDERS.includes(path.split('/')[1]!)

@@ -1,81 +1,83 @@
 import type { EntryKind, EntryStat, Extent, Handle, ExpectedState, FileVersion, WriteResult } from '../files/index.js'
 import type { Seal } from '../system/index.js'
 
-/** Opens files in turn as `openFile` does; those of one folder take one walk to it, which stays open until it is disposed of. */
+/** Opens files one after another. Files of one folder share one walk to it; the folder stays open until the next one or disposal. */
 export interface FileOpener extends AsyncDisposable {
   openFile(path: string): Promise<Handle>
 }
-/** Every method confines; none follows a link out. Throws VT_PATH_OUTSIDE, VT_PATH_NOT_FOUND, VT_PATH_SPECIAL, VT_PATH_PERMISSION, VT_INPUT_INVALID. */
+/**
+ * The files below one folder. All methods confine their paths and follow no link out of the folder. They throw VT_PATH_OUTSIDE,
+ * VT_PATH_NOT_FOUND, VT_PATH_SPECIAL, VT_PATH_PERMISSION and VT_INPUT_INVALID.
+ */
 export interface Workspace {
-  /** Real path of the root. */
+  /** The real path of the root. */
   readonly root: string
-  /** The `.vtcode` folder of the user, which may lie in here. */
+  /** The `.vtcode` folder of the user, which may lie in the workspace. */
   readonly home: string
-  /** What `~` stands for. */
+  /** The folder that `~` means. */
   readonly user: string
-  /** Text only: whether a path is the user's alone, for it lies in that folder. Absent where the folder lies elsewhere. */
+  /** Returns whether a path is secret because it lies in `home`. Absent where `home` and the workspace are apart. Reads no disk. */
   readonly isSecret: ((path: string) => boolean) | undefined
-  /** Marks what this program keeps below `.vtcode/`: a repository may bring such files, too. */
+  /** Marks the files of this program below `.vtcode/`, because a repository may contain similar ones. */
   readonly seal: Seal
-  /** Text only: the workspace-relative form of a path, or VT_PATH_OUTSIDE. Touches no disk. */
+  /** Returns the workspace-relative form of a path, or throws VT_PATH_OUTSIDE. Reads no disk. */
   normalize(path: string): string
-  /** Where a path leads, through links in the last name too unless `follow` is false; nothing need be there yet. */
+  /** Returns where a path leads. Follows a link in the last name too, unless `follow` is false. The path may be missing. */
   resolve(path: string, how?: { follow?: boolean }): string
-  /** Text only: whether no rule hides this path from tools. What an engine names is told only if it is seen. */
+  /** Returns whether tools may see a path: no rule hides it and it is not secret. Reads no disk. */
   isVisible(path: string): boolean
   /** Opens a regular file (VT_PATH_IS_DIRECTORY for a directory). */
   openFile(path: string): Promise<Handle>
-  /** Opens many of them, best in the order of their folders. */
+  /** Returns an opener of many files, which is fastest in the order of their folders. */
   createFileOpener(): FileOpener
   /** Opens a directory (VT_PATH_NOT_DIRECTORY for a file). */
   openDirectory(path: string): Promise<Handle>
-  /** Opens whichever of the two it is. */
+  /** Opens a regular file or a directory. */
   open(path: string): Promise<Handle>
-  /** Without following a link in the last segment. `undefined` when nothing is there. */
+  /** Returns the `stat` of an entry without following a link in the last segment, or `undefined`. */
   stat(path: string): Promise<EntryStat | undefined>
-  /** Whole file, at most 64 MiB or `max_bytes`. */
+  /** Reads a file or a range of it, at most 64 MiB. */
   read(path: string, range?: { offset?: number; length?: number }): Promise<Buffer>
-  /** Whole file as UTF-8, without a BOM; refuses invalid UTF-8 with VT_FILE_BINARY. */
+  /** Reads a file as UTF-8 without its BOM, at most `max_bytes` (64 MiB). Throws VT_FILE_BINARY for invalid UTF-8. */
   readText(path: string, how?: { max_bytes?: number }): Promise<string>
-  /** Names in a directory, in code-unit order; names that are not UTF-8 carry `\xHH` escapes that every method of the workspace accepts back. */
+  /** Lists a directory in code-unit order. Names that are not UTF-8 carry `\xHH` escapes, which all methods accept. */
   listNames(path: string): Promise<{ name: string; kind: EntryKind }[]>
 
   /**
-   * Holds these paths against every other holder, in this and in other processes, until disposed of. What is read, decided and
-   * written under it is one step; what a process that is gone left half-way is completed before. Throws VT_FILE_IO (retryable)
-   * when another process does not let go, VT_PATCH_RECOVERY.
+   * Locks these paths against other holders of this and other processes, until disposed of. Completes unfinished transactions first.
+   * Throws VT_FILE_IO (retryable) when another process keeps its lock too long, VT_PATCH_RECOVERY.
    */
   lock(paths: readonly string[], signal?: AbortSignal): Promise<AsyncDisposable>
   /**
-   * Writes a whole file so that at every instant the old or the new one is there, whatever fails, and the new one is on disk on
-   * return. A link is followed inside the workspace and stays. Missing parents are made. Throws VT_PATH_EXISTS, VT_FILE_STALE, VT_FILE_IO.
+   * Writes a whole file atomically: at any time the old or the new file is there, and the new one is on disk on return. Writes through
+   * a link inside the workspace. Makes missing parents. Throws VT_PATH_EXISTS, VT_FILE_STALE, VT_FILE_IO.
    */
   write(path: string, bytes: Uint8Array, expected: ExpectedState, how?: { mode?: number }): Promise<WriteResult>
-  /** Carries out all operations or none, whatever happens: a process that ends half-way is completed by the next. Throws VT_PATCH_RECOVERY too. */
+  /** Applies all operations or none. The next process completes what an ended one has committed. Throws VT_PATCH_RECOVERY too. */
   transact(operations: readonly Operation[]): Promise<WriteResult[]>
-  /** Removes a file, a link or an empty directory; with `recursive` what is in it too, links as links. Throws VT_PATH_NOT_EMPTY. */
+  /** Removes a file, a link or an empty directory; with `recursive` its contents too, links as links. Throws VT_PATH_NOT_EMPTY. */
   remove(path: string, how?: { recursive?: boolean }): Promise<void>
   /**
-   * Gives an entry another name, a link as a link. Missing parents of `to` are made. Throws VT_PATH_EXISTS unless it may replace a
-   * file, VT_PATH_OUTSIDE for a link that would lead out from there, unless it is only put `aside`.
+   * Renames an entry, a link as a link. Makes missing parents of `to`. Throws VT_PATH_EXISTS for a used name, unless `replace` is set
+   * and the name is a file's; VT_PATH_OUTSIDE for a link that would lead out from `to`, unless `allowOutsideLink` is set.
    */
   rename(from: string, to: string, how?: { replace?: boolean; allowOutsideLink?: boolean }): Promise<void>
-  /** Copies an entry with its modes and everything in it, all or nothing. Throws VT_PATH_EXISTS unless it may replace a file, VT_INPUT_TOO_LARGE. */
+  /** Copies an entry with modes and contents, all or nothing. Throws VT_PATH_EXISTS as `rename` does, VT_INPUT_TOO_LARGE. */
   copy(from: string, to: string, how?: { replace?: boolean }): Promise<Extent>
-  /** A second name for the very bytes of a file that is about to be replaced, or a copy of them where there can be none. */
+  /** Gives a file that will be replaced a second name, or copies it where a hard link is impossible. */
   linkOrCopy(path: string, as: string): Promise<void>
-  /** Moves what lies among our own state below `.vtcode/` and bears no seal of ours out of the way; `doctor` and the command line name it once. */
+  /** Moves unsealed files out of the state of this program below `.vtcode/`. `doctor` and the command line list them once. */
   quarantine(path: string): Promise<void>
-  /** How much an entry is; links are not followed. Throws VT_PATH_PERMISSION where another file system is mounted inside. */
+  /** Measures an entry without following links. Throws VT_PATH_PERMISSION for a mounted file system inside it. */
   measure(path: string): Promise<Extent>
 }
-/** One step of a change of several files. */
+/** One operation of a transaction. */
 export type Operation =
   | { op: 'write'; path: string; bytes: Uint8Array; expected: 'nothing' | FileVersion; mode?: number }
   | { op: 'remove'; path: string; expected: FileVersion }
-/** Is told before a call changes something, and while it prepares to. Throws VT_CALL_ABORTED for a call that is to change nothing any more. */
+/** Runs while a call prepares a change and right before the change. Throws VT_CALL_ABORTED for a cancelled call. */
 export type CommitPoint = (how: 'preparing' | 'changing') => void
-/** What is said of a workspace beside its folder. Without `user`, `~` is the HOME of the environment. */
+/** The options of a workspace. Without `user`, `~` is the HOME of `env`. */
 export interface WorkspaceOptions {
   home: string
   user?: string
